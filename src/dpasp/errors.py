@@ -1,0 +1,162 @@
+"""What can go wrong, and how it is told.
+
+Every failure that a user can cause is an :class:`Error` and carries the
+:class:`Diagnostic`\\ s that a person (or a program, through JSON) reads::
+
+    Error                     anything dPASP refuses or gives up on
+    ├── ProgramError          the text of a program (or of a query) is at fault
+    ├── DataError             files, networks, data or observations are at fault
+    ├── InferenceError        the program is fine, but this question has no answer
+    │   ├── InconsistentProgram   no total choice has a model
+    │   └── ImpossibleEvidence    the evidence has probability 0
+    ├── UsageError            a command or function was called wrongly
+    ├── LimitReached          a limit stopped the work
+    │   ├── TimeLimit
+    │   ├── MemoryLimit
+    │   └── SizeLimit             a circuit or enumeration outgrew its budget
+    └── Interrupted           Ctrl-C
+
+>>> span = Span("p.plp", 2, 1, 2, 4)
+>>> print(Diagnostic("probability-range", "1.5 is not a probability", span))
+p.plp:2:1: error: 1.5 is not a probability [probability-range]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A piece of source text: 1-based lines and columns in characters, the end exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def to(self, other: Span) -> Span:
+        """The piece from the start of this one to the end of ``other``."""
+        return Span(self.file, self.line, self.column, other.end_line, other.end_column)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing to tell: a stable code, what is wrong, where, and what to write instead."""
+
+    code: str
+    message: str
+    span: Span | None = None
+    help: str = ""
+    severity: Severity = "error"
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """The JSON form that api.md promises."""
+        span = self.span
+        return {
+            "file": span.file if span else None,
+            "line": span.line if span else None,
+            "column": span.column if span else None,
+            "end_line": span.end_line if span else None,
+            "end_column": span.end_column if span else None,
+            "code": self.code,
+            "message": self.message,
+            "help": self.help,
+        }
+
+    def __str__(self) -> str:
+        place = f"{self.span}: " if self.span else ""
+        return f"{place}{self.severity}: {self.message} [{self.code}]"
+
+
+class Error(Exception):
+    """Anything that dPASP refuses or gives up on; ``diagnostics`` says what and where."""
+
+    exit_code: ClassVar[int] = 65
+    default_code: ClassVar[str] = "program"
+
+    def __init__(self, problem: str | Diagnostic | Iterable[Diagnostic], help: str = "") -> None:
+        if isinstance(problem, str):
+            problem = Diagnostic(self.default_code, problem, help=help)
+        if isinstance(problem, Diagnostic):
+            problem = (problem,)
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(problem)
+        super().__init__("\n".join(map(str, self.diagnostics)))
+
+
+class ProgramError(Error):
+    """The text of a program or of a query is at fault."""
+
+
+class DataError(Error):
+    """Files, networks, data or observations are at fault."""
+
+    default_code = "data"
+
+
+class InferenceError(Error):
+    """The program is fine, but this question has no answer."""
+
+    default_code = "inference"
+
+
+class InconsistentProgram(InferenceError):
+    """No total choice has a model (or some has none, and the user asked for an error)."""
+
+    default_code = "inconsistent"
+
+
+class ImpossibleEvidence(InferenceError):
+    """The evidence has probability 0."""
+
+    default_code = "impossible-evidence"
+
+
+class UsageError(Error):
+    """A command or a function was called wrongly."""
+
+    exit_code = 2
+    default_code = "usage"
+
+
+class LimitReached(Error):
+    """A limit stopped the work."""
+
+    default_code = "limit"
+
+
+class TimeLimit(LimitReached):
+    """The time limit was reached."""
+
+    exit_code = 124
+    default_code = "time-limit"
+
+
+class MemoryLimit(LimitReached):
+    """The memory limit was reached."""
+
+    exit_code = 125
+    default_code = "memory-limit"
+
+
+class SizeLimit(LimitReached):
+    """A circuit or an enumeration outgrew its budget."""
+
+    exit_code = 125
+    default_code = "size-limit"
+
+
+class Interrupted(Error):
+    """The user pressed Ctrl-C."""
+
+    exit_code = 130
+    default_code = "interrupted"
