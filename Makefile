@@ -1,0 +1,52 @@
+# Each target sets up what it needs in .venv first; that is quick when nothing has changed.
+#
+#   make demo     a tour of the examples
+#   make test     linting, types and tests
+#   make check    the diagnostics of every example
+#   make bench    the benchmarks
+#   make random   a long comparison of random programs with the definitions
+
+PYTHON ?= python3
+WORKERS ?= 2
+BIN := .venv/bin
+NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hpp src/dpasp/native/*.h)
+
+# the version of Python is checked before anything is written
+.venv/pip.stamp: constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dPASP needs Python 3.11 or newer; run make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt scikit-build-core nanobind cmake ninja
+	touch $@
+
+.venv/install.stamp: .venv/pip.stamp pyproject.toml constraints.txt src/dpasp/version.py $(NATIVE)
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e .
+	touch $@
+
+.venv/test.stamp: .venv/install.stamp
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev]'
+	touch $@
+
+.PHONY: demo test lint check bench random clean
+
+demo: .venv/install.stamp
+	$(BIN)/python examples/tour.py
+
+lint: .venv/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+check: .venv/install.stamp
+	$(BIN)/dpasp check examples/*.plp
+
+bench: .venv/test.stamp
+	$(BIN)/python -m benchmarks.inference
+
+random: .venv/test.stamp
+	DPASP_RANDOM=100000 $(BIN)/python -m pytest -q -n $(WORKERS) tests/oracle
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
