@@ -1,0 +1,96 @@
+"""Which atoms depend on which, and which are *determined* by the choices.
+
+An atom is determined when its whole cone is stratified: no choice rule, no
+disjunction, and no loop through negation. Then it has one value in every model of
+a total choice, under every semantics. (In ground rules, double negation,
+conditional literals and aggregates that are not monotone all show as negation.)
+
+>>> rules = (Rule((1,), (-2,)), Rule((3,), (-1, 4)), Rule((5,), (-6,)), Rule((6,), (-5,)))
+>>> determined(rules, 7).tolist()
+[True, True, True, True, True, False, False]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.logic.program import Rule
+
+
+def dependencies(rules: Iterable[Rule], size: int) -> list[list[int]]:
+    """By atom, the atoms in the bodies of its rules (with repetitions)."""
+    below: list[list[int]] = [[] for _ in range(size)]
+    for rule in rules:
+        if rule.head and rule.body:
+            atoms = [abs(literal) for literal in rule.body]
+            for head in rule.head:
+                below[head].extend(atoms)
+    return below
+
+
+def components(below: Sequence[Sequence[int]]) -> tuple[list[int], int]:
+    """The strongly connected component of each node and how many there are.
+
+    Components are numbered bottom up: what a node depends on has a smaller or the
+    same number. (Tarjan's algorithm with an explicit stack.)
+    """
+    size = len(below)
+    component = [-1] * size
+    order = [0] * size  # when a node was first seen, from 1; 0 is not yet
+    low = [0] * size
+    clock = count = 0
+    waiting: list[int] = []
+    for root in range(size):
+        if order[root]:
+            continue
+        clock += 1
+        order[root] = low[root] = clock
+        waiting.append(root)
+        path = [(root, iter(below[root]))]
+        while path:
+            node, rest = path[-1]
+            for child in rest:
+                if not order[child]:
+                    clock += 1
+                    order[child] = low[child] = clock
+                    waiting.append(child)
+                    path.append((child, iter(below[child])))
+                    break
+                if component[child] < 0 and order[child] < low[node]:
+                    low[node] = order[child]
+            else:
+                path.pop()
+                if path and low[node] < low[path[-1][0]]:
+                    low[path[-1][0]] = low[node]
+                if low[node] == order[node]:
+                    while component[node] < 0:
+                        component[waiting.pop()] = count
+                    count += 1
+    return component, count
+
+
+def determined(rules: Sequence[Rule], size: int) -> NDArray[np.bool_]:
+    """By atom, whether the choices determine it (atoms that no rule derives are)."""
+    free = [head for rule in rules if rule.choice or len(rule.head) > 1 for head in rule.head]
+    negative = [r for r in rules if len(r.head) == 1 and any(b < 0 for b in r.body)]
+    known = np.ones(size, dtype=np.bool_)
+    if not free and not negative:
+        return known
+    below = dependencies(rules, size)
+    component, count = components(below)
+    open_ = bytearray(count)
+    for head in free:
+        open_[component[head]] = 1
+    for rule in negative:
+        here = component[rule.head[0]]
+        if any(literal < 0 and component[-literal] == here for literal in rule.body):
+            open_[here] = 1
+    for node in sorted(range(size), key=component.__getitem__):  # bottom up
+        here = component[node]
+        if not open_[here] and any(open_[component[child]] for child in below[node]):
+            open_[here] = 1
+    closed = np.frombuffer(open_, dtype=np.uint8) == 0
+    return closed[np.array(component, dtype=np.intp)]

@@ -1,0 +1,107 @@
+"""Leaf weights: the probabilities of a ground program as one flat vector.
+
+For every choice in order there is one entry for each of its values in order and,
+where it is possible, one more for choosing nothing. Engines evaluate any such
+vector, or a batch of them as the columns of a matrix; this module lays them out
+and fills in what the program itself says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.logic.program import Choice, Fixed, FromNetwork, GroundProgram, Interval, Learned
+
+Weights = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Where the leaves of each choice lie: those of choice i are ``starts[i]:starts[i + 1]``."""
+
+    starts: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """How many leaves there are."""
+        return self.starts[-1]
+
+    def of(self, choice: int) -> slice:
+        """The leaves of a choice, those of its values first."""
+        return slice(self.starts[choice], self.starts[choice + 1])
+
+
+def layout(choices: Sequence[Choice]) -> Leaves:
+    """Where the leaves of the choices lie."""
+    return Leaves(tuple(accumulate(map(width, choices), initial=0)))
+
+
+def width(choice: Choice) -> int:
+    """How many leaves a choice has."""
+    return len(choice.selectors) + choice.nothing
+
+
+def weights(ground: GroundProgram) -> Weights:
+    """What the program says: probabilities, initial values of parameters, middles of intervals.
+
+    The outputs of networks are not known here; their leaves are NaN until someone
+    supplies them.
+    """
+    parts = [choice_weights(ground, choice) for choice in ground.choices]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
+    """The weights of the leaves of one choice."""
+    match choice.weight:
+        case Fixed(probabilities):
+            return complete(probabilities, choice.nothing)
+        case Learned(parameter):
+            return complete(ground.parameters[parameter].initial, choice.nothing)
+        case Interval(lower, upper):
+            return middle(*bounds(lower, upper, choice.nothing))
+        case FromNetwork():
+            return np.full(width(choice), np.nan)
+
+
+def complete(probabilities: Sequence[float], nothing: bool) -> Weights:
+    """The distribution of a choice: the rest goes to nothing, rounding is shared out."""
+    total = math.fsum(probabilities)
+    if not nothing:
+        return np.array(probabilities, dtype=np.float64) / (total if total > 0 else 1.0)
+    return np.array([*probabilities, max(0.0, 1.0 - total)], dtype=np.float64)
+
+
+def bounds(
+    lower: Sequence[float], upper: Sequence[float], nothing: bool
+) -> tuple[Weights, Weights]:
+    """The bounds of all leaves of a credal choice; nothing takes what the values leave."""
+    low, high = list(lower), list(upper)
+    if nothing:
+        low.append(max(0.0, 1.0 - math.fsum(upper)))
+        high.append(max(0.0, 1.0 - math.fsum(lower)))
+    return np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
+
+
+def middle(lower: Weights, upper: Weights) -> Weights:
+    """A distribution between the bounds: the same share of every interval."""
+    room = float((upper - lower).sum())
+    share = (1.0 - float(lower.sum())) / room if room > 0 else 0.0
+    return lower + share * (upper - lower)
+
+
+def possible(ground: GroundProgram) -> NDArray[np.bool_]:
+    """Which leaves can ever have weight: not those whose probability is fixed at 0."""
+    given = weights(ground)
+    leaves = layout(ground.choices)
+    live = np.ones(leaves.size, dtype=np.bool_)
+    for index, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, Fixed):
+            live[leaves.of(index)] = given[leaves.of(index)] > 0
+    return live

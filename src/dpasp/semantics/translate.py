@@ -1,0 +1,113 @@
+"""Every logic semantics as the stable models of one set of rules.
+
+- stable, smproblog: the rules as they are.
+- partial, lstable: an atom ``a`` that is not determined gets a twin ``a*``,
+  'possibly true'; ``h :- B, not C`` becomes ``h :- B, not C*`` and
+  ``h* :- B*, not C``, with ``a* :- a``. The stable models are then one to one with the
+  partial ones. lstable keeps those whose undefined sets are ⊆-minimal.
+- wellfounded: the same atoms, defined by the alternating fixpoint unrolled into a
+  stratified program (see :mod:`dpasp.semantics.wellfounded`); every total choice has
+  exactly one model before constraints.
+
+Constraints become ``:- B*, not C``: a constraint holds when its body is false. In a
+model ``a`` says that the atom is true, ``not a*`` that it is false, and
+``not a, a*`` that it is undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.language.ast import Logic, Mode
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundLiteral, GroundProgram, Rule
+from dpasp.semantics.dependencies import determined
+from dpasp.semantics.refuse import refuse
+from dpasp.semantics.wellfounded import unroll
+
+Conjunction = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """Rules whose stable models are the models of the semantics."""
+
+    logic: Logic
+    rules: tuple[Rule, ...]
+    size: int  # the atoms are 1, …, size - 1
+    twins: tuple[int, ...]  # by atom of the ground program; the atom itself if it needs no twin
+    own: tuple[int, ...]  # the program's own atoms that can be undefined
+
+    def conjunction(self, literals: Iterable[GroundLiteral]) -> Conjunction | None:
+        """The literals over the translated atoms, all of which must hold; None if they cannot."""
+        found: dict[int, None] = {}
+        for literal in literals:
+            part = self.literal(literal)
+            if part is None:
+                return None
+            found.update(dict.fromkeys(part))
+        if any(-literal in found for literal in found):
+            return None
+        return tuple(found)
+
+    def literal(self, literal: GroundLiteral) -> Conjunction | None:
+        """What a literal of a question says; None if it cannot hold."""
+        atom = literal.atom
+        match literal.mode:
+            case Mode.TRUE:
+                return (atom,) if atom else None
+            case Mode.FALSE:
+                return (-self.twins[atom],) if atom else ()
+            case Mode.UNDEFINED:
+                return (-atom, self.twins[atom]) if self.twins[atom] != atom else None
+
+
+def translate(ground: GroundProgram, logic: Logic, watch: Watch = UNLIMITED) -> Translation:
+    """The rules whose stable models are the program's models under ``logic``.
+
+    Raises :class:`ProgramError` for what has no meaning under it.
+    """
+    size = len(ground.symbols)
+    if logic is Logic.STABLE:
+        return _unchanged(ground, logic)
+    known = determined(ground.rules, size)
+    refuse(ground, logic, known)
+    if logic is Logic.SMPROBLOG:
+        return _unchanged(ground, logic)
+    twins, size = _twins(known)
+    own = tuple(atom for atom in np.flatnonzero(~known).tolist() if ground.symbols[atom])
+    if logic is Logic.WELLFOUNDED:
+        rules, size = unroll(ground.rules, twins, size, watch)
+    else:
+        rules = [Rule((twins[atom],), (atom,)) for atom in np.flatnonzero(~known).tolist()]
+        for rule in ground.rules:
+            rules.extend(twin_rules(rule, twins))
+    return Translation(logic, tuple(rules), size, tuple(twins), own)
+
+
+def twin_rules(rule: Rule, twins: list[int]) -> tuple[Rule, ...]:
+    """What becomes of a rule: one for 'true' and one for 'possibly true', if they differ."""
+    possible = rule._replace(
+        head=tuple(twins[atom] for atom in rule.head),
+        body=tuple(twins[b] if b > 0 else b for b in rule.body),
+    )
+    if not rule.head:
+        return (possible,)
+    true = rule._replace(body=tuple(b if b > 0 else -twins[-b] for b in rule.body))
+    return (true,) if true == possible else (true, possible)
+
+
+def _twins(known: NDArray[np.bool_]) -> tuple[list[int], int]:
+    """The twin of each atom, fresh where it is not determined, and the new number of atoms."""
+    fresh = len(known) + np.cumsum(~known) - 1
+    twins = np.where(known, np.arange(len(known)), fresh)
+    return twins.tolist(), len(known) + int((~known).sum())
+
+
+def _unchanged(ground: GroundProgram, logic: Logic) -> Translation:
+    size = len(ground.symbols)
+    return Translation(logic, ground.rules, size, tuple(range(size)), ())
