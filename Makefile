@@ -1,8 +1,8 @@
 # Each target sets up what it needs in .venv first; that is quick when nothing has changed.
 #
 #   make demo     a tour of the examples
-#   make test     linting, types and tests
-#   make check    the diagnostics of every example
+#   make test     linting, types and tests: everything that must hold
+#   make check    linting and types only
 #   make bench    the benchmarks
 #   make random   a long comparison of random programs with the definitions
 
@@ -26,21 +26,18 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev]'
 	touch $@
 
-.PHONY: demo test lint check bench random clean
+.PHONY: demo test check bench random clean
 
 demo: .venv/install.stamp
 	$(BIN)/python examples/tour.py
 
-lint: .venv/test.stamp
+check: .venv/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+test: check
 	$(BIN)/python -m pytest -q -n $(WORKERS)
-
-check: .venv/install.stamp
-	$(BIN)/dpasp check examples/*.plp
 
 bench: .venv/test.stamp
 	$(BIN)/python -m benchmarks.inference

@@ -1,0 +1,80 @@
+"""Where the command line writes: answers to standard output, the rest to standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from dpasp.display.diagnostics import read_source, render
+from dpasp.display.style import wants_colour
+from dpasp.errors import Diagnostic
+
+STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
+
+
+@dataclass(slots=True)
+class Console:
+    """The two streams of a command and how much it should say."""
+
+    answers: TextIO
+    messages: TextIO
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    texts: dict[str, str] = field(default_factory=dict)  # sources that are not files on disk
+
+    def answer(self, text: str) -> None:
+        """Write what was asked for."""
+        self.answers.write(text if text.endswith("\n") else text + "\n")
+        self.answers.flush()
+
+    def note(self, text: str) -> None:
+        """Say something besides the answer."""
+        self.messages.write(text + "\n")
+        self.messages.flush()
+
+    def report(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Show diagnostics to a person; warnings only when not told to be quiet."""
+        shown = [d for d in diagnostics if d.severity == "error" or not self.quiet]
+        if shown:
+            self.note(render(shown, self.source, wants_colour(self.messages)))
+
+    def source(self, file: str) -> str | None:
+        """The text that a diagnostic's file name stands for."""
+        return self.texts.get(file) or read_source(file)
+
+
+@contextmanager
+def answers_apart() -> Iterator[TextIO]:
+    """Standard output, for answers only; what anything else prints goes to standard error.
+
+    A program's Python may print, and so may its child processes and C code, so the file
+    descriptor is moved as well where standard output is the process's own.
+    """
+    original = sys.stdout
+    if not _is_descriptor(original, 1):
+        with redirect_stdout(sys.stderr):
+            yield original
+        return
+    original.flush()
+    saved = os.dup(1)
+    answers = open(saved, "w", encoding=original.encoding, errors="backslashreplace")  # noqa: SIM115
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield answers
+    finally:
+        original.flush()
+        os.dup2(saved, 1)
+        answers.close()
+
+
+def _is_descriptor(stream: TextIO, number: int) -> bool:
+    try:
+        return stream.fileno() == number
+    except (OSError, ValueError):
+        return False

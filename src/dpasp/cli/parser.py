@@ -1,0 +1,256 @@
+"""The words of the command line, and what is said when they are wrong."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+from dpasp.errors import Diagnostic, UsageError
+from dpasp.version import __version__
+
+DESCRIPTION = """\
+Probabilistic answer set programs: ask them, check them, look inside them.
+
+A program is a clingo program with probabilities. Put this in a file alarm.plp:
+
+    0.1::burglary.  0.2::earthquake.
+    alarm :- burglary.
+    0.7::alarm :- earthquake.
+    #query burglary | alarm.
+"""
+
+EXAMPLES = """\
+examples:
+    dpasp alarm.plp                           answer the queries of a program
+    dpasp alarm.plp --query "alarm"           ask one more question
+    dpasp run alarm.plp -s lstable -p maxent  under another semantics
+    dpasp check alarm.plp                     only look for mistakes; runs nothing
+    dpasp ground alarm.plp                    show the choices and rules behind it
+    echo "0.3::a. #query a." | dpasp -        read the program from standard input
+
+`dpasp COMMAND --help` says more about each command.
+"""
+
+RUN = """\
+Learn if the program says #learn, then answer its queries. Several files are one program.
+
+examples:
+    dpasp run alarm.plp
+    dpasp run alarm.plp --query "burglary | alarm" --evidence "not earthquake"
+    dpasp run alarm.plp --semantics lstable,maxent --json
+    dpasp run graph.plp -c n=5 --time-limit 10
+"""
+
+CHECK = """\
+Read the program and report every mistake, with the place, the reason and the remedy.
+Nothing is grounded and nothing in the program is run.
+
+examples:
+    dpasp check alarm.plp
+    dpasp check --json alarm.plp
+"""
+
+GROUND = """\
+Show the ground program as readable text: its choices with their probabilities, and its rules.
+
+examples:
+    dpasp ground alarm.plp
+    dpasp ground graph.plp -c n=3
+"""
+
+LOGICS = ("stable", "partial", "lstable", "smproblog", "wellfounded")
+PROBABILITIES = ("credal", "maxent")
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are :class:`UsageError`\\ s with a suggestion."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(Diagnostic("usage", message, help=f"see `{self.prog} --help`"))
+
+    def unknown(self, words: Sequence[str]) -> NoReturn:
+        """Complain about words that no option takes."""
+        option = words[0].split("=")[0]
+        known = [name for action in self._actions for name in action.option_strings]
+        near = get_close_matches(option, known, n=1)
+        remedy = f"did you mean {near[0]}?" if near else f"see `{self.prog} --help`"
+        raise UsageError(Diagnostic("unknown-option", f"there is no option {option}", help=remedy))
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of a command; the ``command`` among them says which one it is."""
+    top, commands = build()
+    words = list(arguments)
+    if not _names_command(words, commands):
+        words.insert(0, "run")
+    options, rest = top.parse_known_args(words)
+    if rest:
+        commands[options.command].unknown(rest)
+    return options
+
+
+def build() -> tuple[Parser, dict[str, Parser]]:
+    """The parser of the whole command line, and those of its commands by name."""
+    top = Parser(
+        prog=_called_as(),
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"dpasp {__version__}")
+    choose = top.add_subparsers(
+        dest="command",
+        metavar="COMMAND",
+        title="commands",
+        description="`dpasp FILE...` is short for `dpasp run FILE...`",
+        required=True,
+    )
+
+    def add(name: str, summary: str, text: str, *groups: Callable[[Parser], None]) -> Parser:
+        parser = choose.add_parser(
+            name,
+            help=summary,
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        for group in (_files, *groups, _output):
+            group(parser)
+        return parser
+
+    return top, {
+        "run": add(
+            "run", "answer the queries of a program", RUN, _questions, _engine, _limits, _python
+        ),
+        "check": add("check", "report the mistakes in a program", CHECK, _constants),
+        "ground": add("ground", "show the ground program", GROUND, _constants, _limits, _python),
+    }
+
+
+def _called_as() -> str:
+    """The name that the user typed: both names are the same command."""
+    return "pasp" if os.path.basename(sys.argv[0]) == "pasp" else "dpasp"
+
+
+def _names_command(words: Sequence[str], commands: dict[str, Parser]) -> bool:
+    """Whether the words start with a command, or ask for what is above commands."""
+    return not words or words[0] in commands or words[0] in ("-h", "--help", "--version")
+
+
+# --- groups of options -----------------------------------------------------------------------
+
+
+def _files(parser: Parser) -> None:
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a program (.plp); - is standard input"
+    )
+
+
+def _constants(parser: Parser) -> None:
+    parser.add_argument(
+        "-c",
+        "--const",
+        dest="constants",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=_constant,
+        help="give a #const of the program another value (repeatable)",
+    )
+
+
+def _questions(parser: Parser) -> None:
+    group = parser.add_argument_group("questions")
+    group.add_argument(
+        "--query",
+        dest="queries",
+        metavar="Q",
+        action="append",
+        default=[],
+        help='ask this too, such as "a, not b | c" (repeatable)',
+    )
+    group.add_argument(
+        "--evidence",
+        metavar="E",
+        action="append",
+        default=[],
+        help="joined to the evidence of every query (repeatable)",
+    )
+    group.add_argument(
+        "--semantics",
+        metavar="LOGIC,PROB",
+        help=f"in place of the program's: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
+    )
+    group.add_argument("-s", "--sem", dest="logic", choices=LOGICS, help="only the logic one")
+    group.add_argument(
+        "-p", "--psem", dest="probability", choices=PROBABILITIES, help="only the probabilistic one"
+    )
+    _constants(parser)
+
+
+def _engine(parser: Parser) -> None:
+    group = parser.add_argument_group("how to answer")
+    group.add_argument(
+        "--engine",
+        choices=("auto", "compile", "enumerate"),
+        default="auto",
+        help="auto compiles, and enumerates what cannot be compiled (default: auto)",
+    )
+    group.add_argument(
+        "--inconsistent",
+        choices=("normalize", "error"),
+        default="normalize",
+        help="what to do with total choices that have no model (default: normalize)",
+    )
+
+
+def _limits(parser: Parser) -> None:
+    group = parser.add_argument_group("limits")
+    group.add_argument(
+        "--time-limit", metavar="S", type=_positive, help="stop after so many seconds (exit 124)"
+    )
+    group.add_argument(
+        "--memory-limit", metavar="MB", type=_positive, help="stop above so much memory (exit 125)"
+    )
+
+
+def _python(parser: Parser) -> None:
+    group = parser.add_argument_group("safety")
+    group.add_argument(
+        "--python",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether #python and #script may run (default: yes, but not from standard input)",
+    )
+
+
+def _output(parser: Parser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    group.add_argument("-q", "--quiet", action="store_true", help="no warnings, no progress")
+    group.add_argument("-v", "--verbose", action="store_true", help="more about what was done")
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def _constant(text: str) -> tuple[str, str]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name.isidentifier() and equals and value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE, such as n=5")
+    return name, value

@@ -1,0 +1,151 @@
+"""Diagnostics as a person reads them: the place, the line, a caret under it, and what to do.
+
+>>> span = Span("p.plp", 1, 1, 1, 4)
+>>> problem = Diagnostic("probability-range", "1.5 is not a probability", span, "at most 1")
+>>> print(render([problem], {"p.plp": "1.5::a."}.get))
+p.plp:1:1: error: 1.5 is not a probability [probability-range]
+  1 | 1.5::a.
+    | ^^^
+  help: at most 1
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from textwrap import fill
+
+from dpasp.display.style import paint
+from dpasp.display.width import clean, columns, show
+from dpasp.errors import Diagnostic, Span
+
+Sources = Callable[[str], str | None]
+
+LONGEST = 100  # cells of a source line that are shown; longer ones are cut around the place
+SHOWN_LINES = 5  # of a span of several lines; the middle of longer ones is left out
+
+
+def read_source(file: str) -> str | None:
+    """The text of a file on disk, None when it cannot be read (again)."""
+    if not os.path.isfile(file):  # never a pipe or a device: reading those may wait for ever
+        return None
+    try:
+        with open(file, encoding="utf-8-sig", errors="replace", newline="") as stream:
+            return stream.read()
+    except OSError:
+        return None
+
+
+def render(
+    diagnostics: Iterable[Diagnostic], sources: Sources = read_source, colour: bool = False
+) -> str:
+    """All diagnostics as text, in their order, without a final line end."""
+    return "\n".join(render_one(diagnostic, sources, colour) for diagnostic in diagnostics)
+
+
+def render_one(diagnostic: Diagnostic, sources: Sources, colour: bool = False) -> str:
+    """One diagnostic as text: its message, its lines with carets, its help."""
+    place = f"{diagnostic.span}: " if diagnostic.span else ""
+    severity = diagnostic.severity
+    parts = [
+        paint(clean(place), "place", colour)
+        + paint(f"{severity}:", severity, colour)
+        + f" {clean(diagnostic.message)} "
+        + paint(f"[{diagnostic.code}]", "faint", colour)
+    ]
+    if diagnostic.span:
+        text = sources(diagnostic.span.file)
+        if text is not None:
+            parts += excerpt(text, diagnostic.span, severity, colour)
+    if diagnostic.help:
+        label = paint("help:", "help", colour)
+        parts.append(f"  {label} " + _wrapped(clean(diagnostic.help)))
+    return "\n".join(parts)
+
+
+def to_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """The JSON object that reports errors (and, beside them, warnings)."""
+    return json.dumps(to_dict(diagnostics), ensure_ascii=False, indent=2)
+
+
+def to_dict(diagnostics: Iterable[Diagnostic]) -> dict[str, list[dict[str, str | int | None]]]:
+    """The errors and, where there are any, the warnings, as JSON values."""
+    every = list(diagnostics)
+    report = {"errors": [d.to_dict() for d in every if d.severity == "error"]}
+    warnings = [d.to_dict() for d in every if d.severity == "warning"]
+    return {**report, "warnings": warnings} if warnings else report
+
+
+def excerpt(text: str, span: Span, style: str, colour: bool) -> list[str]:
+    """The lines of a span with carets under it; nothing when it lies outside the text."""
+    lines = split_lines(text)
+    if not 1 <= span.line <= len(lines):
+        return []
+    last = min(max(span.end_line, span.line), len(lines))
+    # A span that ends before the first column of a line does not reach into it.
+    if last > span.line and span.end_line == last and span.end_column <= 1:
+        last -= 1
+    margin = max(len(str(last)), 1)
+    shown: list[str] = []
+    for number in _selected(span.line, last):
+        if number is None:
+            shown.append(paint(f"  {'⋮':>{margin}} |", "faint", colour))
+            continue
+        line = lines[number - 1]
+        start = span.column - 1 if number == span.line else len(line) - len(line.lstrip())
+        end = span.end_column - 1 if number == span.end_line else len(line.rstrip())
+        source, carets = _marked(line, start, end)
+        shown.append(paint(f"  {number:>{margin}} |", "faint", colour) + f" {source}".rstrip())
+        if carets.strip():
+            bar = paint(f"  {'':>{margin}} |", "faint", colour)
+            shown.append(f"{bar} {paint(carets, style, colour)}")
+    return shown
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines as editors and clingo count them: ended by ``\\n`` (or ``\\r\\n``) only."""
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _selected(first: int, last: int) -> Sequence[int | None]:
+    """The line numbers to show; None stands for those left out."""
+    if last - first < SHOWN_LINES:
+        return range(first, last + 1)
+    return [*range(first, first + SHOWN_LINES - 2), None, last]
+
+
+def _marked(line: str, start: int, end: int) -> tuple[str, str]:
+    """A line as it can be shown, and the carets under ``line[start:end]`` (at least one)."""
+    start = max(0, min(start, len(line)))
+    end = max(start, min(end, len(line)))
+    if not line.strip() and end == start:
+        return show(line), " " * columns(line[:start]) + "^"
+    line, start, end = _cut(line, start, end)
+    before = columns(line[:start])
+    under = columns(line[:end]) - before
+    return show(line), " " * before + "^" * max(1, under)
+
+
+def _cut(line: str, start: int, end: int) -> tuple[str, int, int]:
+    """A long line cut to a window around ``[start, end)``, with … where text is missing."""
+    if columns(line) <= LONGEST:
+        return line, start, end
+    left = max(0, min(start - LONGEST // 3, len(line) - LONGEST))
+    right = min(len(line), left + LONGEST)
+    end = min(end, right)
+    front, back = "…" if left else "", "…" if right < len(line) else ""
+    piece = front + line[left:right].replace("\t", " ") + back
+    return piece, start - left + len(front), end - left + len(front)
+
+
+def _wrapped(text: str) -> str:
+    """Help text, long lines folded under its first word; lines that the author broke stay."""
+    indent = " " * len("  help: ")
+    folded = (
+        fill(line, LONGEST, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+        if len(line) + len(indent) > LONGEST
+        else indent + line
+        for line in text.split("\n")
+    )
+    return "\n".join(folded)[len(indent) :]

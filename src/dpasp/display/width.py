@@ -1,0 +1,60 @@
+"""How wide text is on a terminal, and what it looks like there.
+
+>>> show("a\\tb")
+'a       b'
+>>> columns("日本")
+4
+"""
+
+from __future__ import annotations
+
+from unicodedata import category, east_asian_width
+
+TAB = 8
+
+
+def width(character: str, column: int) -> int:
+    """The cells that a character takes when it starts at a (0-based) cell."""
+    if character == "\t":
+        return TAB - column % TAB
+    if " " <= character <= "~":
+        return 1
+    kind = category(character)
+    if kind in ("Mn", "Me"):
+        return 0
+    if kind in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return 1  # shown as one replacement character
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def columns(text: str) -> int:
+    """The cells that a text takes from the start of a line."""
+    total = 0
+    for character in text:
+        total += width(character, total)
+    return total
+
+
+def show(text: str) -> str:
+    """A line as a terminal can show it, cell by cell as :func:`width` counts: no tabs, no codes."""
+    if text.isascii() and text.isprintable():
+        return text
+    shown: list[str] = []
+    cell = 0
+    for character in text:
+        cells = width(character, cell)
+        shown.append(" " * cells if character == "\t" else visible(character))
+        cell += cells
+    return "".join(shown)
+
+
+def visible(character: str) -> str:
+    """The character, or a mark in its place when a terminal would obey it or hide it."""
+    return "�" if category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") else character
+
+
+def clean(text: str) -> str:
+    """A message without characters that a terminal would obey; line ends stay."""
+    if text.isprintable():
+        return text
+    return "".join(c if c == "\n" else visible(c) for c in text.expandtabs())

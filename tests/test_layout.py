@@ -1,0 +1,174 @@
+"""The house: imports go down the list of folders only, and heavy ones wait until needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "dpasp"
+
+# What may be imported by what: each row only from the rows above it (and from its own folder).
+ROWS = [
+    ["version"],
+    ["errors"],
+    ["limits"],
+    ["language"],
+    ["logic"],
+    ["semantics"],
+    ["native"],
+    ["circuits"],
+    ["inference"],
+    ["neural"],
+    ["learning"],
+    ["scale"],
+    ["program"],
+    ["__init__"],
+    ["display"],
+    ["integrations"],
+    ["cli"],
+    ["__main__"],
+]
+RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
+
+# Where a module may import these when it is itself imported; elsewhere only inside functions.
+HEAVY = {
+    "torch": {"neural", "learning", "scale"},
+    "rich": set[str](),
+    "matplotlib": set[str](),
+    "pandas": set[str](),
+    "safetensors": {"neural", "learning", "scale"},
+}
+
+
+class Import(NamedTuple):
+    """A module, with a name taken from it (or none), and whether importing the file does it."""
+
+    module: str
+    name: str
+    line: int
+    at_once: bool
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def part(path: Path) -> str:
+    """The folder (or the file at the top) that a module belongs to."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[Import]:
+    yield from _walk(ast.parse(path.read_text(encoding="utf-8")), True)
+
+
+def _walk(node: ast.AST, at_once: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (Import(a.name, "", child.lineno, at_once) for a in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, f"line {child.lineno}: write the whole name of the module"
+            names = child.names
+            yield from (Import(child.module or "", a.name, child.lineno, at_once) for a in names)
+        elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            yield from _walk(child, False)
+        else:
+            inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from _walk(child, at_once and not inside)
+
+
+def target(found: Import) -> str | None:
+    """The part of dpasp that an import reaches; None when it is not ours."""
+    words = [*found.module.split("."), found.name]
+    if words[0] != "dpasp":
+        return None
+    return words[1] if words[1] in RANK else "__init__"
+
+
+def wrong_directions(path: Path) -> list[str]:
+    here = part(path)
+    return [
+        f"{path.relative_to(SOURCE)}:{found.line}: {here} imports {there}"
+        for found in imports(path)
+        if (there := target(found)) is not None and there != here and not (RANK[there] < RANK[here])
+    ]
+
+
+def test_every_part_has_its_row() -> None:
+    assert {part(path) for path in modules()} <= set(RANK)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_down_the_list(path: Path) -> None:
+    assert wrong_directions(path) == []
+
+
+def test_native_is_used_by_circuits_only() -> None:
+    users = {part(p) for p in modules() for found in imports(p) if target(found) == "native"}
+    assert users <= {"native", "circuits"}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_heavy_imports_wait(path: Path) -> None:
+    at_once = {found.module.split(".")[0] for found in imports(path) if found.at_once}
+    assert {name for name, allowed in HEAVY.items() if part(path) not in allowed} & at_once == set()
+
+
+def test_only_logic_uses_clingo_control() -> None:
+    users = {
+        part(path)
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Attribute) and ast.unparse(node) == "clingo.Control")
+        or (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").startswith("clingo")
+            and any(alias.name == "Control" for alias in node.names)
+        )
+    }
+    assert users <= {"logic"}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("from dpasp.cli import main", ["language/x.py:1: language imports cli"]),
+        ("def f():\n    import dpasp.logic.ground", ["language/x.py:2: language imports logic"]),
+        ("from dpasp import logic", ["language/x.py:1: language imports logic"]),
+        ("from dpasp import loads", ["language/x.py:1: language imports __init__"]),
+        ("from dpasp.errors import Span", []),
+        ("import clingo", []),
+    ],
+)
+def test_the_walk_sees_what_it_should(
+    text: str, complaint: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
+    path = tmp_path / "language" / "x.py"
+    path.parent.mkdir()
+    path.write_text(text)
+    assert wrong_directions(path) == complaint
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import dpasp",
+        "import dpasp; dpasp.loads('0.3::a. #query a.').query().to_json()",
+        "from dpasp.cli import main; main(['check', '-'])",
+        "from dpasp.cli import main; assert main(['run', '-']) == 0",
+    ],
+)
+def test_plain_work_imports_nothing_heavy(code: str) -> None:
+    probe = f"import sys\n{code}\nprint(sorted({set(HEAVY)!r} & set(sys.modules)), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", probe], input="0.3::a. #query a.", capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "[]"
