@@ -13,18 +13,21 @@ they say the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 from clingo.ast import AST
 
-from dpasp.errors import Span
+from dpasp.errors import Diagnostic, Span
+from dpasp.language.source import Sources
+
+
+NOWHERE = Span("<program>", 1, 1, 1, 1)  # of nodes that were not read from a text
 
 
 def span_field() -> Span:
     """A span: kept for messages, ignored by comparisons."""
-    return field(compare=False, repr=False)  # type: ignore[no-any-return]
+    return field(default=NOWHERE, compare=False, repr=False)
 
 
 # --- probabilities ---------------------------------------------------------------------------
@@ -137,7 +140,7 @@ class Annotated:
     span: Span = span_field()
 
 
-Value = float | str | bool
+Value = int | float | str | bool | tuple[int | float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +336,8 @@ class Program:
     """The statements in their order, included files in place of their ``#include``."""
 
     statements: tuple[Statement, ...]
-    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    sources: Sources = field(default_factory=Sources, compare=False, repr=False)
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def files(self) -> tuple[str, ...]:

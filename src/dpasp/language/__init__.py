@@ -1,0 +1,35 @@
+"""Text → AST. Nothing here runs a program, grounds it or imports torch.
+
+>>> program = parse("0.3::a. #query a.")
+>>> len(program.statements)
+2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from dpasp.language.ast import Program
+from dpasp.language.reader import load_text, read_texts
+
+
+def parse(text: str, file: str = "<program>") -> Program:
+    """The program that a text says; :class:`dpasp.ProgramError` with all that is wrong with it."""
+    return read_texts([(file, text)])
+
+
+def parse_files(paths: Iterable[str | Path]) -> Program:
+    """The program that several files say together."""
+    return read_texts([(str(path), load_text(path)) for path in paths])
+
+
+def extend(program: Program, text: str, file: str = "<query>") -> Program:
+    """The program with the statements of a text added to its end."""
+    more = read_texts([(file, text)], after=program.sources)
+    return Program(
+        program.statements + more.statements, more.sources, program.warnings + more.warnings
+    )
+
+
+__all__ = ["Program", "extend", "parse", "parse_files"]

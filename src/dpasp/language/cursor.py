@@ -1,0 +1,88 @@
+"""Walking over the tokens of one of our own statements, with errors that point at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import NoReturn
+
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.lexer import Token, tokens
+from dpasp.language.source import SourceFile
+
+OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence naming the known word that is closest, or nothing.
+
+    >>> nearest("maxnet", ["maxent", "credal"])
+    "did you mean 'maxent'?"
+    """
+    found = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean '{found[0]}'?" if found else ""
+
+
+class Cursor:
+    """A position among the tokens of a slice of a file."""
+
+    def __init__(self, file: SourceFile, start: int, end: int) -> None:
+        self.file = file
+        self.tokens = list(tokens(file.text, start, end))
+        self.start, self.end = start, end
+        self.index = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether every token was taken."""
+        return self.index >= len(self.tokens)
+
+    def peek(self, ahead: int = 0) -> Token:
+        """The next token; past the last one, an empty one at the end of the slice."""
+        index = self.index + ahead
+        if index < len(self.tokens):
+            return self.tokens[index]
+        at = self.tokens[-1].end if self.tokens else self.start
+        return Token("end", "", at, at)
+
+    def next(self) -> Token:
+        """Take the next token."""
+        token = self.peek()
+        self.index += 1
+        return token
+
+    def accept(self, *texts: str) -> Token | None:
+        """Take the next token if it is one of these."""
+        return self.next() if self.peek().text in texts else None
+
+    def expect(self, text: str, code: str, help: str) -> Token:
+        """Take the next token, which must be this one."""
+        token = self.accept(text)
+        if token is None:
+            self.fail(code, f"expected '{text}' {self.before(self.peek())}", self.peek(), help)
+        return token
+
+    @staticmethod
+    def before(token: Token) -> str:
+        """How a message names the place of a token that should not be there."""
+        return f"before '{token.text}'" if token.text else "at the end of the statement"
+
+    def skip_group(self) -> Token:
+        """Take a token and, if it opens a bracket, all up to its closing one; give back the last."""
+        token = self.next()
+        depth = 1 if token.text in OPENING else 0
+        while depth:
+            if self.done:
+                self.fail("unbalanced", f"'{token.text}' is never closed", token, "close the bracket")
+            last = self.next()
+            depth += (last.text in OPENING) - (last.text in CLOSING)
+            if not depth:
+                return last
+        return token
+
+    def fail(
+        self, code: str, message: str, where: Token | tuple[int, int], help: str = ""
+    ) -> NoReturn:
+        """Refuse the statement, pointing at a token or a slice."""
+        start, end = (where.start, where.end) if isinstance(where, Token) else where
+        raise ProgramError(Diagnostic(code, message, self.file.span(start, end), help))
