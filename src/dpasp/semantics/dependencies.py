@@ -92,5 +92,5 @@ def determined(rules: Sequence[Rule], size: int) -> NDArray[np.bool_]:
         here = component[node]
         if not open_[here] and any(open_[component[child]] for child in below[node]):
             open_[here] = 1
-    closed = np.frombuffer(open_, dtype=np.uint8) == 0
-    return closed[np.array(component, dtype=np.intp)]
+    closed: NDArray[np.bool_] = np.frombuffer(open_, dtype=np.uint8) == 0
+    return np.take(closed, component)

@@ -68,9 +68,8 @@ def credal(masses: Masses) -> tuple[Array, Array]:
     with np.errstate(invalid="ignore", divide="ignore"):
         lower = np.where(a + d > 0, a / (a + d), 1.0)
         upper = np.where(b + c > 0, b / (b + c), 0.0)
-    # [0,0] if b + c = 0 < d, [1,1] if a + d = 0 < b: no total choice decides the other end.
-    lower = np.where((b + c == 0) & (d > 0), 0.0, lower)
-    upper = np.where((a + d == 0) & (b > 0), 1.0, upper)
+    # Where b + c = 0 < d this is [0, 0] and where a + d = 0 < b it is [1, 1], since a is part
+    # of b and c of d: the special cases of the credal semantics need no code of their own.
     impossible = b + d == 0
     return np.where(impossible, np.nan, lower), np.where(impossible, np.nan, upper)
 

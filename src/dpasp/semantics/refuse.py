@@ -153,13 +153,13 @@ def _statements(ground: GroundProgram, part: str) -> Iterator[tuple[Span, list[A
     """The statements with the nodes of the part of them to look at ('' is all)."""
     for statement in ground.program.statements:
         match statement:
-            case Plain(node, span):
+            case Plain(node=node, span=span):
                 if not part:
                     yield span, [node]
                 else:
                     found = getattr(node, part, ())
                     yield span, [found] if isinstance(found, AST) else list(found)
-            case Annotated(heads, body, span):
+            case Annotated(heads=heads, body=body, span=span):
                 yield span, [*([h.atom for h in heads] if part != "body" else []), *body]
             case Neural(body=body, span=span):
                 yield span, list(body)

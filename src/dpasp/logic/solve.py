@@ -1,0 +1,100 @@
+"""All stable models of ground rules, streamed as rows of bits.
+
+The rules go to a fresh solver through its backend; the selectors of the choices
+are free. Solving runs in a thread of clingo's while this one waits, so that Ctrl-C
+and limits are answered at once, however hard the next model is to find.
+
+>>> rules = [Rule((2,), (1,)), Rule((3,), (-2,))]
+>>> blocks = models(rules, [Group((1,), False)], read=[1, 2, 3])
+>>> sorted(tuple(map(int, row)) for block in blocks for row in block)
+[(0, 0, 1), (1, 1, 0)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from clingo import Control, MessageCode, Model
+from clingo.backend import Backend
+from numpy.typing import NDArray
+
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import Rule
+
+TICK = 0.05  # seconds between two looks at the clock and at Ctrl-C
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Free atoms of which at most one is true, or exactly one when ``one`` is set."""
+
+    atoms: tuple[int, ...]
+    one: bool
+
+
+def models(
+    rules: Iterable[Rule],
+    groups: Iterable[Group],
+    read: Sequence[int],
+    *,
+    project: bool = False,
+    watch: Watch = UNLIMITED,
+) -> Iterator[NDArray[np.bool_]]:
+    """The stable models as blocks of rows: the truth of the atoms ``read``.
+
+    With ``project``, models that agree on these atoms come once.
+    """
+    control = Control(["0"], logger=_silent)
+    with control.backend() as backend:
+        for rule in rules:
+            _add_rule(backend, rule)
+        for group in groups:
+            _add_group(backend, group)
+        if project:
+            backend.add_project(read)
+    if project:
+        control.configuration.solve.project = "project"  # type: ignore[union-attr]
+    yield from _solve(control, read, watch)
+
+
+def _solve(control: Control, read: Sequence[int], watch: Watch) -> Iterator[NDArray[np.bool_]]:
+    rows: list[bytes] = []
+
+    def keep(model: Model) -> None:
+        rows.append(bytes(map(model.is_true, read)))
+
+    done = False
+    with control.solve(on_model=keep, async_=True) as handle:
+        while not done:
+            done = handle.wait(TICK)
+            watch.check()
+            # The solver's thread only appends, so the rows up to here are complete.
+            count = len(rows)
+            block = rows[:count]
+            del rows[:count]
+            if block:
+                bits = np.frombuffer(b"".join(block), dtype=np.bool_)
+                yield bits.reshape(count, len(read))
+        handle.get()
+
+
+def _add_rule(backend: Backend, rule: Rule) -> None:
+    if rule.weights is None:
+        backend.add_rule(rule.head, rule.body, rule.choice)
+    else:
+        weighted = list(zip(rule.body, rule.weights, strict=True))
+        backend.add_weight_rule(rule.head, rule.bound, weighted, rule.choice)
+
+
+def _add_group(backend: Backend, group: Group) -> None:
+    backend.add_rule(group.atoms, (), True)
+    if group.one:
+        backend.add_rule((), [-atom for atom in group.atoms])
+    if len(group.atoms) > 1:
+        backend.add_weight_rule((), 2, [(atom, 1) for atom in group.atoms])
+
+
+def _silent(code: MessageCode, message: str) -> None:
+    """Solving has nothing to say to a user."""
