@@ -1,5 +1,8 @@
 """Text → AST. Nothing here runs a program, grounds it or imports torch.
 
+Reading (:func:`parse`) finds what cannot be read; :func:`check` finds what cannot be
+meant, which may depend on semantics and constants given from outside.
+
 >>> program = parse("0.3::a. #query a.")
 >>> len(program.statements)
 2
@@ -11,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dpasp.language.ast import Program
+from dpasp.language.checks import check
 from dpasp.language.reader import load_text, read_texts
 
 
@@ -32,4 +36,4 @@ def extend(program: Program, text: str, file: str = "<query>") -> Program:
     )
 
 
-__all__ = ["Program", "extend", "parse", "parse_files"]
+__all__ = ["Program", "check", "extend", "parse", "parse_files"]

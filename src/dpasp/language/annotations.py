@@ -19,6 +19,8 @@ from dpasp.language.expressions import read_expression
 from dpasp.language.lexer import Piece, Token
 from dpasp.language.source import SourceFile, Sources
 
+FORM = "write a probability such as 0.3::a, an interval [0.2, 0.7]::a, or ?::a to learn it"
+
 Finish = Callable[[AST | None, Sources], ast.Statement | None]
 
 
@@ -40,16 +42,18 @@ class Slot:
     """One head of an annotated statement: where its annotation and its atom are."""
 
     start: int
+    annotation: list[Token]
     mark: Token
     end: int
 
 
 def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read the annotations of a statement and leave the rest of it to clingo."""
-    cursor = Cursor(file, piece.start, piece.end)
-    weights = []
+    cursor = Cursor(file, piece.start, _head_end(file.text, piece))
+    weights, spans = [], []
     for slot in head_slots(cursor):
-        weights.append(read_weight(Cursor(file, slot.start, slot.mark.start)))
+        weights.append(read_weight(Cursor(file, slot.start, slot.mark.start, slot.annotation)))
+        spans.append(file.span(slot.start, slot.end))
         buffer.blank(slot.start, slot.mark.end)
     span = file.span(piece.start, piece.end)
 
@@ -59,54 +63,59 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         atoms = head_atoms(node, sources, span)
         if len(atoms) != len(weights):
             raise _error("annotated-head", "every annotation needs one atom after it", span)
-        heads = tuple(
-            ast.Head(weight, atom, sources.span_of(atom.symbol.location))
-            for weight, atom in zip(weights, atoms, strict=True)
-        )
+        heads = tuple(map(ast.Head, weights, atoms, spans))
         return ast.Annotated(heads, tuple(node.body), span)
 
     return Draft(piece.start, piece.end, finish)
 
 
+def _head_end(text: str, piece: Piece) -> int:
+    """Where the head ends for sure, so that a long body need not be read here."""
+    end = text.find(":-", piece.start, piece.end)
+    if end < 0 or '"' in text[piece.start : end] or "%" in text[piece.start : end]:
+        return piece.end
+    return end
+
+
 def head_slots(cursor: Cursor) -> Iterator[Slot]:
     """The heads of a statement, cut at separators outside brackets; each must be annotated."""
-    depth, start, mark = 0, cursor.start, None
+    depth, start, first, mark = 0, cursor.start, 0, None
     tokens = cursor.tokens
+    annotation: list[Token] = []
     for index, token in enumerate(tokens):
         text = token.text
-        depth += (text in OPENING) - (text in CLOSING)
+        if start < 0:
+            start, first = token.start, index
+        if text in OPENING:
+            depth += 1
+        elif text in CLOSING:
+            depth -= 1
         if text == "::" and depth == 0:
             if mark is not None:
                 cursor.fail("annotation-twice", "this head has two annotations", token, "keep one")
-            mark = token
+            mark, annotation = token, tokens[first:index]
         ends = text == ":-" or (text == "." and index == len(tokens) - 1)
         if depth == 0 and (ends or text in (";", "|", ",")):
             if mark is None:
                 cursor.fail(
                     "annotation-missing",
                     "a head without a probability among annotated ones",
-                    (_first(tokens, start), token.start),
+                    (start, max(token.start, start + 1)),
                     "annotate every head, for example with the probability that is left",
                 )
-            yield Slot(start, mark, token.start)
-            start, mark = token.end, None
+            yield Slot(start, annotation, mark, token.start)
+            start, mark = -1, None
             if ends:
                 return
     if mark is not None:
-        yield Slot(start, mark, cursor.end)
-    if "::" in (token.text for token in tokens if token.start > start):
-        return
-
-
-def _first(tokens: list[Token], start: int) -> int:
-    return next((token.start for token in tokens if token.start >= start), start)
+        yield Slot(start, annotation, mark, tokens[-1].end)
 
 
 def read_weight(cursor: Cursor) -> ast.Weight:
     """Read what stands before a ``::``."""
-    start = cursor.peek().start
-    if cursor.done:
-        cursor.fail("probability-syntax", "a probability is missing before '::'", (start, cursor.end))
+    if cursor.at_end():
+        where = (cursor.end, cursor.end + 2)
+        cursor.fail("probability-syntax", "a probability is missing before '::'", where, FORM)
     weight: ast.Weight
     if cursor.peek().text == "[":
         weight = _interval(cursor)
@@ -119,9 +128,9 @@ def read_weight(cursor: Cursor) -> ast.Weight:
         )
     else:
         weight = _fixed_or_learnable(cursor)
-    if not cursor.done:
+    if not cursor.at_end():
         rest = cursor.peek()
-        cursor.fail("probability-syntax", f"unexpected '{rest.text}' before '::'", rest)
+        cursor.fail("probability-syntax", f"unexpected '{rest.text}' before '::'", rest, FORM)
     return weight
 
 
@@ -144,7 +153,9 @@ def _fixed_or_learnable(cursor: Cursor) -> ast.Fixed | ast.Learnable:
     mark = cursor.accept("?")
     if mark is None:
         if tied or initial is None:
-            cursor.fail("probability-syntax", "'*' goes with a learnable '?'", (start, start + 1))
+            cursor.fail(
+                "probability-syntax", "'*' goes with a learnable '?'", (start, start + 1), FORM
+            )
         return ast.Fixed(initial, initial.span)
     key: tuple[str, ...] = ()
     if cursor.peek().text == "(":
@@ -157,12 +168,13 @@ def _fixed_or_learnable(cursor: Cursor) -> ast.Fixed | ast.Learnable:
 
 def _key(cursor: Cursor) -> tuple[str, ...]:
     """The variables in ``?(X, Y)``."""
-    opening, names = cursor.next(), []
+    cursor.next()
+    names: list[str] = []
     help = "the key of a parameter is a list of variables, as in ?(X,Y)::edge(X,Y)"
     while True:
         token = cursor.next()
         if token.kind != "variable" or not token.text.strip("_"):
-            cursor.fail("parameter-key", f"'{token.text}' is not a variable", token or opening, help)
+            cursor.fail("parameter-key", f"'{token.text}' is not a variable", token, help)
         names.append(token.text)
         if cursor.accept(")"):
             return tuple(names)
@@ -194,15 +206,16 @@ def head_atoms(node: AST, sources: Sources, span: Span) -> list[AST]:
             sources.span_of(head.location),
             "annotate atoms: 0.3::a; 0.7::b.",
         )
-    for literal in literals:
-        if literal.sign or literal.atom.ast_type != ASTType.SymbolicAtom:
+    atoms = [literal.atom for literal in literals]
+    for literal, atom in zip(literals, atoms, strict=True):
+        if literal.sign or atom.ast_type != ASTType.SymbolicAtom:
             raise _error(
                 "annotated-head",
                 "only an atom can have a probability",
                 sources.span_of(literal.location),
                 "write an atom after '::', without 'not' and without a comparison",
             )
-    return sorted((literal.atom for literal in literals), key=_position)
+    return sorted(atoms, key=_position) if len(atoms) > 1 else atoms
 
 
 def _position(atom: AST) -> tuple[int, int]:

@@ -21,7 +21,6 @@ from clingo.ast import AST
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.source import Sources
 
-
 NOWHERE = Span("<program>", 1, 1, 1, 1)  # of nodes that were not read from a text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from clingo import MessageCode
-from clingo.ast import AST, ASTType, parse_string
+from clingo.ast import AST, parse_string
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.mistakes import explain
@@ -31,9 +31,7 @@ def parse_clingo(text: str, first_line: int) -> tuple[list[AST], list[str]]:
     except RuntimeError as error:
         if not messages:  # pragma: no cover - clingo always says why
             raise ProgramError(Diagnostic("clingo", str(error))) from error
-    unwanted = (ASTType.Program, ASTType.Comment)
-    kept = [n for n in nodes if n.ast_type not in unwanted or str(n) != "#program base."]
-    return [n for n in kept if n.ast_type != ASTType.Comment], messages
+    return nodes[1:], messages  # the first is the '#program base.' that every text begins with
 
 
 def message_place(message: str, sources: Sources) -> tuple[Place, Place, str] | None:
@@ -47,14 +45,14 @@ def message_place(message: str, sources: Sources) -> tuple[Place, Place, str] | 
     return begin, end, what.strip()
 
 
-def syntax_error(message: str, sources: Sources, file: SourceFile) -> Diagnostic:
-    """One of clingo's syntax errors, told by what the user wrote."""
+def syntax_error(message: str, sources: Sources, file: SourceFile) -> tuple[Diagnostic, int]:
+    """One of clingo's syntax errors, told by what the user wrote, and its offset."""
     placed = message_place(message, sources)
     if placed is None:
-        return Diagnostic("syntax", message.strip(), file.span(0, 0))
+        return Diagnostic("syntax", message.strip(), file.span(0, 0)), 0
     begin, end, what = placed
     start, stop = file.offset(begin), file.offset(end)
-    if start >= len(file.text.rstrip()):
-        start, stop = max(len(file.text.rstrip()) - 1, 0), len(file.text.rstrip())
-        what = "unexpected end"
-    return explain(file, start, stop, what)
+    last = len(file.text.rstrip())
+    if start >= last:
+        start, stop, what = max(last - 1, 0), last, "unexpected end"
+    return explain(file, start, max(stop, start + 1), what), start

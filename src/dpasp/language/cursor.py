@@ -26,14 +26,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
 class Cursor:
     """A position among the tokens of a slice of a file."""
 
-    def __init__(self, file: SourceFile, start: int, end: int) -> None:
+    def __init__(
+        self, file: SourceFile, start: int, end: int, given: list[Token] | None = None
+    ) -> None:
         self.file = file
-        self.tokens = list(tokens(file.text, start, end))
+        self.tokens = list(tokens(file.text, start, end)) if given is None else given
         self.start, self.end = start, end
         self.index = 0
 
-    @property
-    def done(self) -> bool:
+    def at_end(self) -> bool:
         """Whether every token was taken."""
         return self.index >= len(self.tokens)
 
@@ -68,12 +69,13 @@ class Cursor:
         return f"before '{token.text}'" if token.text else "at the end of the statement"
 
     def skip_group(self) -> Token:
-        """Take a token and, if it opens a bracket, all up to its closing one; give back the last."""
+        """Take a token, or a whole bracket if it opens one; give back the last one taken."""
         token = self.next()
         depth = 1 if token.text in OPENING else 0
         while depth:
-            if self.done:
-                self.fail("unbalanced", f"'{token.text}' is never closed", token, "close the bracket")
+            if self.at_end():
+                message = f"'{token.text}' is never closed"
+                self.fail("unbalanced", message, token, "close the bracket")
             last = self.next()
             depth += (last.text in OPENING) - (last.text in CLOSING)
             if not depth:

@@ -31,7 +31,7 @@ def _whole(file: SourceFile, piece: Piece, statement: ast.Statement) -> Draft:
 def _finish(cursor: Cursor, piece: Piece, form: str) -> None:
     """Nothing but the final dot is left."""
     rest = cursor.next()
-    if rest.text != "." or not cursor.done:
+    if rest.text != "." or not cursor.at_end():
         if not rest.text:
             cursor.fail("missing-dot", "the final dot is missing", (piece.end - 1, piece.end), form)
         cursor.fail("directive-syntax", f"unexpected '{rest.text}'", rest, form)
@@ -139,7 +139,8 @@ def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     cursor.expect("=", "const-syntax", form)
     value = read_expression(cursor)
     if cursor.peek().text == "." and cursor.peek(1).text == "[":
-        cursor.fail("const-syntax", "a real constant has no type", cursor.peek(1), "use -c NAME=VALUE")
+        help = "use -c NAME=VALUE to override it"
+        cursor.fail("const-syntax", "a real constant has no type", cursor.peek(1), help)
     _finish(cursor, piece, form)
     buffer.blank(piece.start, piece.end)
     span = file.span(piece.start, piece.end)

@@ -12,6 +12,7 @@ only at what can end a statement or make it ours, :func:`tokens` reads a slice i
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -22,7 +23,7 @@ PYTHON_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+:[A-Za-z_]\w*|[A-Za-z_]\w*:[A-Za-
 
 _COARSE = re.compile(
     rf"(?P<string>{STRING})|(?P<block>%\*)|(?P<comment>%[^\n]*)|(?P<call>@(?:{PYTHON_NAME}))"
-    r"|(?P<ellipsis>\.\.\.|…)|(?P<decimal>\d+\.\d+(?:[eE][+-]?\d+)?|\d+\.(?=\s*,))|(?P<range>\.\.)"
+    r"|(?P<ellipsis>\.\.\.|…)|(?P<decimal>(?<![\w'])(?:\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+\.(?=\s*,)))|(?P<range>\.\.)"
     r"|(?P<dot>\.)|(?P<mark>::)|(?P<weak>:~)|(?P<tilde>~)|(?P<open>\[)|(?P<directive>\#[A-Za-z_]+)"
     r"|(?P<bad>[^\x00-\x7f]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\"])",
     re.ASCII,
@@ -77,6 +78,11 @@ class Split:
     pieces: list[Piece] = field(default_factory=list)
     comments: list[tuple[int, int]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+
+    def piece_at(self, offset: int) -> Piece | None:
+        """The last piece that begins at or before an offset."""
+        index = bisect_right(self.pieces, offset, key=lambda piece: piece.start) - 1
+        return self.pieces[index] if index >= 0 else None
 
 
 QUESTIONS = frozenset({"#query", "#pr", "#map", "#max", "#mpe"})
@@ -218,6 +224,9 @@ class _Splitter:
         return match.end()
 
 
+_ENDS = ("name", "number", "string", "variable")  # kinds of tokens that can end a literal
+
+
 def _question_end(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Where a question without a dot ends and the next statement begins, if that is so."""
     depth, last = 0, None
@@ -225,7 +234,7 @@ def _question_end(text: str, start: int, end: int) -> tuple[int, int] | None:
         if (
             last is not None
             and depth == 0
-            and (last.kind in ("name", "number", "string", "variable") or last.text in (")", "?", "}"))
+            and (last.kind in _ENDS or last.text in (")", "?", "}"))
             and last.text not in ("not", "undef")
             and (token.kind in ("name", "number", "directive", "call") or token.text in "?!-[{:-")
             and "\n" in text[last.end : token.start]

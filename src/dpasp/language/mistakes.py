@@ -44,7 +44,7 @@ MISTAKES = (
     _mistake(r"<-+", "arrow", "a rule is not written with an arrow", "write 'head :- body.'"),
     _mistake(r"~\s*-?[a-z_]", "tilde-not", "'~' is not negation here", "write 'not'"),
     _mistake(r"!\s*[a-z]", "bang-not", "'!' is not negation here", "write 'not'"),
-    _mistake(r"\bt\(_?\w*\)\s*::", "problog-learn", "t(_) is ProbLog's", "write '?::a' to learn it"),
+    _mistake(r"\bt\(_?\w*\)\s*::", "problog-learn", "t(_) is ProbLog's", "write '?::a'"),
     _mistake(r"\b[A-Z]\w*\s*\(", "capital-predicate", "a predicate begins in lower case", ""),
     _mistake(r"\band\b|&&|\bor\b|\|\|", "word-operator", "conditions are joined by ','", ""),
     _mistake(r"\bif\b", "word-if", "a rule is written 'head :- body.'", "write ':-'"),
@@ -52,7 +52,7 @@ MISTAKES = (
     _mistake(r"'[^'\n]*'", "quotes", "strings are written in double quotes", 'write "text"'),
 )
 
-_UNEXPECTED = re.compile(r"(?:syntax|lexer) error, unexpected (.*?)(?:, expecting (.*))?$", re.DOTALL)
+_UNEXPECTED = re.compile(r"\w+ error, unexpected (.*?)(?:, expecting (.*))?$", re.DOTALL)
 
 
 def explain(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:

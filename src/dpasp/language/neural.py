@@ -10,7 +10,7 @@ import re
 
 from clingo.ast import AST, ASTType
 
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import ast
 from dpasp.language.annotations import Draft, head_atoms
 from dpasp.language.buffer import Buffer
@@ -78,9 +78,7 @@ def _head(cursor: Cursor, buffer: Buffer) -> _Sets:
     while cursor.peek().text != "as":
         token = cursor.next()
         if token.kind == "end" or (depth == 0 and token.text in (":-", ".", ";", "|")):
-            cursor.fail(
-                "neural-network-missing", "this neural head names no network", token, _FORM
-            )
+            cursor.fail("neural-network-missing", "this neural head names no network", token, _FORM)
         if token.text == "{" and depth == 1:
             sets.commas[argument] = 0
         if token.text in "{}":
@@ -113,7 +111,7 @@ def _network(cursor: Cursor, buffer: Buffer) -> tuple[ast.Network, tuple[ast.Opt
     """Read ``as @net on "repo" at "github" with …`` and leave the call to clingo as an atom."""
     keyword = cursor.next()
     buffer.put(keyword.start, keyword.end, ";")
-    token, arguments = read_call(cursor)
+    token, _ = read_call(cursor)
     buffer.put(token.start, token.end, "x" * (token.end - token.start))
     rest = cursor.peek().start
     repository = host = None
@@ -125,7 +123,7 @@ def _network(cursor: Cursor, buffer: Buffer) -> tuple[ast.Network, tuple[ast.Opt
     options: tuple[ast.Option, ...] = ()
     if cursor.accept("with"):
         options = read_options(cursor, (":-", "."))
-    if cursor.peek().text not in (":-", ".") and not cursor.done:
+    if cursor.peek().text not in (":-", ".") and not cursor.at_end():
         cursor.fail("neural-syntax", f"unexpected '{cursor.peek().text}'", cursor.peek(), _FORM)
     buffer.blank(rest, cursor.peek().start)
     span = cursor.file.span(token.start, end)
@@ -155,7 +153,7 @@ def _neural(
     network: ast.Network,
     options: tuple[ast.Option, ...],
     body: tuple[AST, ...],
-    span: ast.Span,
+    span: Span,
 ) -> ast.Neural:
     positive = symbol.ast_type != ASTType.UnaryOperation
     function = symbol if positive else symbol.argument

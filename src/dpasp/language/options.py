@@ -30,9 +30,10 @@ def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[ast.Op
         option = _option(cursor)
         if option.name in options:
             where = _slice(cursor, option)
-            cursor.fail("option-twice", f"the option {option.name} is given twice", where, "keep one")
+            message = f"the option {option.name} is given twice"
+            cursor.fail("option-twice", message, where, "keep one")
         options[option.name] = option
-        if cursor.done or cursor.peek().text in stop:
+        if cursor.at_end() or cursor.peek().text in stop:
             return tuple(options.values())
         cursor.expect(",", "option-syntax", "options are written name = value, with commas between")
 
@@ -50,7 +51,7 @@ def _slice(cursor: Cursor, option: ast.Option) -> tuple[int, int]:
 def _option(cursor: Cursor) -> ast.Option:
     name = cursor.next()
     if name.kind not in ("name", "variable"):
-        what = f"'{name.text}' is not the name of an option" if name.text else "an option is missing"
+        what = f"'{name.text}' is not an option" if name.text else "an option is missing"
         cursor.fail("option-syntax", what, name, "options are written name = value")
     value: ast.Value = True
     if cursor.accept("="):
@@ -97,7 +98,7 @@ def read_call(cursor: Cursor) -> tuple[Token, bool]:
     """Take ``@f`` or ``@f(…)``; give back the name's token and whether arguments follow it."""
     token = cursor.next()
     if token.kind != "call":
-        what = f"expected a function before '{token.text}'" if token.text else "a function is missing"
+        what = f"'{token.text}' is not a function" if token.text else "a function is missing"
         cursor.fail("function-syntax", what, token, "name a Python function with @, as in @net")
     if cursor.peek().text != "(":
         return token, False

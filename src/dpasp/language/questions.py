@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clingo.ast import AST, ASTType, Sign
 
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import ast
 from dpasp.language.annotations import Draft
 from dpasp.language.buffer import Buffer
@@ -32,8 +32,8 @@ class _Item:
 
     start: int
     given: bool
-    undefined: Token | None = None
-    marked: Token | None = None
+    undefined: Span | None = None
+    marked: bool = False
 
 
 def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
@@ -82,10 +82,10 @@ def _items(cursor: Cursor, buffer: Buffer, kind: str) -> list[_Item]:
     item: _Item | None = None
     bar: Token | None = None
     depth = 0
-    while not cursor.done:
+    while not cursor.at_end():
         token = cursor.next()
         text = token.text
-        if depth == 0 and text == "." and cursor.done:
+        if depth == 0 and text == "." and cursor.at_end():
             break
         if depth == 0 and text == "|":
             if bar is not None or kind == "#evidence":
@@ -99,66 +99,74 @@ def _items(cursor: Cursor, buffer: Buffer, kind: str) -> list[_Item]:
             item = None
         elif depth == 0 and text == "?":
             if item is None:
-                cursor.fail("query-mark", "'?' comes after the atom that it marks", token, FORMS[kind])
-            item.marked = token
+                message = "'?' comes after the atom that it marks"
+                cursor.fail("query-mark", message, token, FORMS[kind])
+            item.marked = True
             buffer.blank(token.start, token.end)
         elif item is None:
             item = _Item(token.start, given=bar is not None)
             items.append(item)
             if text == "undef" and cursor.peek().text not in (",", ".", "|", "(", "?", ""):
-                item.undefined = token
+                item.undefined = cursor.file.span(token.start, token.end)
                 buffer.blank(token.start, token.end)
         depth += (text in OPENING) - (text in CLOSING)
     return items
 
 
 def _question(
-    kind: str, items: list[_Item], body: list[AST], sources: Sources, span: ast.Span
+    kind: str, items: list[_Item], body: list[AST], sources: Sources, span: Span
 ) -> ast.Statement:
+    """The statement that the items and what clingo read of them make up."""
     if len(items) != len(body):
         raise _error("query-syntax", "this question cannot be read", span, FORMS[kind])
     asked: list[ast.Literal] = []
     given: list[ast.Literal] = []
     guards: list[AST] = []
     for item, node in zip(items, body, strict=True):
-        where = sources.span_of(node.location)
         if node.ast_type == ASTType.Literal and node.atom.ast_type == ASTType.Comparison:
             guards.append(node)
             continue
-        literal = _literal(item, node, where)
-        marked = item.marked is not None
-        if marked and (item.given or kind != "#map" or literal.mode is not ast.Mode.TRUE):
-            help = "only the atoms that #map asks for are marked with '?'"
-            raise _error("query-mark", "this '?' has no meaning here", where, help)
-        if kind == "#map" and not item.given and not marked:
-            help = f"write '{node}?' to ask for it, or put it after '|' as evidence"
-            raise _error("map-unmarked", "an atom of a #map query is marked with '?'", where, help)
+        literal = _literal(item, node, sources)
+        _check_mark(kind, item, literal)
         (given if item.given else asked).append(literal)
-    evidence, extra = tuple(given), tuple(guards)
     if kind == "#evidence":
         if guards:
             where = sources.span_of(guards[0].location)
             raise _error("evidence-guard", "evidence holds no comparison", where, FORMS[kind])
         return ast.Evidence(tuple(asked), span)
-    if kind == "#query":
-        if not asked:
-            raise _error("query-empty", "there is nothing here to ask for", span, FORMS[kind])
-        return ast.Query(tuple(asked), evidence, extra, span)
     if kind == "#mpe" and asked:
         raise _error("mpe-atoms", "#mpe asks for all choices at once", asked[0].span, FORMS[kind])
-    if kind == "#map" and not asked:
+    if kind != "#mpe" and not asked:
         raise _error("query-empty", "there is nothing here to ask for", span, FORMS[kind])
-    return ast.Map(tuple(literal.atom for literal in asked), evidence, extra, span)
+    if kind == "#query":
+        return ast.Query(tuple(asked), tuple(given), tuple(guards), span)
+    atoms = tuple(literal.atom for literal in asked)
+    return ast.Map(atoms, tuple(given), tuple(guards), span)
 
 
-def _literal(item: _Item, node: AST, where: ast.Span) -> ast.Literal:
+def _check_mark(kind: str, item: _Item, literal: ast.Literal) -> None:
+    """The atoms that a ``#map`` asks for are marked with '?', and no others."""
+    wanted = kind == "#map" and not item.given
+    if item.marked and (not wanted or literal.mode is not ast.Mode.TRUE):
+        help = "only the atoms that #map asks for are marked with '?'"
+        raise _error("query-mark", "this '?' has no meaning here", literal.span, help)
+    if wanted and not item.marked:
+        help = f"write '{literal.atom}?' to ask for it, or put it after '|' as evidence"
+        message = "an atom of a #map query is marked with '?'"
+        raise _error("map-unmarked", message, literal.span, help)
+
+
+def _literal(item: _Item, node: AST, sources: Sources) -> ast.Literal:
+    where = sources.span_of(node.location)
     atom = node.atom if node.ast_type == ASTType.Literal else None
     if atom is None or atom.ast_type != ASTType.SymbolicAtom:
         help = "define an atom by a rule and ask for that"
         raise _error("query-literal", "a question holds atoms only", where, help)
     if node.sign == Sign.DoubleNegation:
-        raise _error("query-literal", "a question holds no double negation", where, "drop 'not not'")
+        message = "a question holds no double negation"
+        raise _error("query-literal", message, where, "drop 'not not'")
     if item.undefined is not None:
+        where = item.undefined.to(where)
         if node.sign != Sign.NoSign:
             raise _error("query-literal", "'undef' and 'not' do not go together", where, "keep one")
         return ast.Literal(ast.Mode.UNDEFINED, atom, where)
@@ -171,5 +179,5 @@ def _position(node: AST) -> tuple[int, int]:
     return begin.line, begin.column
 
 
-def _error(code: str, message: str, span: ast.Span, help: str) -> ProgramError:
+def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
     return ProgramError(Diagnostic(code, message, span, help))

@@ -50,6 +50,10 @@ _PROBLEMS = {
     "unclosed-block": ("this block is never closed", "end it with '#end.'"),
 }
 
+_PASSES = 20  # how often a text with errors is read again to find the next ones
+
+_REFUSED = ("#minimize", "#maximize", "#minimise", "#maximise")
+
 # Words with '#' that clingo knows at the start of a statement or inside one.
 _WORDS = frozenset(
     "#true #false #inf #infimum #sup #supremum #sum #sum+ #count #min #max #end".split()
@@ -97,8 +101,9 @@ def load_text(path: str | Path) -> str:
         raise ProgramError(Diagnostic("encoding", message, help="save it as UTF-8")) from error
     except OSError as error:
         reason = error.strerror or str(error)
-        help = _similar_file(Path(path))
-        raise ProgramError(Diagnostic("file", f"cannot read {path}: {reason}", help=help)) from error
+        message = f"cannot read {path}: {reason}"
+        problem = Diagnostic("file", message, help=_similar_file(Path(path)))
+        raise ProgramError(problem) from error
 
 
 def _similar_file(path: Path) -> str:
@@ -122,23 +127,33 @@ def _read_file(reading: _Reading, name: str, text: str) -> None:
     reading.sources = reading.sources.add(name, text)
     file = reading.sources.files[-1]
     buffer = Buffer(text)
-    drafts: list[Draft | tuple[int, _Include]] = _drafts(reading, file, buffer)
-    blanked = buffer.text()
-    if not blanked.isascii():
-        wide = {
-            number: line
-            for number, line in enumerate(blanked.split("\n"), file.first_line)
-            if not line.isascii()
-        }
-        reading.sources = Sources(reading.sources.files, {**reading.sources.wide, **wide})
-    nodes, messages = parse_clingo(blanked, file.first_line)
-    found = [syntax_error(message, reading.sources, file) for message in messages]
-    reading.errors += _without_echoes(found)
+    split = lexer.split(text)
+    drafts = _drafts(reading, file, split, buffer)
+    nodes = _nodes(reading, file, split, buffer)
     for statement in _merge(reading, file, drafts, nodes):
         if isinstance(statement, _Include):
             _include(reading, file, statement)
         else:
             reading.statements.append(statement)
+
+
+def _nodes(reading: _Reading, file: SourceFile, split: lexer.Split, buffer: Buffer) -> list[AST]:
+    """What clingo reads; statements that it cannot read are reported and blanked out.
+
+    Its parser is silent about errors soon after another one, hence the passes.
+    """
+    for _ in range(_PASSES):
+        blanked = buffer.text()
+        reading.sources = reading.sources.with_wide_lines(blanked, file.first_line)
+        nodes, messages = parse_clingo(blanked, file.first_line)
+        found = [syntax_error(message, reading.sources, file) for message in messages]
+        reading.errors += _without_echoes([error for error, _ in found])
+        blamed = {id(piece): piece for _, at in found if (piece := split.piece_at(at)) is not None}
+        for piece in blamed.values():
+            buffer.blank(piece.start, piece.end)
+        if not blamed or buffer.text() == blanked:
+            break
+    return nodes
 
 
 def _without_echoes(found: list[Diagnostic]) -> list[Diagnostic]:
@@ -151,10 +166,9 @@ def _without_echoes(found: list[Diagnostic]) -> list[Diagnostic]:
 
 
 def _drafts(
-    reading: _Reading, file: SourceFile, buffer: Buffer
+    reading: _Reading, file: SourceFile, split: lexer.Split, buffer: Buffer
 ) -> list[Draft | tuple[int, _Include]]:
     """Read what is ours in every piece and blank it out."""
-    split = lexer.split(file.text)
     for start, end in split.comments:
         buffer.blank(start, end)
     broken = _broken(reading, file, split, buffer)
@@ -173,9 +187,7 @@ def _drafts(
     return drafts
 
 
-def _broken(
-    reading: _Reading, file: SourceFile, split: lexer.Split, buffer: Buffer
-) -> set[int]:
+def _broken(reading: _Reading, file: SourceFile, split: lexer.Split, buffer: Buffer) -> set[int]:
     """Report characters that nothing can hold, and blank out their statements."""
     broken: set[int] = set()
     for problem in dict.fromkeys(split.problems):
@@ -203,6 +215,10 @@ def _draft(
     if word == "#include":
         path, token = read_include(file, piece, buffer)
         return piece.start, _Include(path, file.span(token.start, token.end))
+    if word in _REFUSED:
+        span = file.span(piece.start, piece.start + len(word))
+        help = "it chooses among models, which is not a probability; write constraints instead"
+        raise ProgramError(Diagnostic("optimisation", f"{word} is refused", span, help))
     if word == "#const" and piece.decimals:
         return read_const(file, piece, buffer)
     if word and word not in lexer.DIRECTIVES and word not in _WORDS:
@@ -252,7 +268,6 @@ def _merge(
 def _finish(
     reading: _Reading, file: SourceFile, draft: Draft, nodes: list[AST]
 ) -> ast.Statement | None:
-    span = file.span(draft.start, draft.end)
     try:
         if len(nodes) > 1:
             where = reading.sources.span_of(nodes[1].location)
@@ -262,10 +277,10 @@ def _finish(
     except ProgramError as error:
         reading.errors += error.diagnostics
         return None
-    if statement is None and not any(
-        error.span is not None and _overlap(error.span, span) for error in reading.errors
-    ):
-        reading.errors.append(Diagnostic("syntax", "this statement cannot be read", span))
+    if statement is None:
+        span = file.span(draft.start, draft.end)
+        if not any(error.span and _overlap(error.span, span) for error in reading.errors):
+            reading.errors.append(Diagnostic("syntax", "this statement cannot be read", span))
     return statement
 
 

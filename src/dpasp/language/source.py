@@ -57,13 +57,17 @@ class SourceFile:
 
     def span(self, start: int, end: int) -> Span:
         """The span of a slice of the text."""
-        first, last = self.place(start), self.place(max(start, end))
-        shift = self.first_line - 1
-        return Span(self.name, first.line - shift, first.column, last.line - shift, last.column)
+        starts = self.line_starts
+        first = bisect_right(starts, start)
+        last = bisect_right(starts, end, first - 1) if end > start else first
+        column, end_column = start - starts[first - 1] + 1, max(start, end) - starts[last - 1] + 1
+        return Span(self.name, first, column, last, end_column)
 
     def offset(self, place: Place) -> int:
         """The offset of a place (clipped into the text)."""
-        line = min(max(place.line - self.first_line, 0), len(self.line_starts) - 1)
+        line = max(place.line - self.first_line, 0)
+        if line >= len(self.line_starts):
+            return len(self.text)
         return min(self.line_starts[line] + place.column - 1, len(self.text))
 
 
@@ -82,6 +86,14 @@ class Sources(Mapping[str, str]):
     def add(self, name: str, text: str) -> Sources:
         """These files and one more."""
         return Sources((*self.files, SourceFile(name, text, self.next_line)), self.wide)
+
+    def with_wide_lines(self, text: str, first_line: int) -> Sources:
+        """These files, knowing the lines of a text that clingo counts otherwise than we do."""
+        if text.isascii():
+            return self
+        lines = enumerate(text.split("\n"), first_line)
+        wide = {number: line for number, line in lines if not line.isascii()}
+        return Sources(self.files, {**self.wide, **wide})
 
     def file_at(self, line: int) -> SourceFile:
         """The file that holds a line of the whole."""

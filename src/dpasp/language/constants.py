@@ -1,0 +1,109 @@
+"""What the constants of a program are worth inside a probability.
+
+Probabilities are computed in real numbers, so ``#const p = 3/10.`` is 0.3 there
+(clingo, which has integers only, makes it 0 in a term).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
+
+from dpasp.errors import Diagnostic, ProgramError, UsageError
+from dpasp.language import ast
+from dpasp.language.expressions import evaluate
+
+_OPERATORS = {
+    BinaryOperator.Plus: "+",
+    BinaryOperator.Minus: "-",
+    BinaryOperator.Multiplication: "*",
+    BinaryOperator.Division: "/",
+    BinaryOperator.Modulo: "\\",
+    BinaryOperator.Power: "**",
+}
+_NAME = re.compile(r"_*[a-z][A-Za-z0-9_']*")
+
+
+def parse_constant(text: str) -> tuple[str, str]:
+    """The name and the value of ``NAME=VALUE``, as given on the command line."""
+    name, equals, value = text.partition("=")
+    if not equals or not _NAME.fullmatch(name.strip()) or not value.strip():
+        raise UsageError(f"a constant is given as NAME=VALUE, not {text!r}")
+    return name.strip(), value.strip()
+
+
+def number(text: str) -> float | None:
+    """The number that a text says, a fraction included, or None.
+
+    >>> number("3/10"), number("a")
+    (0.3, None)
+    """
+    over, slash, under = text.partition("/")
+    try:
+        return float(over) / (float(under) if slash else 1.0)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def numeric_constants(
+    program: ast.Program, given: Mapping[str, str] | None = None
+) -> dict[str, float]:
+    """The numeric constants by name; those ``given`` from outside win over the program's."""
+    values: dict[str, float] = {}
+    pending: dict[str, ast.Expression] = {}
+    for statement in program.statements:
+        match statement:
+            case ast.Const(name, value):
+                pending[name] = value
+            case ast.Plain(node) if node.ast_type == ASTType.Definition:
+                if (expression := _expression(node.value)) is not None:
+                    pending[node.name] = expression
+    for name, text in (given or {}).items():
+        pending.pop(name, None)
+        if (value_given := number(text)) is not None:
+            values[name] = value_given
+    progress = True
+    while pending and progress:
+        progress = False
+        for name, expression in list(pending.items()):
+            if _names(expression) <= values.keys():
+                values[name] = evaluate(pending.pop(name), values)
+                progress = True
+    for name, expression in pending.items():
+        if isinstance(expression, ast.Operation) or _names(expression) & pending.keys():
+            unknown = sorted(_names(expression) - values.keys())
+            message = f"the constant {name} depends on {', '.join(unknown)}, which has no value"
+            raise ProgramError(Diagnostic("unknown-constant", message, expression.span))
+    return values
+
+
+def _names(expression: ast.Expression) -> set[str]:
+    match expression:
+        case ast.Name(name) | ast.Variable(name):
+            return {name}
+        case ast.Operation(_, left, right):
+            return (_names(left) if left else set()) | _names(right)
+    return set()
+
+
+def _expression(node: AST) -> ast.Expression | None:
+    """A term of clingo's as an arithmetic expression, if it is one."""
+    if node.ast_type == ASTType.SymbolicTerm:
+        symbol = node.symbol
+        if symbol.type.name == "Number":
+            return ast.Number(float(symbol.number))
+        if symbol.type.name == "String":
+            value = number(symbol.string)
+            return None if value is None else ast.Number(value)
+        if symbol.type.name == "Function" and not symbol.arguments and symbol.positive:
+            return ast.Name(symbol.name)
+    if node.ast_type == ASTType.BinaryOperation and node.operator_type in _OPERATORS:
+        left, right = _expression(node.left), _expression(node.right)
+        if left is not None and right is not None:
+            return ast.Operation(_OPERATORS[node.operator_type], left, right)
+    if node.ast_type == ASTType.UnaryOperation and node.operator_type == UnaryOperator.Minus:
+        inner = _expression(node.argument)
+        return None if inner is None else ast.Operation("-", None, inner)
+    return None

@@ -1,0 +1,191 @@
+"""AST → text, such that reading the text gives the same AST again.
+
+>>> from dpasp.language import parse
+>>> print(to_text(parse("0.3 :: a ; 7/10::b:-c . #query(a|not b).")), end="")
+0.3::a; 7/10::b :- c.
+#query a | not b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from clingo.ast import AST, ASTType
+
+from dpasp.language import ast
+
+_LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2, "\\": 2, "**": 4}
+_UNARY = 3
+
+
+def to_text(program: ast.Program) -> str:
+    """The text of a program, a statement a line."""
+    return "".join(f"{statement_text(statement)}\n" for statement in program.statements)
+
+
+def statement_text(statement: ast.Statement) -> str:
+    """The text of one statement."""
+    match statement:
+        case ast.Plain(node):
+            return _plain(node)
+        case ast.Const(name, value):
+            return f"#const {name} = {_real(value)}."
+        case ast.Annotated(heads, body):
+            return "; ".join(map(head_text, heads)) + _body(body)
+        case ast.Neural():
+            return _neural(statement)
+        case ast.Data(name, argument, test, train):
+            roles = [("test", test), ("train", train)]
+            origins = ", ".join(f"{role}({_origin(of)})" for role, of in roles if of is not None)
+            return f"{name}({argument}) ~ {origins}."
+        case ast.Python(code):
+            return f"#python{code}#end."
+        case ast.Query() | ast.Map():
+            return f"{_question_word(statement)} {question_text(statement)}".rstrip() + "."
+        case ast.Evidence(literals):
+            return f"#evidence {', '.join(map(literal_text, literals))}."
+        case ast.Semantics(logic, probability):
+            return f"#semantics {', '.join(s.value for s in (logic, probability) if s)}."
+        case ast.Learn(observations, options):
+            return f"#learn {', '.join([_origin(observations), *map(_option, options)])}."
+        case ast.Inference(method, options):
+            return f"#inference {', '.join([method, *map(_option, options)])}."
+
+
+def _plain(node: AST) -> str:
+    if node.ast_type == ASTType.Script:
+        return f"#script ({node.name}){node.code}#end."
+    return str(node)
+
+
+def _body(body: Sequence[AST]) -> str:
+    return f" :- {'; '.join(map(str, body))}." if body else "."
+
+
+def head_text(head: ast.Head) -> str:
+    """``0.3::a``."""
+    return f"{weight_text(head.weight)}::{head.atom}"
+
+
+def weight_text(weight: ast.Weight) -> str:
+    """What stands before the ``::``."""
+    match weight:
+        case ast.Fixed(probability):
+            return expression_text(probability)
+        case ast.Interval(lower, upper):
+            return f"[{expression_text(lower)}, {expression_text(upper)}]"
+        case ast.Learnable(initial, key):
+            start = "" if initial is None else expression_text(initial, _UNARY)
+            return f"{start}?" + (f"({','.join(key)})" if key else "")
+
+
+def expression_text(expression: ast.Expression, level: int = 0) -> str:
+    """An expression, in parentheses where something around it binds more tightly."""
+    match expression:
+        case ast.Number(value):
+            return number_text(value)
+        case ast.Name(name) | ast.Variable(name):
+            return name
+        case ast.Operation(operator, left, right) if left is None:
+            text, own = f"-{expression_text(right, _UNARY)}", _UNARY
+        case ast.Operation(operator, left, right):
+            assert left is not None
+            own = _LEVELS[operator]
+            first, second = (own + 1, own) if operator == "**" else (own, own + 1)
+            text = f"{expression_text(left, first)}{operator}{expression_text(right, second)}"
+    return f"({text})" if own < level else text
+
+
+def number_text(value: float) -> str:
+    """The shortest text of a number that reads back as the same number.
+
+    >>> number_text(3.0), number_text(0.1), number_text(1e-300)
+    ('3', '0.1', '1e-300')
+    """
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def _real(value: ast.Expression) -> str:
+    """The value of a real constant, written so that it is not taken for clingo's."""
+    match value:
+        case ast.Number(number):
+            return repr(number)
+        case ast.Operation(operator, left, right):
+            return f"{f'({_real(left)})' if left else ''}{operator}({_real(right)})"
+    return expression_text(value)
+
+
+def _neural(statement: ast.Neural) -> str:
+    groups = [", ".join(map(str, statement.arguments))] if statement.arguments else []
+    if statement.values:
+        groups.append(_set(statement.values))
+    inner = ", ".join(groups)
+    if statement.outcomes:
+        inner += f"; {_set(statement.outcomes)}"
+    sign = "?" if statement.learnable else "!"
+    minus = "" if statement.positive else "-"
+    text = f"{sign}::{minus}{statement.name}" + (f"({inner})" if inner else "")
+    text += f" as {_origin(statement.network.factory)}"
+    if statement.network.repository is not None:
+        text += f" on {_quote(statement.network.repository)}"
+    if statement.network.host is not None:
+        text += f" at {_quote(statement.network.host)}"
+    if statement.options:
+        text += f" with {', '.join(map(_option, statement.options))}"
+    return text + _body(statement.body)
+
+
+def _set(elements: Iterable[AST]) -> str:
+    return "{" + ", ".join(map(str, elements)) + "}"
+
+
+def _origin(origin: ast.Origin) -> str:
+    if isinstance(origin, ast.File):
+        return _quote(origin.path)
+    arguments = ", ".join(map(str, origin.arguments))
+    return f"@{origin.function}" + (f"({arguments})" if arguments else "")
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _option(option: ast.Option) -> str:
+    return f"{option.name} = {_value(option.value)}"
+
+
+def _value(value: ast.Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value, value))})"
+    return repr(value)
+
+
+def literal_text(literal: ast.Literal) -> str:
+    """``undef a``."""
+    return f"{literal.mode.value}{literal.atom}"
+
+
+def _question_word(question: ast.Query | ast.Map) -> str:
+    if isinstance(question, ast.Query):
+        return "#query"
+    return "#map" if question.atoms else "#mpe"
+
+
+def question_text(question: ast.Query | ast.Map) -> str:
+    """What a question asks for, without its directive: ``a, not b | c``."""
+    if isinstance(question, ast.Query):
+        asked = [literal_text(literal) for literal in question.literals]
+    else:
+        asked = [f"{atom}?" for atom in question.atoms]
+    given = [literal_text(literal) for literal in question.evidence]
+    guards = list(map(str, question.guards))
+    if given:
+        given += guards
+    else:
+        asked += guards
+    return ", ".join(asked) + (f"{' ' if asked else ''}| {', '.join(given)}" if given else "")
