@@ -1,0 +1,68 @@
+"""Constants given from outside, as clingo takes them.
+
+>>> from dpasp.language import parse
+>>> program = parse("#const n = 3. #const q = 0.25.")
+>>> [str(node) for node in override(program, {"n": "4", "q": "0.5"})]
+['#const n = 4. [override]']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from clingo import MessageCode, Symbol, SymbolType, parse_term
+from clingo.ast import AST, ASTType, Definition
+
+from dpasp.errors import UsageError
+from dpasp.language import ast
+from dpasp.language.constants import number
+from dpasp.logic.terms import NOWHERE, symbolic
+
+
+def override(program: ast.Program, given: Mapping[str, str]) -> list[AST]:
+    """The ``#const`` statements that give constants other values than the program does.
+
+    Real numbers are left out, since clingo does not have them; a definition that
+    says ``[override]`` itself stays as it is.
+    """
+    settled = {node.name for node in definitions(program) if not node.is_default}
+    terms = {name: _term(name, text) for name, text in given.items() if name not in settled}
+    return [
+        Definition(NOWHERE, name, symbolic(term), False)
+        for name, term in terms.items()
+        if term is not None
+    ]
+
+
+def definitions(program: ast.Program) -> Iterator[AST]:
+    """clingo's own ``#const`` statements in a program."""
+    for statement in program.statements:
+        if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Definition:
+            yield statement.node
+
+
+def parse_symbol(text: str) -> Symbol | None:
+    """The symbol that a text says, or None when it is not a ground term of clingo's."""
+    try:
+        return parse_term(text, logger=_silent)
+    except RuntimeError:
+        return None
+
+
+def _silent(code: MessageCode, message: str) -> None:
+    """clingo's message is not needed: the caller has its own words."""
+
+
+def _term(name: str, text: str) -> Symbol | None:
+    symbol = parse_symbol(text)
+    if symbol is None and number(text) is None:
+        help = f"write -c {name}=0.3, -c {name}=5 or -c {name}=some_name"
+        raise UsageError(f"'{text}' is no value for the constant {name}", help)
+    return symbol
+
+
+def symbol_number(symbol: Symbol) -> float | None:
+    """The number that a symbol stands for in a probability: integers, and strings like "0.3"."""
+    if symbol.type == SymbolType.Number:
+        return float(symbol.number)
+    return number(symbol.string) if symbol.type == SymbolType.String else None

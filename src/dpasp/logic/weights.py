@@ -1,0 +1,114 @@
+"""The weights behind the choices of a program, and the parameters that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from clingo import Symbol
+
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language import ast
+from dpasp.logic.constants import symbol_number
+from dpasp.logic.distributions import Bounded, Distribution, Given, Start, distribution
+from dpasp.logic.distributions import weight_variables as annotation_variables
+from dpasp.logic.program import Fixed, Interval, Learned, Parameter, Weight
+
+Substitution = tuple[tuple[str, Symbol], ...]
+
+
+@dataclass(slots=True)
+class Weights:
+    """Gives each choice its weight and gathers the parameters of learnable ones."""
+
+    numbers: Mapping[str, float]
+    parameters: list[Parameter] = field(default_factory=list)
+    _indices: dict[tuple[int, Substitution], int] = field(default_factory=dict)
+    _variables: dict[int, tuple[ast.Variable, ...]] = field(default_factory=dict)
+    _known: dict[tuple[int, tuple[Symbol, ...]], Distribution] = field(default_factory=dict)
+
+    def weigh(
+        self, index: int, statement: ast.Annotated, substitution: Substitution
+    ) -> tuple[Weight, bool]:
+        """The weight of an instance of a statement, and whether it can choose nothing."""
+        found = self._distribution(index, statement, substitution)
+        match found:
+            case Given(probabilities, nothing):
+                return Fixed(probabilities), nothing
+            case Bounded(lower, upper, nothing):
+                return Interval(lower, upper), nothing
+            case Start():
+                parameter = self._parameter(index, statement, substitution, found)
+                return Learned(parameter), found.nothing
+
+    def _distribution(
+        self, index: int, statement: ast.Annotated, substitution: Substitution
+    ) -> Distribution:
+        needed = self._variables.get(index)
+        if needed is None:
+            needed = self._variables[index] = tuple(annotation_variables(statement))
+        symbols = dict(substitution) if needed else {}
+        key = index, tuple(symbols[variable.name] for variable in needed)
+        if key not in self._known:
+            self._known[key] = self._evaluate(statement, needed, symbols)
+        return self._known[key]
+
+    def _evaluate(
+        self,
+        statement: ast.Annotated,
+        needed: tuple[ast.Variable, ...],
+        symbols: Mapping[str, Symbol],
+    ) -> Distribution:
+        values = dict(self.numbers)
+        for variable in needed:
+            value = symbol_number(symbols[variable.name])
+            if value is None:
+                raise ProgramError(_not_a_number(variable, symbols[variable.name]))
+            values[variable.name] = value
+        try:
+            return distribution(statement, values)
+        except ProgramError as error:
+            names = dict.fromkeys(variable.name for variable in needed)
+            given = ", ".join(f"{name} = {symbols[name]}" for name in names)
+            raise ProgramError([_with_values(d, given) for d in error.diagnostics]) from error
+
+    def _parameter(
+        self, index: int, statement: ast.Annotated, substitution: Substitution, start: Start
+    ) -> int:
+        names = parameter_key(statement)
+        key = tuple(pair for pair in substitution if pair[0] in names)
+        found = self._indices.get((index, key))
+        if found is None:
+            found = self._indices[index, key] = len(self.parameters)
+            parameter = Parameter(index, key, start.initial, start.fixed, start.nothing)
+            self.parameters.append(parameter)
+            return found
+        known = self.parameters[found]
+        if (known.initial, known.fixed) != (start.initial, start.fixed):
+            raise ProgramError(_uneven(statement))
+        return found
+
+
+def parameter_key(statement: ast.Annotated) -> tuple[str, ...]:
+    """The variables whose values have a parameter each."""
+    weights = (head.weight for head in statement.heads)
+    return next((weight.key for weight in weights if isinstance(weight, ast.Learnable)), ())
+
+
+def _not_a_number(variable: ast.Variable, symbol: Symbol) -> Diagnostic:
+    message = f"{variable.name} is {symbol} here, which is not a number"
+    help = 'use integers (as in W/10) or strings such as "0.3" where a probability needs them'
+    return Diagnostic("probability-number", message, variable.span, help)
+
+
+def _with_values(diagnostic: Diagnostic, given: str) -> Diagnostic:
+    if not given:
+        return diagnostic
+    return replace(diagnostic, message=f"{diagnostic.message} (with {given})")
+
+
+def _uneven(statement: ast.Annotated) -> Diagnostic:
+    variables = ",".join(dict.fromkeys(v.name for v in annotation_variables(statement)))
+    message = "instances that share a parameter have different probabilities here"
+    help = f"give each of them its own parameter, as in ?({variables})::"
+    return Diagnostic("parameter-uneven", message, statement.heads[0].weight.span, help)
