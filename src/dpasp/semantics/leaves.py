@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,11 @@ class Leaves:
     def size(self) -> int:
         """How many leaves there are."""
         return self.starts[-1]
+
+    @property
+    def total(self) -> int:
+        """How many total choices there are."""
+        return math.prod(end - start for start, end in pairwise(self.starts))
 
     def of(self, choice: int) -> slice:
         """The leaves of a choice, those of its values first."""

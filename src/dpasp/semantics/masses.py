@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import Diagnostic, ImpossibleEvidence, InconsistentProgram, Span
+from dpasp.errors import Diagnostic, InconsistentProgram, Span
 from dpasp.language.ast import Logic, Mode, Probability
 from dpasp.logic.program import GroundLiteral
 
@@ -44,13 +44,15 @@ class Masses:
     e: Array
 
     @classmethod
-    def of(cls, values: Array, inconsistent: Array | None = None) -> Masses:
-        """From an array [7, …batch] in the order of ``FIELDS``.
+    def of(cls, values: Array) -> Masses:
+        """From an array [8, …batch] in the order of ``FIELDS`` with the inconsistent mass last.
 
-        Without ``inconsistent`` it is what is missing to 1, up to rounding.
+        With only seven rows it is what is missing to 1, up to rounding.
         """
-        consistent, a, b, c, d, qe, e = values
-        if inconsistent is None:
+        consistent, a, b, c, d, qe, e = values[: len(FIELDS)]
+        if len(values) > len(FIELDS):
+            inconsistent = values[len(FIELDS)]
+        else:
             missing = 1.0 - consistent
             inconsistent = np.where(missing > ROUNDING, missing, 0.0)
         return cls(consistent, inconsistent, a, b, c, d, qe, e)
@@ -102,42 +104,36 @@ def all_undefined(literals: Sequence[GroundLiteral]) -> bool:
     return all(literal.mode is Mode.UNDEFINED for literal in literals)
 
 
-def check_consistent(masses: Masses, allowed: bool = True) -> None:
+def possible(masses: Masses, probability: Probability) -> Array:
+    """How possible the evidence is: 0 exactly where it is impossible."""
+    return masses.e if probability is Probability.MAXENT else masses.b + masses.d
+
+
+def check_consistent(consistent: Array, inconsistent: Array, allowed: bool = True) -> None:
     """Raise :class:`InconsistentProgram` if no total choice has a model.
 
     With ``allowed`` false, also if some total choice has none.
     """
-    if np.any(masses.consistent == 0):
+    if np.any(consistent == 0):
         raise InconsistentProgram(
             "no total choice has a model: the program is inconsistent",
-            help="look for a constraint that always fails, or a loop through an odd number of "
-            "negations; under lstable or smproblog such a loop is undefined instead",
+            help="look for a constraint that always fails or a loop through an odd number of "
+            "negations; under lstable and smproblog such a loop is undefined instead",
         )
-    if not allowed and np.any(masses.inconsistent > 0):
-        mass = float(np.max(masses.inconsistent))
+    if not allowed and np.any(inconsistent > 0):
         raise InconsistentProgram(
-            f"total choices of probability {mass:g} have no model",
-            help="--inconsistent normalize (the default) conditions on the others",
+            f"total choices of probability {float(np.max(inconsistent)):g} have no model",
+            help="the default, --inconsistent normalize, conditions on the others",
         )
 
 
-def check_evidence(
-    masses: Masses,
-    probability: Probability,
-    evidence: Sequence[GroundLiteral],
-    span: Span | None = None,
-) -> None:
-    """Raise :class:`ImpossibleEvidence` if the evidence has probability 0."""
-    possible = masses.e if probability is Probability.MAXENT else masses.b + masses.d
-    if np.all(possible > 0):
-        return
+def impossible_evidence(evidence: Sequence[GroundLiteral], span: Span | None = None) -> Diagnostic:
+    """What is told about evidence of probability 0."""
     said = ", ".join(map(str, evidence))
-    raise ImpossibleEvidence(
-        Diagnostic(
-            "impossible-evidence",
-            f"the evidence {said} has probability 0" if said else "nothing has probability above 0",
-            span,
-            help="no model of a total choice with positive probability satisfies it; "
-            "ask without it, or change the program",
-        )
+    return Diagnostic(
+        "impossible-evidence",
+        f"the evidence {said} has probability 0",
+        span,
+        help="no model of a total choice with positive probability satisfies it; "
+        "ask without it, or change the program",
     )

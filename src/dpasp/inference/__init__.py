@@ -1,0 +1,1 @@
+"""From a ground program to answers: exact, by enumeration, and the most probable explanation."""

@@ -1,0 +1,269 @@
+"""Answers: what a person, a notebook or another program gets back.
+
+>>> answer = Answer("a | b", lower=0.2, upper=0.7)
+>>> print(answer)
+ℙ(a | b) = [0.200000, 0.700000]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.errors import Diagnostic, UsageError
+from dpasp.version import __version__
+
+if TYPE_CHECKING:
+    import pandas
+
+Number = float | NDArray[np.float64]  # an array has one number for each test row
+Value = bool | Literal["undef"]  # of an atom in an assignment
+Assignment = Mapping[str, Value]
+
+
+def number_text(number: float) -> str:
+    """Six decimals, or an exponent where they would hide that the number is not 0.
+
+    >>> number_text(0.5), number_text(1.2345678e-10), number_text(0.0)
+    ('0.500000', '1.234568e-10', '0.000000')
+    """
+    text = f"{number:.6f}"
+    return f"{number:.6e}" if number != 0 and float(text) == 0 else text
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The probability of a query: ``value`` under maxent, ``lower`` and ``upper`` under credal."""
+
+    query: str
+    value: Number | None = None
+    lower: Number | None = None
+    upper: Number | None = None
+
+    @property
+    def kind(self) -> str:
+        """What was asked for."""
+        return "probability"
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The value, or the lower and the upper value."""
+        return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"query": self.query, "kind": self.kind} | _given(
+            value=self.value, lower=self.lower, upper=self.upper
+        )
+
+    def __str__(self) -> str:
+        name = f"ℙ({self.query})"
+        rows = np.broadcast_arrays(*self.numbers)
+        if not rows[0].ndim:
+            return f"{name} = {_interval(self.numbers)}"
+        lines = [f"{name}:"]
+        lines += [f"  {i:5d}  {_interval(row)}" for i, row in enumerate(zip(*rows, strict=True))]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class MapAnswer:
+    """The most probable joint value of some atoms.
+
+    Under maxent ``assignment`` has probability ``value``. Under credal ``assignment`` has
+    the largest upper probability ``upper``, and ``lower_assignment`` the largest lower
+    probability ``lower``. ``ties`` and ``lower_ties`` are the other assignments that
+    are as probable.
+    """
+
+    query: str
+    assignment: Assignment
+    value: float | None = None
+    upper: float | None = None
+    lower: float | None = None
+    lower_assignment: Assignment | None = None
+    ties: tuple[Assignment, ...] = ()
+    lower_ties: tuple[Assignment, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What was asked for."""
+        return "map"
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """The value, or the lower and the upper value."""
+        return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; ties only where there are some."""
+        return {"query": self.query, "kind": self.kind} | _given(
+            value=self.value,
+            lower=self.lower,
+            upper=self.upper,
+            assignment=dict(self.assignment),
+            lower_assignment=dict(self.lower_assignment) if self.lower_assignment else None,
+            ties=[dict(tie) for tie in self.ties] or None,
+            lower_ties=[dict(tie) for tie in self.lower_ties] or None,
+        )
+
+    def __str__(self) -> str:
+        found = [("max ℙ", self.value, self.assignment, self.ties)]
+        if self.lower_assignment is not None:
+            found = [
+                ("max lower ℙ", self.lower, self.lower_assignment, self.lower_ties),
+                ("max upper ℙ", self.upper, self.assignment, self.ties),
+            ]
+        lines = []
+        for name, value, assignment, ties in found:
+            ways = " or ".join(assignment_text(one) for one in (assignment, *ties))
+            lines.append(f"{name}({self.query}) = {number_text(value or 0.0)} at {ways}")
+        return "\n".join(lines)
+
+
+def assignment_text(assignment: Assignment) -> str:
+    """An assignment as literals.
+
+    >>> assignment_text({"a": True, "b": False, "c": "undef"})
+    'a, not b, undef c'
+    """
+    words = {True: "", False: "not ", "undef": "undef "}
+    return ", ".join(words[value] + atom for atom, value in assignment.items()) or "nothing"
+
+
+@dataclass(frozen=True)
+class Answers(Sequence[Answer | MapAnswer]):
+    """The answers to a program's questions, in its order, by index or by the query's text."""
+
+    answers: tuple[Answer | MapAnswer, ...]
+    logic: str
+    probability: str
+    engine: str
+    inconsistent: float = 0.0  # the mass of the total choices without a model
+    files: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+
+    @overload
+    def __getitem__(self, key: int | str) -> Answer | MapAnswer: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Answer | MapAnswer]: ...
+
+    def __getitem__(
+        self, key: int | str | slice
+    ) -> Answer | MapAnswer | Sequence[Answer | MapAnswer]:
+        if not isinstance(key, str):
+            return self.answers[key]
+        for answer in self.answers:
+            if _squeeze(answer.query) == _squeeze(key):
+                return answer
+        names = [answer.query for answer in self.answers]
+        near = get_close_matches(key, names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise KeyError(f"no answer to {key!r}{hint}")
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __iter__(self) -> Iterator[Answer | MapAnswer]:
+        return iter(self.answers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as the command line prints it with ``--json``."""
+        return {
+            "version": __version__,
+            "files": list(self.files),
+            "semantics": {"logic": self.logic, "probability": self.probability},
+            "engine": self.engine,
+            "inconsistent": self.inconsistent,
+            "answers": [answer.to_dict() for answer in self.answers],
+            "statistics": dict(self.statistics),
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Everything, as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def to_numpy(self) -> NDArray[np.float64]:
+        """The numbers: [answers] under maxent, [answers, 2] under credal, test rows after that."""
+        width = 1 if self.probability == "maxent" else 2
+        rows = [np.broadcast_arrays(*answer.numbers) for answer in self.answers]
+        shape = np.broadcast_shapes(*(row[0].shape for row in rows)) if rows else ()
+        array = np.empty((len(rows), width, *shape))
+        for i, row in enumerate(rows):
+            array[i] = row
+        return array[:, 0] if width == 1 else array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        array = self.to_numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas table with one line an answer (and test row)."""
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError(
+                "to_frame() needs pandas, which is not installed", help="pip install pandas"
+            ) from None
+        return pandas.DataFrame(list(self._records()))
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        for answer in self.answers:
+            record = answer.to_dict()
+            if isinstance(record.get("assignment"), dict):
+                record["assignment"] = assignment_text(record["assignment"])
+            lists = {key: value for key, value in record.items() if isinstance(value, list)}
+            if not lists or answer.kind == "map":
+                yield record
+                continue
+            for row, values in enumerate(zip(*lists.values(), strict=True)):
+                yield record | {"row": row} | dict(zip(lists, values, strict=True))
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.answers))
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        lines = []
+        for answer in self.answers:
+            for line in str(answer).splitlines():
+                name, _, value = line.partition(" = ")
+                lines.append(
+                    f"<tr><td style='text-align:left'>{escape(name)}</td>"
+                    f"<td style='text-align:left'>{escape(value)}</td></tr>"
+                )
+        notes = "".join(f"<p>{escape(warning.message)}</p>" for warning in self.warnings)
+        about = f"{self.logic}, {self.probability} · {self.engine}"
+        return f"<table><caption>{about}</caption>{''.join(lines)}</table>{notes}"
+
+
+def _interval(numbers: Sequence[Any]) -> str:
+    texts = [number_text(float(number)) for number in numbers]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None, arrays as lists."""
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in fields.items()
+        if value is not None
+    }
+
+
+def _squeeze(text: str) -> str:
+    """Without spaces that do not matter: 'a|not b' is 'a | not b'."""
+    parts = text.split('"')  # those at odd positions are inside strings
+    for i in range(0, len(parts), 2):
+        words = parts[i].replace("not ", "not\0").replace("undef ", "undef\0")
+        parts[i] = "".join(words.split()).replace("\0", " ")
+    return '"'.join(parts)

@@ -1,0 +1,235 @@
+"""The reference engine: every total choice with all its models, from one run of the solver.
+
+It covers everything and trusts nothing but the translation of the semantics and the
+solver. Under credal, models that no question can tell apart come once (projection);
+under maxent all are counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.inference.evaluator import Report, silent
+from dpasp.inference.rows import Bits, Counts, Rows, Words, pack, run_starts
+from dpasp.inference.table import ALWAYS, NEVER, Condition, Table, build, question_masses
+from dpasp.language.ast import Logic, Probability
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import Choice, GroundLiteral, GroundMap, GroundProgram, GroundQuery, Rule
+from dpasp.logic.solve import Group, models
+from dpasp.semantics.leaves import Weights, layout, possible
+from dpasp.semantics.translate import Conjunction, Translation, translate
+
+MOST_ROWS = 50_000_000
+TILE = 1 << 23  # numbers that are held at once: total choices times weight vectors
+
+
+@dataclass(frozen=True, slots=True)
+class QueryConditions:
+    """Where to read a query in the table."""
+
+    both: Condition
+    given: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class MapConditions:
+    """Where to read a most-probable question: its evidence, and (true, possible) by atom."""
+
+    given: Condition
+    atoms: tuple[tuple[Condition, Condition], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """All that was enumerated; an :class:`~dpasp.inference.evaluator.Evaluator`.
+
+    There is a query for every question: for a most-probable one, its evidence alone.
+    """
+
+    table: Table
+    queries: tuple[QueryConditions, ...]
+    maps: Mapping[int, MapConditions]  # by the index of the question
+    models: int
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "enumerate"
+
+    @property
+    def statistics(self) -> Mapping[str, int | float | str]:
+        """How large the table is."""
+        return {"total_choices": len(self.table), "models": self.models}
+
+    def masses(self, weights: Weights) -> Weights:
+        """The masses [questions, 8, batch] under weights [leaves, batch]."""
+        tile = max(1, TILE // (len(self.table) + 1))
+        if weights.shape[1] > tile:
+            parts = range(0, weights.shape[1], tile)
+            return np.concatenate([self.masses(weights[:, i : i + tile]) for i in parts], axis=2)
+        folded = self.table.fold(weights)
+        inconsistent = self.table.inconsistent(weights)
+        result = np.empty((len(self.queries), 8, weights.shape[1]))
+        for i, query in enumerate(self.queries):
+            result[i, :7] = question_masses(self.table, folded, query.both, query.given)
+            result[i, 7] = inconsistent
+        return result
+
+
+def enumerate_models(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability,
+    *,
+    watch: Watch = UNLIMITED,
+    progress: Report = silent,
+) -> Enumeration:
+    """The table of the program under the semantics, with the conditions of its questions.
+
+    Total choices with a value whose probability is fixed at 0 are left out.
+    """
+    translation = translate(ground, logic, watch)
+    reader = _Reader(translation)
+    queries = tuple(map(reader.query, ground.questions))
+    maps = {i: reader.map(q) for i, q in enumerate(ground.questions) if isinstance(q, GroundMap)}
+    conditions = len(reader.read)
+    if logic is Logic.LSTABLE:
+        reader.read_undefined()
+    groups = live_groups(ground)
+    selectors = [selector for choice in ground.choices for selector in choice.selectors]
+    rows = Rows(len(selectors) + len(reader.read))
+    total = math.prod(len(group.atoms) + (not group.one) for group in groups)
+    for block in models(
+        (*translation.rules, *reader.rules),
+        groups,
+        selectors + reader.read,
+        project=probability is Probability.CREDAL,
+        watch=watch,
+    ):
+        rows.add(block)
+        progress(rows.added, total if rows.added <= total else None)
+        _check_size(rows)
+    bits, counts = rows.sorted()
+    if logic is Logic.LSTABLE:
+        width = len(selectors) + conditions
+        least = least_undefined(bits[:, : len(selectors)], bits[:, width:])
+        bits, counts = bits[least, :width], counts[least]
+    return Enumeration(build(ground.choices, bits, counts), queries, maps, rows.added)
+
+
+def live_groups(ground: GroundProgram) -> list[Group]:
+    """The choices as groups of free selectors, without values fixed at probability 0."""
+    live = possible(ground)
+    leaves = layout(ground.choices)
+    groups = [
+        _live_group(choice, live[leaves.of(i)].tolist()) for i, choice in enumerate(ground.choices)
+    ]
+    return [group for group in groups if group.atoms]
+
+
+def _live_group(choice: Choice, live: Sequence[bool]) -> Group:
+    atoms = tuple(s for s, kept in zip(choice.selectors, live, strict=False) if kept)
+    return Group(atoms, one=not (choice.nothing and live[-1]))
+
+
+class _Reader:
+    """Decides which atoms are read from each model, and adds atoms that stand for conditions."""
+
+    def __init__(self, translation: Translation) -> None:
+        self.translation = translation
+        self.rules: list[Rule] = []
+        self.read: list[int] = []
+        self._next = translation.size
+        self._columns: dict[int, int] = {}
+        self._defined: dict[Conjunction, int] = {}
+
+    def query(self, question: GroundQuery | GroundMap) -> QueryConditions:
+        """The conditions of a query."""
+        literals = question.literals if isinstance(question, GroundQuery) else ()
+        both = self.condition((*question.evidence, *literals))
+        return QueryConditions(both, self.condition(question.evidence))
+
+    def map(self, question: GroundMap) -> MapConditions:
+        """The conditions of a most-probable question."""
+        given = self.condition(question.evidence)
+        twins = self.translation.twins
+        atoms = [(self._column(a), self._column(twins[a])) for _, a, _ in question.atoms]
+        return MapConditions(given, tuple(atoms))
+
+    def condition(self, literals: Sequence[GroundLiteral]) -> Condition:
+        """The condition that all the literals hold."""
+        parts = self.translation.conjunction(literals)
+        if parts is None:
+            return NEVER
+        if not parts:
+            return ALWAYS
+        if len(parts) == 1:
+            column = self._column(abs(parts[0]))
+            return Condition(column.column, parts[0] > 0)
+        return self._column(self._atom(tuple(sorted(parts))))
+
+    def read_undefined(self) -> None:
+        """Read for each of the program's own atoms whether it is undefined."""
+        for atom in self.translation.own:
+            self.read.append(self._atom((-atom, self.translation.twins[atom])))
+
+    def _column(self, atom: int) -> Condition:
+        if not atom:
+            return NEVER
+        if atom not in self._columns:
+            self._columns[atom] = len(self.read)
+            self.read.append(atom)
+        return Condition(self._columns[atom], True)
+
+    def _atom(self, parts: Conjunction) -> int:
+        """A fresh atom that holds when all the parts do."""
+        if parts not in self._defined:
+            self._defined[parts] = self._next
+            self.rules.append(Rule((self._next,), parts))
+            self._next += 1
+        return self._defined[parts]
+
+
+def least_undefined(chosen: Bits, undefined: Bits) -> Bits:
+    """Which rows have a ⊆-minimal undefined set among the rows of their total choice."""
+    sizes = undefined.sum(axis=1)
+    starts = run_starts(chosen) if chosen.shape[1] else np.arange(min(1, len(chosen)))
+    if not len(starts):
+        return np.zeros(0, dtype=np.bool_)
+    lengths = np.diff(np.append(starts, len(chosen)))
+    smallest = np.repeat(np.minimum.reduceat(sizes, starts), lengths)
+    largest = np.maximum.reduceat(sizes, starts)
+    keep: Bits = sizes == smallest  # these are minimal; larger sets only if none is inside them
+    words = pack(undefined)
+    for start, length, most in zip(starts, lengths, largest, strict=True):
+        least = sizes[start : start + length].min()
+        if 0 < least < most:
+            part = slice(start, start + length)
+            keep[part] = _minimal(words[part], sizes[part])
+    return keep
+
+
+def _minimal(sets: Words, sizes: Counts) -> Bits:
+    """Which of the sets (rows of words) contain no other one."""
+    keep = np.ones(len(sets), dtype=np.bool_)
+    for i in np.argsort(sizes, kind="stable"):
+        if keep[i]:
+            inside = ((sets & sets[i]) == sets[i]).all(axis=1)
+            keep &= ~(inside & (sizes > sizes[i]))
+    return keep
+
+
+def _check_size(rows: Rows) -> None:
+    if rows.distinct > MOST_ROWS:
+        raise SizeLimit(
+            Diagnostic(
+                "size-limit",
+                f"more than {MOST_ROWS:,} total choices and models: too many to enumerate",
+                help="ask for --engine compile, bounds or sample, or make the program smaller",
+            )
+        )

@@ -1,0 +1,193 @@
+"""Exact answers: choose an engine, evaluate it, turn masses into numbers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.errors import DataError, Diagnostic, ImpossibleEvidence, ProgramError, UsageError
+from dpasp.inference.answers import Answer, Answers, MapAnswer
+from dpasp.inference.enumerate import Enumeration, enumerate_models
+from dpasp.inference.evaluator import Evaluator, Report, silent
+from dpasp.inference.map import most_probable
+from dpasp.inference.vertices import vertex_weights
+from dpasp.language.ast import Logic, Probability
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
+from dpasp.semantics import leaves, masses
+from dpasp.semantics.check import check
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Masses
+
+Engine = Literal["auto", "enumerate"]
+Inconsistent = Literal["normalize", "error"]
+BATCH = 256  # weight vectors that are evaluated together
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What the masses say, [questions, rows]: the extremes over the vertices of credal choices."""
+
+    consistent: Weights
+    inconsistent: Weights
+    possible: Weights
+    lower: Weights
+    upper: Weights
+
+
+def answer(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability,
+    *,
+    engine: str = "auto",
+    inconsistent: str = "normalize",
+    weights: Weights | None = None,
+    watch: Watch = UNLIMITED,
+    progress: Report = silent,
+) -> Answers:
+    """The answers to the questions of a ground program.
+
+    ``weights`` replaces what the program says, [leaves] or [leaves, rows]; with rows
+    every number is an array.
+    """
+    if problems := list(check(ground.program, logic, probability)):
+        raise ProgramError(problems)
+    for value, known in ((engine, get_args(Engine)), (inconsistent, get_args(Inconsistent))):
+        if value not in known:
+            raise UsageError(f"{value!r} is not one of {', '.join(known)}")
+    given = _complete(leaves.weights(ground) if weights is None else weights)
+    clock = time.perf_counter
+    started = clock()
+    evaluator = enumerate_models(ground, logic, probability, watch=watch, progress=progress)
+    ready = clock()
+    rows = given if given.ndim == 2 else given[:, np.newaxis]
+    numbers = evaluate(ground, logic, probability, evaluator, rows, watch)
+    lost = _checked(ground, numbers, inconsistent == "normalize")
+    found = _answers(ground, logic, probability, numbers, evaluator, given, watch)
+    seconds = {evaluator.name: ready - started, "evaluate": clock() - ready}
+    sizes = {"choices": len(ground.choices), "ground_rules": len(ground.rules)}
+    return Answers(
+        found,
+        logic.value,
+        probability.value,
+        evaluator.name,
+        lost,
+        tuple(ground.program.files),
+        ground.warnings + _warnings(lost),
+        {**sizes, **evaluator.statistics, "seconds": seconds},
+    )
+
+
+def evaluate(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability,
+    evaluator: Evaluator,
+    weights: Weights,
+    watch: Watch = UNLIMITED,
+) -> Numbers:
+    """The numbers of every question under weights [leaves, rows]."""
+    shape = (len(ground.questions), weights.shape[1])
+    result = Numbers(*(np.full(shape, start) for start in (0.0, 0.0, 0.0, np.nan, np.nan)))
+    for batch in vertex_weights(ground, weights, BATCH):
+        watch.check()
+        flat = evaluator.masses(batch.reshape(len(batch), -1))
+        for i, question in enumerate(ground.questions):
+            literals = question.literals if isinstance(question, GroundQuery) else ()
+            own = Masses.of(flat[i].reshape(len(flat[i]), *batch.shape[1:]))
+            own = masses.prepare(own, logic, literals, question.evidence)
+            _join(result, i, own, probability)
+    return result
+
+
+def _join(result: Numbers, i: int, own: Masses, probability: Probability) -> None:
+    """Join the vertices of a batch; those where the evidence is impossible do not count."""
+    if probability is Probability.MAXENT:
+        lower = upper = masses.maxent(own)
+    else:
+        lower, upper = masses.credal(own)
+    evidence = masses.possible(own, probability)
+    for total, new in (
+        (result.consistent, own.consistent),
+        (result.inconsistent, own.inconsistent),
+        (result.possible, evidence),
+        (result.upper, upper),
+    ):
+        total[i] = np.fmax(total[i], np.fmax.reduce(new, axis=0))
+    result.lower[i] = np.fmin(result.lower[i], np.fmin.reduce(lower, axis=0))
+
+
+def _checked(ground: GroundProgram, numbers: Numbers, normalize: bool) -> float:
+    """The largest inconsistent mass; raises if a question has no answer."""
+    masses.check_consistent(numbers.consistent, numbers.inconsistent, normalize)
+    problems = {
+        masses.impossible_evidence(question.evidence, question.span): None
+        for question, possible in zip(ground.questions, numbers.possible, strict=True)
+        if not np.all(possible > 0)
+    }
+    if problems:
+        raise ImpossibleEvidence(problems)
+    return float(numbers.inconsistent.max(initial=0.0))
+
+
+def _answers(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability,
+    numbers: Numbers,
+    evaluator: Enumeration,
+    weights: Weights,
+    watch: Watch,
+) -> tuple[Answer | MapAnswer, ...]:
+    """The answers in the order of the questions."""
+
+    def number(row: NDArray[np.float64]) -> float | NDArray[np.float64]:
+        return row if weights.ndim == 2 else float(row[0])
+
+    found: list[Answer | MapAnswer] = []
+    for i, question in enumerate(ground.questions):
+        if isinstance(question, GroundMap):
+            conditions = evaluator.maps[i]
+            table = evaluator.table
+            found.append(
+                most_probable(
+                    ground, question, conditions, table, logic, probability, weights, watch
+                )
+            )
+        elif probability is Probability.MAXENT:
+            found.append(Answer(question.text, value=number(numbers.lower[i])))
+        else:
+            lower, upper = number(numbers.lower[i]), number(numbers.upper[i])
+            found.append(Answer(question.text, lower=lower, upper=upper))
+    return tuple(found)
+
+
+def _complete(weights: Weights) -> Weights:
+    """The weights, if all of them are known."""
+    if np.isnan(weights).any():
+        raise DataError(
+            Diagnostic(
+                "network-output",
+                "the probabilities of this program come from a network, and no data was given",
+                help="name test data, as in input(x) ~ test(@images), or ask program.module()",
+            )
+        )
+    return weights
+
+
+def _warnings(inconsistent: float) -> tuple[Diagnostic, ...]:
+    if not inconsistent:
+        return ()
+    return (
+        Diagnostic(
+            "inconsistent-choices",
+            f"total choices of probability {inconsistent:g} have no model; "
+            "the answers are conditional on the others",
+            severity="warning",
+        ),
+    )

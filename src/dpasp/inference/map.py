@@ -1,0 +1,260 @@
+"""The most probable joint value of atoms, or of all choices, from the reference table.
+
+An assignment gives each marked atom a value (true, false or undefined); for
+``#mpe`` it is a total choice. Its probability given the evidence has masses like
+those of any query, with 'the model has these values' for q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpasp.errors import Diagnostic, SizeLimit, UsageError
+from dpasp.inference.answers import Assignment, MapAnswer, Value
+from dpasp.inference.enumerate import MapConditions
+from dpasp.inference.labels import choice_labels
+from dpasp.inference.rows import Bits, Counts
+from dpasp.inference.table import ALWAYS, Indices, Table
+from dpasp.inference.vertices import vertex_weights
+from dpasp.language.ast import Logic, Probability
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundMap, GroundProgram
+from dpasp.semantics import masses
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Masses, all_undefined
+
+VALUES: tuple[Value, ...] = (True, False, "undef")
+CLOSE = 1e-10  # values that differ by less, relatively, are ties
+BLOCK = 1 << 24  # entries of an assignments × total choices matrix held at once
+MOST_CHOICES = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The assignments that some model has, and in how many models of which total choice.
+
+    Pair i says that ``counts[i]`` models of total choice ``theta[i]`` satisfy the
+    evidence and have the values of assignment ``assignment[i]`` (in ascending order).
+    """
+
+    assignments: Indices  # [assignments, atoms], positions in VALUES; for #mpe the total choice
+    assignment: Indices
+    theta: Indices
+    counts: Counts
+
+
+def most_probable(
+    ground: GroundProgram,
+    question: GroundMap,
+    conditions: MapConditions,
+    table: Table,
+    logic: Logic,
+    probability: Probability,
+    weights: Weights,
+    watch: Watch = UNLIMITED,
+) -> MapAnswer:
+    """The answer to ``#map`` or ``#mpe``; the evidence is known to be possible."""
+    if weights.ndim > 1:
+        raise UsageError("#map and #mpe cannot be asked for several test rows at once")
+    given = table.holds(conditions.given)
+    undefined = logic is Logic.SMPROBLOG and all_undefined(question.evidence)
+    if question.everything:
+        if undefined:
+            table, given = with_missing(table, given)
+            undefined = False
+        found = total_choices(table, given)
+    else:
+        found = assignments(table, given, conditions)
+        if undefined:
+            found = _with_all_undefined(found)
+    lower = np.full(len(found.assignments), np.nan)
+    upper = lower.copy()
+    for batch in vertex_weights(ground, weights[:, np.newaxis], 16):
+        own = candidate_masses(table, given, found, batch[:, :, 0], watch)
+        if undefined:
+            own = _add_undefined(own, table.inconsistent(batch[:, :, 0]))
+        values = masses.maxent(own)
+        low, high = (values, values) if probability is Probability.MAXENT else masses.credal(own)
+        lower = np.fmin(lower, np.fmin.reduce(low, axis=1))
+        upper = np.fmax(upper, np.fmax.reduce(high, axis=1))
+    return _answer(ground, question, table, found, probability, lower, upper)
+
+
+def total_choices(table: Table, given: Bits) -> Candidates:
+    """Every total choice that allows the evidence is an assignment of its own."""
+    n_e = table.count(given)
+    theta = np.flatnonzero(n_e > 0)
+    return Candidates(theta[:, np.newaxis], np.arange(len(theta)), theta, n_e[theta])
+
+
+def assignments(table: Table, given: Bits, conditions: MapConditions) -> Candidates:
+    """The joint values of the marked atoms in the rows that satisfy the evidence."""
+    rows = np.flatnonzero(given)
+    theta = np.repeat(np.arange(len(table)), np.diff(table.starts))[rows]
+    values = np.zeros((len(rows), len(conditions.atoms)), dtype=np.intp)
+    for i, (true, maybe) in enumerate(conditions.atoms):
+        values[:, i] = np.where(table.holds(true), 0, np.where(table.holds(maybe), 2, 1))[rows]
+    distinct, which = np.unique(values, axis=0, return_inverse=True)
+    pairs, same = np.unique(which.reshape(-1) * len(table) + theta, return_inverse=True)
+    counts = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(counts, same, table.counts[rows])
+    assignment, theta = np.divmod(pairs, max(1, len(table)))
+    return Candidates(distinct, assignment, theta, counts)
+
+
+def candidate_masses(
+    table: Table, given: Bits, found: Candidates, weights: Weights, watch: Watch
+) -> Masses:
+    """The masses [assignments, batch] of the assignments."""
+    p = table.probabilities(weights)
+    n = table.count(table.holds(ALWAYS))
+    n_e = table.count(given)
+    own, here = p[found.theta], found.counts
+    every = here == n[found.theta]
+    partly = here < n_e[found.theta]
+    some = _sum(found, own)
+    return Masses(
+        consistent=np.broadcast_to(p.sum(axis=0), some.shape),
+        inconsistent=np.broadcast_to(table.inconsistent(weights), some.shape),
+        a=_sum(found, own * every[:, np.newaxis]),
+        b=some,
+        c=_absent(found, p * (n_e == n)[:, np.newaxis], watch),
+        d=_absent(found, p * (n_e > 0)[:, np.newaxis], watch)
+        + _sum(found, own * partly[:, np.newaxis]),
+        qe=_sum(found, own * (here / n[found.theta])[:, np.newaxis]),
+        e=np.broadcast_to((n_e / n) @ p, some.shape),
+    )
+
+
+def _sum(found: Candidates, values: Weights) -> Weights:
+    """Sums [assignments, batch] of values [pairs, batch]."""
+    result = np.zeros((len(found.assignments), values.shape[1]))
+    np.add.at(result, found.assignment, values)
+    return result
+
+
+def _absent(found: Candidates, p: Weights, watch: Watch) -> Weights:
+    """For each assignment, the sum of p [total choices, batch] where no model has it.
+
+    Added up directly rather than subtracted from the whole, so that zeros are zeros.
+    """
+    count = len(found.assignments)
+    if len(found.theta) == count:  # one total choice each: what comes before it and after it
+        before = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p, axis=0)])
+        after = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p[::-1], axis=0)])[::-1]
+        return np.add(before[found.theta], after[found.theta + 1])
+    result = np.empty((count, p.shape[1]))
+    step = max(1, BLOCK // max(1, len(p)))
+    for start in range(0, count, step):
+        watch.check()
+        size = min(step, count - start)
+        outside = np.ones((size, len(p)))
+        first, last = np.searchsorted(found.assignment, (start, start + size))
+        outside[found.assignment[first:last] - start, found.theta[first:last]] = 0.0
+        result[start : start + size] = outside @ p
+    return result
+
+
+# --- smproblog: a total choice without models has one in which everything is undefined -----------
+
+
+def with_missing(table: Table, given: Bits) -> tuple[Table, Bits]:
+    """The table with a row that satisfies the evidence for each total choice without models."""
+    total = table.leaves.total
+    if total > MOST_CHOICES:
+        raise SizeLimit(
+            Diagnostic(
+                "size-limit",
+                f"{total:,} total choices are too many for #mpe under smproblog",
+                help="mark the atoms of interest in a #map instead",
+            )
+        )
+    widths = tuple(np.diff(table.leaves.starts).tolist())
+    missing = np.ones(widths, dtype=np.bool_)
+    if len(table):
+        missing[tuple(table.values.T)] = False
+    values = np.argwhere(missing)
+    count = len(values)
+    nothing = np.zeros((count, table.bits.shape[1]), dtype=np.bool_)
+    whole = Table(
+        table.leaves,
+        np.concatenate([table.values, values]),
+        np.concatenate([table.starts, table.starts[-1] + 1 + np.arange(count)]),
+        np.concatenate([table.bits, nothing]),
+        np.concatenate([table.counts, np.ones(count, dtype=np.int64)]),
+    )
+    return whole, np.concatenate([given, np.ones(count, dtype=np.bool_)])
+
+
+def _with_all_undefined(found: Candidates) -> Candidates:
+    """The candidates with the assignment in which everything is undefined, as the last."""
+    last = np.full((1, found.assignments.shape[1]), VALUES.index("undef"), dtype=np.intp)
+    return replace(found, assignments=np.concatenate([found.assignments, last]))
+
+
+def _add_undefined(own: Masses, z: Weights) -> Masses:
+    """The masses with total choices of mass ``z`` that have just the last assignment."""
+    last = np.zeros_like(own.a)
+    last[-1] = z
+    rest = z - last
+    return replace(
+        own,
+        a=own.a + last,
+        b=own.b + last,
+        c=own.c + rest,
+        d=own.d + rest,
+        qe=own.qe + last,
+        e=own.e + z,
+    )
+
+
+# --- the answer -------------------------------------------------------------------------------
+
+
+def _answer(
+    ground: GroundProgram,
+    question: GroundMap,
+    table: Table,
+    found: Candidates,
+    probability: Probability,
+    lower: Weights,
+    upper: Weights,
+) -> MapAnswer:
+    def named(i: int) -> Assignment:
+        if question.everything:
+            return _choice_assignment(ground, table.values[found.assignments[i, 0]].tolist())
+        values = found.assignments[i].tolist()
+        names = (str(literal.symbol) for literal in question.atoms)
+        return {name: VALUES[value] for name, value in zip(names, values, strict=True)}
+
+    best = [named(i) for i in _largest(upper)]
+    if probability is Probability.MAXENT:
+        return MapAnswer(question.text, best[0], float(np.nanmax(upper)), ties=tuple(best[1:]))
+    surest = [named(i) for i in _largest(lower)]
+    return MapAnswer(
+        question.text,
+        best[0],
+        upper=float(np.nanmax(upper)),
+        lower=float(np.nanmax(lower)),
+        lower_assignment=surest[0],
+        ties=tuple(best[1:]),
+        lower_ties=tuple(surest[1:]),
+    )
+
+
+def _largest(values: Weights) -> list[int]:
+    """Where the largest values are, up to rounding."""
+    most = np.nanmax(values)
+    return np.flatnonzero(values >= most - CLOSE * abs(most)).tolist()
+
+
+def _choice_assignment(ground: GroundProgram, values: Sequence[int]) -> Assignment:
+    """A total choice by the atoms of its choices."""
+    return {
+        label: position == value
+        for labels, value in zip(choice_labels(ground), values, strict=True)
+        for position, label in enumerate(labels)
+    }

@@ -1,0 +1,167 @@
+"""The table of the reference engine: every total choice that has models, and its counts.
+
+From it follow, for any leaf weights, all the masses of every question. Everything is
+a sum of products of weights: nothing is subtracted, so small numbers stay exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.inference.rows import Bits, Counts, run_starts
+from dpasp.logic.program import Choice
+from dpasp.semantics.leaves import Leaves, Weights, layout
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """That a column of the table is ``sign``; without a column, always or never."""
+
+    column: int | None
+    sign: bool
+
+
+ALWAYS = Condition(None, True)
+NEVER = Condition(None, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """P(θ) = ``constant[θ] * varying[group[θ]]`` over a batch."""
+
+    constant: Weights  # [total choices]
+    group: Indices  # [total choices]
+    varying: Weights  # [groups, batch]
+
+    def sum(self, values: NDArray[np.generic]) -> Weights:
+        """Σ P(θ) values[θ] for each weight vector of the batch."""
+        weighted = np.multiply(self.constant, values, dtype=np.float64)
+        return np.bincount(self.group, weighted, len(self.varying)) @ self.varying
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Total choices in lexicographic order, and the rows of their models.
+
+    ``values[θ, i]`` is the value that choice i takes (its position among its leaves);
+    the rows of θ are ``starts[θ]:starts[θ + 1]``. A row stands for ``counts[row]``
+    models that satisfy the conditions ``bits[row]``.
+    """
+
+    leaves: Leaves
+    values: Indices
+    starts: Indices
+    bits: Bits
+    counts: Counts
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def probabilities(self, weights: Weights) -> Weights:
+        """P(θ) for every total choice, [total choices, batch], from weights [leaves, batch]."""
+        result = np.ones((len(self), weights.shape[1]))
+        for i, start in enumerate(self.leaves.starts[:-1]):
+            result *= weights[start + self.values[:, i]]
+        return result
+
+    def fold(self, weights: Weights) -> Folded:
+        """P(θ) as what does not change over the batch times what does."""
+        changes = (weights != weights[:, :1]).any(axis=1)
+        varying = [
+            i for i in range(len(self.leaves.starts) - 1) if changes[self.leaves.of(i)].any()
+        ]
+        constant = np.ones(len(self))
+        for i, start in enumerate(self.leaves.starts[:-1]):
+            if i not in varying:
+                constant *= weights[start + self.values[:, i], 0]
+        if not varying:
+            group = np.zeros(len(self), dtype=np.intp)
+            return Folded(constant, group, np.ones((1, weights.shape[1])))
+        distinct, group = np.unique(self.values[:, varying], axis=0, return_inverse=True)
+        product = np.ones((len(distinct), weights.shape[1]))
+        for column, i in enumerate(varying):
+            product *= weights[self.leaves.starts[i] + distinct[:, column]]
+        return Folded(constant, group.reshape(-1), product)
+
+    def holds(self, condition: Condition) -> Bits:
+        """Which rows satisfy a condition."""
+        if condition.column is None:
+            return np.full(len(self.counts), condition.sign)
+        column = self.bits[:, condition.column]
+        return column if condition.sign else ~column
+
+    def count(self, rows: Bits) -> Counts:
+        """How many models of each total choice are in the rows."""
+        counts = self.counts * rows
+        return np.add.reduceat(counts, self.starts[:-1]) if len(self) else counts
+
+    def inconsistent(self, weights: Weights) -> Weights:
+        """The mass of the total choices that are not in the table, for each weight vector.
+
+        Looked at as a tree of values, they are the branches that are missing.
+        """
+        mass = np.zeros(weights.shape[1])
+        if not len(self):
+            return _rest(self.leaves, weights, 0)
+        if len(self) == self.leaves.total:
+            return mass
+        prefix = np.ones((1, weights.shape[1]))  # the weights of the distinct prefixes
+        parents = np.zeros(len(self), dtype=np.intp)  # the prefix of each total choice
+        for i in range(len(self.leaves.starts) - 1):
+            here = weights[self.leaves.of(i)]
+            present = np.zeros((len(prefix), len(here)), dtype=np.bool_)
+            present[parents, self.values[:, i]] = True
+            missing = np.where(present, 0.0, 1.0) @ here
+            mass += (prefix * missing).sum(axis=0) * _rest(self.leaves, weights, i + 1)
+            parent, value = np.nonzero(present)
+            prefix = prefix[parent] * here[value]
+            position = np.cumsum(present).reshape(present.shape) - 1
+            parents = position[parents, self.values[:, i]]
+        return mass
+
+
+def _rest(leaves: Leaves, weights: Weights, first: int) -> Weights:
+    """What all total choices over the choices from ``first`` on weigh together."""
+    result = np.ones(weights.shape[1])
+    for i in range(first, len(leaves.starts) - 1):
+        result *= weights[leaves.of(i)].sum(axis=0)
+    return result
+
+
+def build(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table:
+    """The table of sorted rows: one bit for every selector, then the conditions."""
+    width = sum(len(choice.selectors) for choice in choices)
+    chosen = bits[:, :width]
+    starts = run_starts(chosen) if width else np.arange(min(1, len(bits)), dtype=np.intp)
+    values = np.zeros((len(starts), len(choices)), dtype=np.intp)
+    first = 0
+    for i, choice in enumerate(choices):
+        own = chosen[starts, first : first + len(choice.selectors)]
+        taken = own.any(axis=1)
+        values[:, i] = np.where(taken, own.argmax(axis=1) if own.size else 0, own.shape[1])
+        first += len(choice.selectors)
+    ends = np.append(starts, len(bits))
+    return Table(layout(choices), values, ends, bits[:, width:], counts)
+
+
+def question_masses(table: Table, folded: Folded, both: Condition, given: Condition) -> Weights:
+    """The masses [7, batch] of a question; the conditions are 'q and e', and 'e'."""
+    n = table.count(table.holds(ALWAYS))
+    n_qe = table.count(table.holds(both))
+    n_e = table.count(table.holds(given))
+    rows = [
+        n > 0,
+        n_qe == n,
+        n_qe > 0,
+        (n_e == n) & (n_qe == 0),
+        n_e > n_qe,
+        n_qe / n,
+        n_e / n,
+    ]
+    return np.stack([folded.sum(row) for row in rows])

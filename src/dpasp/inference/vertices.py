@@ -1,0 +1,73 @@
+"""Credal choices: the extreme distributions that their intervals allow.
+
+The answer to a query is linear-fractional in each single probability, so its
+extremes over all allowed distributions lie at vertices.
+
+>>> [[round(p, 9) for p in vertex] for vertex in vertices((0.1, 0.2), (0.3, 0.9))]
+[[0.1, 0.9], [0.3, 0.7]]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+
+from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.logic.program import GroundProgram, Interval
+from dpasp.semantics.leaves import Weights, bounds, layout
+
+SLACK = 1e-9
+MOST_VERTICES = 1 << 24
+
+
+def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float, ...]]:
+    """The vertices of {p : lower ≤ p ≤ upper, Σ p = 1}: all but one are at a bound."""
+    found: dict[tuple[float, ...], tuple[float, ...]] = {}
+    for free in range(len(lower)):
+        others = [i for i in range(len(lower)) if i != free]
+        for ends in product(*(sorted({lower[i], upper[i]}) for i in others)):
+            rest = 1.0 - math.fsum(ends)
+            if lower[free] - SLACK <= rest <= upper[free] + SLACK:
+                vertex = list(ends)
+                vertex.insert(free, min(max(rest, lower[free]), upper[free]))
+                found.setdefault(tuple(round(p, 9) for p in vertex), tuple(vertex))
+    return [found[key] for key in sorted(found)]
+
+
+def vertex_weights(ground: GroundProgram, weights: Weights, most: int) -> Iterator[Weights]:
+    """The weights [leaves, rows] at all vertices, as batches [leaves, vertices, rows].
+
+    A batch has about ``most`` weight vectors. Without credal choices there is one
+    vertex: the weights themselves.
+    """
+    leaves = layout(ground.choices)
+    places, corners = [], []
+    for i, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, Interval):
+            low, high = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+            places.append(leaves.of(i))
+            corners.append(np.array(vertices(low.tolist(), high.tolist())))
+    total = math.prod(map(len, corners))
+    if total > MOST_VERTICES:
+        raise _too_many(len(corners), total)
+    step = max(1, most // max(1, weights.shape[1]))
+    for start in range(0, total, step):
+        batch = np.arange(start, min(start + step, total))
+        result = np.repeat(weights[:, np.newaxis, :], len(batch), axis=1)
+        for place, corner in zip(places, corners, strict=True):
+            batch, picked = np.divmod(batch, len(corner))
+            result[place] = corner[picked].T[:, :, np.newaxis]
+        yield result
+
+
+def _too_many(choices: int, total: int) -> SizeLimit:
+    return SizeLimit(
+        Diagnostic(
+            "size-limit",
+            f"{choices} credal choices have {total:,} extreme distributions: too many to try",
+            help="make some of the intervals single probabilities",
+        )
+    )
