@@ -1,0 +1,177 @@
+"""A compiled program: every answer is an evaluation of it.
+
+Example::
+
+    circuit = compile(ground, Logic.STABLE, Probability.MAXENT)
+    masses = circuit.masses(leaves.weights(ground))       # [questions, 7]
+    masses = circuit.masses(batch)                        # [leaves, n] -> [questions, 7, n]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.language.ast import Logic, Probability
+from dpasp.native import _native
+
+Array = NDArray[np.float64]
+FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
+ALL_FIELDS = (1 << len(FIELDS)) - 1
+MAGIC = b"dPASP circuit 1\n"
+
+
+@dataclass(frozen=True, slots=True)
+class PartStatistics:
+    """An independent part of the program and how it was compiled."""
+
+    choices: int
+    guesses: int
+    gates: int
+    width: int
+    way: str
+    order: str
+    nodes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a circuit was made of and what came out."""
+
+    choices: int
+    determined: int  # atoms that the choices determine
+    inner: int  # atoms that models may choose
+    guesses: int  # inner variables that the compiler guessed
+    gates: int
+    nodes: int
+    edges: int
+    depth: int
+    width: int
+    way: str
+    order: str
+    seconds: float
+    parts: tuple[PartStatistics, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """An immutable circuit over leaf weights, with one root for each question."""
+
+    logic: Logic
+    probability: Probability | None  # None: both
+    statistics: Statistics
+    native: _native.Circuit = field(repr=False)
+
+    @property
+    def leaves(self) -> int:
+        """How many weights it takes: those of the choices, then two for each observed atom."""
+        return self.native.weights
+
+    @property
+    def questions(self) -> int:
+        """How many questions it answers."""
+        return self.native.questions
+
+    @property
+    def definite(self) -> bool:
+        """Whether the models of a total choice never disagree on a question."""
+        return self.native.definite
+
+    def masses(
+        self,
+        weights: Array,
+        *,
+        fields: Iterable[str] = FIELDS,
+        log: bool = False,
+        threads: int = 1,
+    ) -> Array:
+        """The masses [questions, 7] in the order of ``FIELDS``; [questions, 7, batch] for a batch.
+
+        Fields that are not asked for, or that a circuit for the other probabilistic
+        semantics does not know, are NaN. With ``log``, logarithms.
+        """
+        columns = self._columns(weights)
+        result = self.native.masses(columns, self._mask(fields), log, threads)
+        return result if np.ndim(weights) == 2 else result[:, :, 0]
+
+    def gradient(
+        self, weights: Array, seeds: Array, *, log: bool = False, threads: int = 1
+    ) -> tuple[Array, Array]:
+        """The masses, and the gradient of Σ seeds · masses by the weights.
+
+        ``seeds`` is shaped like the masses; a field whose seeds are all 0 is not computed
+        (NaN in the masses). Every weight counts as free. With ``log``, the masses are
+        logarithms and the gradient is theirs.
+        """
+        columns = self._columns(weights)
+        wide = np.ascontiguousarray(
+            seeds if np.ndim(weights) == 2 else np.asarray(seeds)[:, :, None], dtype=np.float64
+        )
+        if wide.shape != (self.questions, len(FIELDS), columns.shape[1]):
+            raise UsageError(f"seeds of shape {np.shape(seeds)} do not fit the masses")
+        used = [name for i, name in enumerate(FIELDS) if np.any(wide[:, i])]
+        mask = self._mask(used)
+        masses, slopes = self.native.gradient(columns, wide, mask, log, threads)
+        return (masses, slopes) if np.ndim(weights) == 2 else (masses[:, :, 0], slopes[:, 0])
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """The nodes, edges, values, layers and roots as flat arrays.
+
+        ``op`` is 0 for a leaf (``begin`` numbers its value), 1 for a sum and 2 for a
+        product of the edges ``begin:end``; an edge has a child and a weight (-1: one).
+        """
+        return self.native.arrays()
+
+    def to_bytes(self) -> bytes:
+        """The circuit as bytes, the same on every run."""
+        head = {
+            "logic": self.logic.value,
+            "probability": self.probability.value if self.probability else None,
+            "statistics": asdict(self.statistics),
+        }
+        text = json.dumps(head, sort_keys=True).encode()
+        return MAGIC + len(text).to_bytes(8, "little") + text + self.native.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Circuit:
+        """The circuit that :meth:`to_bytes` wrote; :class:`DataError` if it is not one."""
+        try:
+            if not data.startswith(MAGIC):
+                raise ValueError("no header")
+            start = len(MAGIC) + 8
+            size = int.from_bytes(data[len(MAGIC) : start], "little")
+            head = json.loads(data[start : start + size])
+            native = _native.Circuit.from_bytes(data[start + size :])
+            parts = tuple(PartStatistics(**part) for part in head["statistics"].pop("parts"))
+            statistics = Statistics(**head["statistics"], parts=parts)
+            probability = head["probability"] and Probability(head["probability"])
+            return cls(Logic(head["logic"]), probability, statistics, native)
+        except (ValueError, TypeError, KeyError, UnicodeDecodeError) as problem:
+            raise DataError(
+                Diagnostic("circuit-file", f"this is not a circuit of this version ({problem})")
+            ) from problem
+
+    def _columns(self, weights: Array) -> Array:
+        columns = np.ascontiguousarray(weights, dtype=np.float64)
+        if columns.ndim == 1:
+            columns = columns[:, None]
+        if columns.ndim != 2 or columns.shape[0] != self.leaves:
+            raise UsageError(
+                f"this circuit takes {self.leaves} weights, not an array of shape "
+                f"{np.shape(weights)}"
+            )
+        return columns
+
+    def _mask(self, fields: Iterable[str]) -> int:
+        mask = 0
+        for name in fields:
+            mask |= 1 << FIELDS.index(name)
+        if self.probability is Probability.CREDAL and not self.definite:
+            mask &= 0b0011111  # inner models were not counted
+        return mask

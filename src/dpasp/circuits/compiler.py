@@ -1,0 +1,145 @@
+"""Ground program in, circuit out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
+from dpasp.circuits.flatten import Flat, Question, flatten
+from dpasp.errors import Diagnostic, InferenceError, MemoryLimit, SizeLimit, TimeLimit
+from dpasp.language.ast import Logic, Probability
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram
+from dpasp.native import _native
+from dpasp.semantics.translate import translate
+
+Way = Literal["auto", "search", "tables", "diagram"]
+Order = Literal["auto", "narrow", "breadth", "depth", "width", "frequency"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile: which way, along which order, and how large a part may grow."""
+
+    way: Way = "auto"
+    order: Order = "auto"
+    nodes: int = 20_000_000
+    entries: int = 100_000_000
+
+
+class HeadCycle(InferenceError):
+    """The compiler does not cover disjunction through a positive loop; enumerate instead."""
+
+    default_code = "head-cycle"
+
+
+def compile(  # noqa: A001 - the pipeline's verb
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability | None = None,
+    *,
+    questions: Sequence[Question] | None = None,
+    observed: Sequence[int] = (),
+    options: Options = Options(),  # noqa: B008 - frozen
+    watch: Watch = UNLIMITED,
+) -> Circuit:
+    """The circuit that answers the questions (those of the program unless others are given).
+
+    ``observed`` are determined atoms whose truth is then weighed by two more leaves each
+    (true, false) after those of the choices. Raises :class:`HeadCycle` for what must be
+    enumerated and :class:`SizeLimit` when every way outgrows the options.
+    """
+    translation = translate(ground, logic, watch)
+    asked = ground.questions if questions is None else questions
+    flat = flatten(translation, ground.choices, asked, observed)
+    return compile_flat(flat, len(ground.choices), logic, probability, options, watch)
+
+
+def compile_flat(
+    flat: Flat,
+    choices: int,
+    logic: Logic,
+    probability: Probability | None,
+    options: Options,
+    watch: Watch,
+) -> Circuit:
+    """The circuit of a flattened program."""
+    watch.check()
+    started = watch.elapsed()
+    left = watch.remaining()
+    memory = watch.limits.megabytes
+    result = _native.compile(
+        *(flat.atoms, flat.rules, flat.choices, flat.questions, flat.own, flat.observed),
+        "least" if len(flat.own) else "bits" if probability is Probability.CREDAL else "counts",
+        options.way,
+        options.order,
+        options.nodes,
+        options.entries,
+        -1.0 if left is None else left,
+        -1.0 if memory is None else memory,
+    )
+    if isinstance(result[0], str):
+        _fail(result[0], str(result[1]), watch)
+    native, report = result
+    assert not isinstance(report, str)
+    seconds = watch.elapsed() - started
+    return Circuit(logic, probability, _statistics(native, report, choices, seconds), native)
+
+
+def _statistics(
+    native: _native.Circuit, report: dict[str, Any], choices: int, seconds: float
+) -> Statistics:
+    parts = tuple(PartStatistics(**part) for part in report["parts"])
+    return Statistics(
+        choices=choices,
+        determined=report["determined"],
+        inner=report["inner"],
+        guesses=report["guesses"],
+        gates=report["gates"],
+        nodes=native.nodes,
+        edges=native.edges,
+        depth=native.depth,
+        width=max((part.width for part in parts), default=0),
+        way=_most(part.way for part in parts),
+        order=_most(part.order for part in parts),
+        seconds=seconds,
+        parts=parts,
+    )
+
+
+def _most(names: Any) -> str:
+    """The names that occur, the most frequent first."""
+    return "+".join(name for name, _ in Counter(names).most_common())
+
+
+def _fail(reason: str, text: str, watch: Watch) -> NoReturn:
+    """Raise what the native code reported."""
+    if reason == "head-cycle":
+        raise HeadCycle(
+            "this program has a disjunction through a positive loop, which is not compiled",
+            help="use --engine enumerate or auto",
+        )
+    if reason == "observed":
+        raise InferenceError(
+            Diagnostic(
+                "observed-inner",
+                f"atom {text} is not determined by the choices, so it cannot be a leaf",
+            )
+        )
+    if reason == "time":
+        watch.check()
+        raise TimeLimit("stopped at the time limit while compiling")
+    if reason == "memory":
+        watch.check()
+        raise MemoryLimit("stopped at the memory limit while compiling")
+    raise SizeLimit(
+        Diagnostic(
+            "size-limit",
+            f"the circuit is too large: {text}",
+            help="ask fewer questions at once, make the loops of the program narrower, "
+            "or use --engine bounds or sample",
+        )
+    )

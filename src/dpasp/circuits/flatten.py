@@ -1,0 +1,87 @@
+"""A translated program as flat arrays of integers, the form in which it goes to native code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.language.ast import Logic
+from dpasp.logic.program import Choice, GroundMap, GroundQuery, Rule
+from dpasp.semantics.translate import Translation
+
+Integers = NDArray[np.int64]
+Question = GroundQuery | GroundMap
+NEVER = 0  # the literal that never holds
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """The arguments of the native compiler; its source says how each array is laid out."""
+
+    atoms: int
+    rules: Integers
+    choices: Integers
+    questions: Integers
+    own: Integers
+    observed: Integers
+
+
+def flatten(
+    translation: Translation,
+    choices: Sequence[Choice],
+    questions: Sequence[Question],
+    observed: Sequence[int],
+) -> Flat:
+    """The program and the questions as arrays."""
+    own: list[int] = []
+    if translation.logic is Logic.LSTABLE:
+        for atom in translation.own:
+            own += (atom, translation.twins[atom])
+    return Flat(
+        translation.size,
+        flat_rules(translation.rules),
+        flat_choices(choices),
+        flat_questions(translation, questions),
+        np.array(own, dtype=np.int64),
+        np.array(observed, dtype=np.int64),
+    )
+
+
+def flat_rules(rules: Iterable[Rule]) -> Integers:
+    """Flags, heads, body and, where there are weights, the bound and the weights of each rule."""
+    data: list[int] = []
+    for head, body, choice, weights, bound in rules:
+        data.append(choice + 2 * (weights is not None))
+        data.append(len(head))
+        data += head
+        data.append(len(body))
+        data += body
+        if weights is not None:
+            data.append(bound)
+            data += weights
+    return np.array(data, dtype=np.int64)
+
+
+def flat_choices(choices: Iterable[Choice]) -> Integers:
+    """How many selectors each choice has, whether nothing is possible, and the selectors."""
+    data: list[int] = []
+    for choice in choices:
+        data += (len(choice.selectors), int(choice.nothing), *choice.selectors)
+    return np.array(data, dtype=np.int64)
+
+
+def flat_questions(translation: Translation, questions: Iterable[Question]) -> Integers:
+    """The literals of each query and of its evidence, each with their number before them."""
+    data: list[int] = []
+    for question in questions:
+        literals = question.literals if isinstance(question, GroundQuery) else ()
+        for part in (literals, question.evidence):
+            found = translation.conjunction(part)
+            if found is None:
+                found = (NEVER,)
+            data.append(len(found))
+            data += found
+    return np.array(data, dtype=np.int64)

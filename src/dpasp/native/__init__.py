@@ -1,0 +1,1 @@
+"""The C++ behind :mod:`dpasp.circuits`, and nothing else."""

@@ -1,0 +1,47 @@
+"""The compiler and the evaluation of circuits."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+class Circuit:
+    @property
+    def weights(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def edges(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def questions(self) -> int: ...
+    @property
+    def definite(self) -> bool: ...
+    def masses(self, weights: Numbers, fields: int, log: bool, threads: int) -> Numbers: ...
+    def gradient(
+        self, weights: Numbers, seeds: Numbers, fields: int, log: bool, threads: int
+    ) -> tuple[Numbers, Numbers]: ...
+    def arrays(self) -> dict[str, NDArray[Any]]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Circuit: ...
+
+def compile(
+    atoms: int,
+    rules: Integers,
+    choices: Integers,
+    questions: Integers,
+    own: Integers,
+    observed: Integers,
+    mode: Literal["bits", "counts", "least"],
+    way: str,
+    order: str,
+    nodes: int,
+    entries: int,
+    seconds: float,
+    megabytes: float,
+) -> tuple[Circuit, dict[str, Any]] | tuple[str, str]: ...

@@ -1,0 +1,232 @@
+#include "circuit.hpp"
+
+#include <cstring>
+
+namespace dpasp {
+
+Builder::Builder() {
+    leaf(Value{});
+    leaf(Value{Value::QE, 1, 1});
+}
+
+uint32_t Builder::leaf(const Value &value) {
+    uint64_t bits[2];
+    std::memcpy(bits, &value.qe, 8);
+    std::memcpy(bits + 1, &value.e, 8);
+    uint64_t hash = combine(combine(value.kinds, bits[0]), bits[1]);
+    auto [from, to] = leaves_.equal_range(hash);
+    for (; from != to; ++from)
+        if (values[nodes[from->second].begin] == value) return from->second;
+    uint32_t id = uint32_t(nodes.size());
+    nodes.push_back({Op::Leaf, uint32_t(values.size()), 0});
+    values.push_back(value);
+    leaves_.emplace(hash, id);
+    return id;
+}
+
+uint32_t Builder::find(Op op, const std::vector<Edge> &list) {
+    uint64_t hash = uint64_t(op);
+    for (const Edge &edge : list)
+        hash = combine(hash, (uint64_t(uint32_t(edge.weight)) << 32) | edge.child);
+    auto [from, to] = table_.equal_range(hash);
+    for (; from != to; ++from) {
+        const Node &node = nodes[from->second];
+        if (node.op == op && std::equal(edges.begin() + node.begin, edges.begin() + node.end,
+                                        list.begin(), list.end()))
+            return from->second;
+    }
+    if (nodes.size() >= most)
+        throw Stopped(Reason::Size, "more than " + std::to_string(most) + " nodes");
+    uint32_t id = uint32_t(nodes.size()), start = uint32_t(edges.size());
+    edges.insert(edges.end(), list.begin(), list.end());
+    nodes.push_back({op, start, uint32_t(edges.size())});
+    table_.emplace(hash, id);
+    return id;
+}
+
+uint32_t Builder::sum(std::vector<Edge> list) {
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [](const Edge &edge) { return edge.child == FALSE_NODE; }),
+               list.end());
+    if (list.empty()) return FALSE_NODE;
+    if (list.size() == 1 && list[0].weight < 0) return list[0].child;
+    std::sort(list.begin(), list.end(), [](const Edge &a, const Edge &b) {
+        return a.weight != b.weight ? a.weight < b.weight : a.child < b.child;
+    });
+    return find(Op::Sum, list);
+}
+
+uint32_t Builder::decision(uint32_t first, const std::vector<uint32_t> &children) {
+    bool same = true;
+    for (uint32_t child : children) same = same && child == children[0];
+    if (same) return children[0];  // the weights of a choice sum to 1
+    std::vector<Edge> list;
+    for (size_t v = 0; v < children.size(); ++v)
+        list.push_back({int32_t(first + v), children[v]});
+    return sum(std::move(list));
+}
+
+uint32_t Builder::product(uint32_t a, uint32_t b) {
+    if (a == FALSE_NODE || b == FALSE_NODE) return FALSE_NODE;
+    if (a == TRUE_NODE) return b;
+    if (b == TRUE_NODE) return a;
+    if (a > b) std::swap(a, b);
+    return find(Op::Product, {{-1, a}, {-1, b}});
+}
+
+Circuit Circuit::gather(const Builder &builder, const std::vector<uint32_t> &roots,
+                        uint32_t weights) {
+    size_t n = builder.nodes.size();
+    std::vector<uint8_t> used(n, 0);
+    for (uint32_t root : roots) used[root] = 1;
+    for (size_t i = n; i-- > 0;)
+        if (used[i] && builder.nodes[i].op != Op::Leaf)
+            for (uint32_t e = builder.nodes[i].begin; e < builder.nodes[i].end; ++e)
+                used[builder.edges[e].child] = 1;
+    std::vector<uint32_t> depth(n, 0), count(1, 0);
+    for (size_t i = 0; i < n; ++i) {
+        if (!used[i]) continue;
+        if (builder.nodes[i].op != Op::Leaf)
+            for (uint32_t e = builder.nodes[i].begin; e < builder.nodes[i].end; ++e)
+                depth[i] = std::max(depth[i], depth[builder.edges[e].child] + 1);
+        if (depth[i] >= count.size()) count.resize(depth[i] + 1, 0);
+        ++count[depth[i]];
+    }
+    Circuit circuit;
+    circuit.weights = weights;
+    circuit.layers.assign(1, 0);
+    for (uint32_t c : count) circuit.layers.push_back(circuit.layers.back() + c);
+    std::vector<uint32_t> next(circuit.layers.begin(), circuit.layers.end() - 1), place(n, 0);
+    for (size_t i = 0; i < n; ++i)
+        if (used[i]) place[i] = next[depth[i]]++;
+    circuit.nodes.resize(circuit.layers.back());
+    std::vector<uint32_t> by_place(circuit.nodes.size());
+    for (size_t i = 0; i < n; ++i)
+        if (used[i]) by_place[place[i]] = uint32_t(i);
+    for (uint32_t p = 0; p < by_place.size(); ++p) {
+        const Node &node = builder.nodes[by_place[p]];
+        if (node.op == Op::Leaf) {
+            const Value &value = builder.values[node.begin];
+            circuit.nodes[p] = {Op::Leaf, uint32_t(circuit.values.size()), 0};
+            circuit.values.push_back(value);
+            circuit.definite = circuit.definite && (value.kinds & (value.kinds - 1)) == 0;
+            continue;
+        }
+        uint32_t start = uint32_t(circuit.edges.size());
+        for (uint32_t e = node.begin; e < node.end; ++e)
+            circuit.edges.push_back({builder.edges[e].weight, place[builder.edges[e].child]});
+        circuit.nodes[p] = {node.op, start, uint32_t(circuit.edges.size())};
+    }
+    for (uint32_t root : roots) circuit.roots.push_back(place[root]);
+    return circuit;
+}
+
+bool Circuit::valid() const {
+    if (layers.empty() || layers[0] != 0 || layers.back() != nodes.size()) return false;
+    for (size_t l = 1; l < layers.size(); ++l)
+        if (layers[l] < layers[l - 1]) return false;
+    for (size_t l = 0; l + 1 < layers.size(); ++l)
+        for (uint32_t i = layers[l]; i < layers[l + 1]; ++i) {
+            const Node &node = nodes[i];
+            if (node.op == Op::Leaf) {
+                if (node.begin >= values.size()) return false;
+                continue;
+            }
+            if (node.op != Op::Sum && node.op != Op::Product) return false;
+            if (node.begin > node.end || node.end > edges.size()) return false;
+            if (node.op == Op::Product && node.end - node.begin != 2) return false;
+            for (uint32_t e = node.begin; e < node.end; ++e)
+                if (edges[e].child >= layers[l] || edges[e].weight >= int32_t(weights) ||
+                    edges[e].weight < -1)
+                    return false;
+        }
+    for (uint32_t root : roots)
+        if (root >= nodes.size()) return false;
+    return true;
+}
+
+namespace {
+
+constexpr char MAGIC[8] = {'d', 'p', 'a', 's', 'p', 'c', '0', '1'};
+
+template <class T> void put(std::vector<char> &out, const std::vector<T> &items) {
+    uint64_t count = items.size();
+    const char *head = reinterpret_cast<const char *>(&count);
+    out.insert(out.end(), head, head + 8);
+    const char *data = reinterpret_cast<const char *>(items.data());
+    out.insert(out.end(), data, data + count * sizeof(T));
+}
+
+struct Source {
+    const char *at, *end;
+    void take(void *to, size_t bytes) {
+        if (size_t(end - at) < bytes) throw std::runtime_error("the circuit is cut short");
+        if (bytes) std::memcpy(to, at, bytes);
+        at += bytes;
+    }
+    template <class T> void take(std::vector<T> &items) {
+        uint64_t count;
+        take(&count, 8);
+        if (count > size_t(end - at) / sizeof(T))
+            throw std::runtime_error("the circuit is cut short");
+        items.resize(count);
+        take(items.data(), count * sizeof(T));
+    }
+};
+
+// Fixed layouts, without padding, for storage.
+struct PackedNode {
+    uint32_t op, begin, end;
+};
+struct PackedValue {
+    double qe, e;
+    uint64_t kinds;
+};
+
+}  // namespace
+
+std::vector<char> Circuit::to_bytes() const {
+    std::vector<char> out(MAGIC, MAGIC + 8);
+    std::vector<uint32_t> head{weights, uint32_t(definite)};
+    std::vector<PackedNode> packed;
+    for (const Node &node : nodes) packed.push_back({uint32_t(node.op), node.begin, node.end});
+    std::vector<PackedValue> numbers;
+    for (const Value &value : values) numbers.push_back({value.qe, value.e, value.kinds});
+    put(out, head);
+    put(out, packed);
+    put(out, edges);
+    put(out, numbers);
+    put(out, layers);
+    put(out, roots);
+    return out;
+}
+
+Circuit Circuit::from_bytes(const char *data, size_t size) {
+    Source source{data, data + size};
+    char magic[8];
+    source.take(magic, 8);
+    if (std::memcmp(magic, MAGIC, 8) != 0) throw std::runtime_error("not a circuit");
+    Circuit circuit;
+    std::vector<uint32_t> head;
+    std::vector<PackedNode> packed;
+    std::vector<PackedValue> numbers;
+    source.take(head);
+    source.take(packed);
+    source.take(circuit.edges);
+    source.take(numbers);
+    source.take(circuit.layers);
+    source.take(circuit.roots);
+    if (head.size() != 2) throw std::runtime_error("not a circuit");
+    circuit.weights = head[0];
+    circuit.definite = head[1] != 0;
+    for (auto &node : packed) {
+        if (node.op > 2) throw std::runtime_error("not a circuit");
+        circuit.nodes.push_back({Op(node.op), node.begin, node.end});
+    }
+    for (auto &value : numbers)
+        circuit.values.push_back({uint8_t(value.kinds & 7u), value.qe, value.e});
+    if (source.at != source.end || !circuit.valid()) throw std::runtime_error("not a circuit");
+    return circuit;
+}
+
+}  // namespace dpasp

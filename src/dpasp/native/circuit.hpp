@@ -1,0 +1,73 @@
+// The circuit: sums over values of choices, products of independent parts, and value leaves.
+#pragma once
+
+#include <unordered_map>
+
+#include "common.hpp"
+
+namespace dpasp {
+
+// Which kinds of models there are once everything is decided, and their shares.
+struct Value {
+    enum : uint8_t { QE = 1, E = 2, OTHER = 4 };  // q and e hold; e only; not e
+    uint8_t kinds = 0;                            // 0: no model
+    double qe = 0, e = 0;                         // N_qe / N and N_e / N
+
+    bool operator==(const Value &o) const { return kinds == o.kinds && qe == o.qe && e == o.e; }
+};
+
+struct Edge {
+    int32_t weight;  // index of a leaf weight, or -1 for 1
+    uint32_t child;
+    bool operator==(const Edge &o) const { return weight == o.weight && child == o.child; }
+};
+
+enum class Op : uint8_t { Leaf, Sum, Product };
+
+struct Node {
+    Op op;
+    uint32_t begin, end;  // Leaf: begin is the number of its value; else its edges
+};
+
+// Makes nodes, each only once. Children come before parents.
+class Builder {
+  public:
+    Builder();
+    static constexpr uint32_t FALSE_NODE = 0, TRUE_NODE = 1;
+
+    std::vector<Node> nodes;
+    std::vector<Edge> edges;
+    std::vector<Value> values;
+    size_t most = SIZE_MAX;
+
+    uint32_t leaf(const Value &value);
+    uint32_t sum(std::vector<Edge> edges);
+    uint32_t product(uint32_t a, uint32_t b);
+    // One child for each value of a choice whose first weight is `first`.
+    uint32_t decision(uint32_t first, const std::vector<uint32_t> &children);
+
+  private:
+    uint32_t find(Op op, const std::vector<Edge> &edges);
+
+    std::unordered_multimap<uint64_t, uint32_t> table_;
+    std::unordered_multimap<uint64_t, uint32_t> leaves_;
+};
+
+// What is left when only the nodes below the roots are kept, in layers.
+struct Circuit {
+    uint32_t weights = 0;  // how many leaf weights
+    std::vector<Node> nodes;
+    std::vector<Edge> edges;
+    std::vector<Value> values;
+    std::vector<uint32_t> layers;  // where each layer of nodes starts, and the end
+    std::vector<uint32_t> roots;   // one a question
+    bool definite = true;          // every value is of one kind: one model matters per choice
+
+    static Circuit gather(const Builder &builder, const std::vector<uint32_t> &roots,
+                          uint32_t weights);
+    std::vector<char> to_bytes() const;
+    static Circuit from_bytes(const char *data, size_t size);  // throws std::runtime_error
+    bool valid() const;
+};
+
+}  // namespace dpasp

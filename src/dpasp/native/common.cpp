@@ -1,0 +1,43 @@
+#include "common.hpp"
+
+#include <cstdio>
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/resource.h>
+#include <unistd.h>
+#endif
+
+namespace dpasp {
+
+double megabytes_in_use() {
+#if defined(__linux__)
+    if (FILE *file = std::fopen("/proc/self/statm", "r")) {
+        long all = 0, resident = 0;
+        int read = std::fscanf(file, "%ld %ld", &all, &resident);
+        std::fclose(file);
+        if (read == 2) return double(resident) * double(sysconf(_SC_PAGESIZE)) / 1048576.0;
+    }
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+#if defined(__APPLE__)
+    return double(usage.ru_maxrss) / 1048576.0;
+#else
+    return double(usage.ru_maxrss) / 1024.0;
+#endif
+#else
+    return 0;
+#endif
+}
+
+void Watch::look() {
+    auto now = Clock::now();
+    if (now < next) return;
+    next = now + std::chrono::milliseconds(50);
+    if (poll) poll();
+    if (deadline >= 0 && elapsed() > deadline) throw Stopped(Reason::Time, "time limit");
+    if (megabytes >= 0 && megabytes_in_use() > megabytes)
+        throw Stopped(Reason::Memory, "memory limit");
+}
+
+}  // namespace dpasp

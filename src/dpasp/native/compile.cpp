@@ -1,0 +1,183 @@
+#include "compile.hpp"
+
+#include <map>
+
+namespace dpasp {
+namespace {
+
+class Compiler {
+  public:
+    Compiler(const Problem &problem, const Options &options, Watch &watch)
+        : problem_(problem), options_(options), watch_(watch), positions_(SWEEPS) {}
+
+    std::vector<uint32_t> run(Compiled &result) {
+        std::vector<Part> parts = split(problem_);
+        std::vector<uint32_t> home(problem_.gates.size(), 0);
+        for (uint32_t p = 0; p < parts.size(); ++p)
+            for (uint32_t g : parts[p].gates) home[g] = p;
+        std::vector<std::map<Ask, std::vector<uint32_t>>> asked(parts.size());
+        std::vector<uint32_t> roots(problem_.questions.size(), Builder::TRUE_NODE);
+        for (uint32_t k = 0; k < roots.size(); ++k) {
+            std::vector<Ask> asks(parts.size());
+            roots[k] = constant(problem_.questions[k]);
+            for (Lit lit : problem_.questions[k].query)
+                if (gate_of(lit)) asks[home[gate_of(lit)]].query.push_back(lit);
+            for (Lit lit : problem_.questions[k].evidence)
+                if (gate_of(lit)) asks[home[gate_of(lit)]].evidence.push_back(lit);
+            for (uint32_t p = 0; p < parts.size(); ++p) {
+                tidy(asks[p]);
+                asked[p][asks[p]].push_back(k);
+            }
+        }
+        for (uint32_t p = 0; p < parts.size(); ++p) {
+            std::vector<Ask> asks;
+            for (auto &[ask, _] : asked[p]) asks.push_back(ask);
+            auto nodes = compile_part(parts[p], asks, result);
+            size_t i = 0;
+            for (auto &[_, questions] : asked[p]) {
+                for (uint32_t k : questions) roots[k] = builder.product(roots[k], nodes[i]);
+                ++i;
+            }
+        }
+        for (Lit lit : problem_.asserted)
+            if (lit == FALSE_LIT) roots.assign(roots.size(), Builder::FALSE_NODE);
+        return roots;
+    }
+
+    Builder builder;
+
+  private:
+    const Problem &problem_;
+    const Options &options_;
+    Watch &watch_;
+    std::vector<std::vector<uint32_t>> positions_;  // by sweep, made when first needed
+
+    static void tidy(Ask &ask) {
+        for (auto *lits : {&ask.query, &ask.evidence}) {
+            std::sort(lits->begin(), lits->end());
+            lits->erase(std::unique(lits->begin(), lits->end()), lits->end());
+        }
+    }
+
+    // What the constant literals of a question say.
+    uint32_t constant(const Question &question) {
+        bool no_query = false, no_evidence = false;
+        for (Lit lit : question.query) no_query = no_query || lit == FALSE_LIT;
+        for (Lit lit : question.evidence) no_evidence = no_evidence || lit == FALSE_LIT;
+        if (no_evidence) return builder.leaf({Value::OTHER, 0, 0});
+        if (no_query) return builder.leaf({Value::E, 0, 1});
+        return Builder::TRUE_NODE;
+    }
+
+    const std::vector<uint32_t> &positions(Sweep sweep) {
+        auto &known = positions_[size_t(sweep)];
+        if (known.empty()) known = arrange(problem_, sweep, watch_);
+        return known;
+    }
+
+    // One attempt: a way, an order, and what it takes to run them.
+    struct Attempt {
+        std::string way, order;
+        std::vector<Input> inputs;
+        uint32_t width = 0;
+    };
+
+    std::vector<Attempt> attempts(const Part &part) {
+        std::vector<Attempt> list;
+        bool least = options_.mode == Mode::Least && !part.undefined.empty();
+        auto allowed = [&](const std::string &way) {
+            return options_.way == "auto" || options_.way == way;
+        };
+        auto sweeps = [&](const std::string &way) {
+            for (int s = 0; s < SWEEPS; ++s) {
+                if (options_.order != "auto" && options_.order != name(Sweep(s))) continue;
+                Attempt attempt{way, name(Sweep(s)), {}, 0};
+                attempt.inputs = order_inputs(problem_, part, positions(Sweep(s)));
+                attempt.width = cut_width(problem_, part, attempt.inputs);
+                list.push_back(std::move(attempt));
+            }
+        };
+        bool outer = part.guesses.empty();
+        // A forced way that does not apply gives room to the one that does.
+        if (outer && (allowed("diagram"))) sweeps("diagram");
+        if (!outer && (allowed("tables") || least || options_.way == "diagram")) sweeps("tables");
+        if (outer && options_.way == "tables") sweeps("tables");
+        std::stable_sort(list.begin(), list.end(),
+                         [](auto &a, auto &b) { return a.width < b.width; });
+        return list;
+    }
+
+    std::vector<uint32_t> compile_part(const Part &part, const std::vector<Ask> &asks,
+                                       Compiled &result) {
+        std::vector<Attempt> list = attempts(part);
+        Budget budget{std::min<size_t>(20000, options_.nodes),
+                      std::min<size_t>(50000, options_.entries)};
+        for (;;) {
+            for (const Attempt &attempt : list) {
+                auto start = Clock::now();
+                size_t before = builder.nodes.size();
+                try {
+                    auto nodes = run(part, asks, attempt, budget);
+                    result.parts.push_back(
+                        {uint32_t(part.choices.size()), uint32_t(part.guesses.size()),
+                         uint32_t(part.gates.size()), attempt.width, attempt.way, attempt.order,
+                         builder.nodes.size() - before,
+                         std::chrono::duration<double>(Clock::now() - start).count()});
+                    return nodes;
+                } catch (const Stopped &stopped) {
+                    if (stopped.reason != Reason::Size) throw;
+                }
+            }
+            if (budget.nodes >= options_.nodes && budget.entries >= options_.entries)
+                throw Stopped(Reason::Size, too_large(part, list));
+            budget.nodes = std::min(budget.nodes * 8, options_.nodes);
+            budget.entries = std::min(budget.entries * 8, options_.entries);
+        }
+    }
+
+    std::string too_large(const Part &part, const std::vector<Attempt> &list) const {
+        uint32_t width = list.empty() ? 0 : list[0].width;
+        return "a part of the program with " + std::to_string(part.choices.size()) +
+               " choices and " + std::to_string(part.guesses.size()) +
+               " inner variables (width " + std::to_string(width) + ") takes more than " +
+               std::to_string(options_.nodes) + " nodes or " + std::to_string(options_.entries) +
+               " table entries";
+    }
+
+    std::vector<uint32_t> run(const Part &part, const std::vector<Ask> &asks,
+                              const Attempt &attempt, const Budget &budget) {
+        if (attempt.way == "diagram") {
+            std::vector<uint32_t> order;
+            for (const Input &input : attempt.inputs) order.push_back(input.id);
+            return compile_diagram(problem_, part, order, asks, budget, builder, watch_);
+        }
+        std::vector<uint32_t> roots;
+        Mode mode = options_.mode == Mode::Least && part.undefined.empty() ? Mode::Counts
+                                                                           : options_.mode;
+        for (const Ask &ask : asks)
+            roots.push_back(compile_tables(problem_, part, attempt.inputs, ask, mode, budget,
+                                           builder, watch_));
+        return roots;
+    }
+};
+
+}  // namespace
+
+Compiled compile(const Ground &ground, const Options &options, Watch &watch) {
+    Compiled result;
+    auto start = Clock::now();
+    Problem problem = read_problem(ground, watch);
+    result.read_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    result.atoms_determined = problem.determined;
+    result.atoms_inner = problem.inner;
+    result.guesses = problem.guessed;
+    result.gates = uint32_t(problem.gates.size());
+    Compiler compiler(problem, options, watch);
+    std::vector<uint32_t> roots = compiler.run(result);
+    uint32_t weights = 0;
+    for (const ChoiceShape &shape : problem.gates.choices) weights += shape.values;
+    result.circuit = Circuit::gather(compiler.builder, roots, weights);
+    return result;
+}
+
+}  // namespace dpasp

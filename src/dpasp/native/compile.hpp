@@ -1,0 +1,35 @@
+// Ground program in, circuit out: the parts, the race between the ways, the statistics.
+#pragma once
+
+#include <string>
+
+#include "order.hpp"
+
+namespace dpasp {
+
+struct Options {
+    std::string way = "auto";    // auto, search, tables, diagram
+    std::string order = "auto";  // narrow, breadth, depth for tables and diagrams;
+                                 // width, frequency for search
+    Mode mode = Mode::Counts;
+    size_t nodes = 20000000;     // the most nodes a part may take
+    size_t entries = 100000000;  // the most table entries
+};
+
+struct PartReport {
+    uint32_t choices, guesses, gates, width;
+    std::string way, order;
+    size_t nodes;
+    double seconds;
+};
+
+struct Compiled {
+    Circuit circuit;
+    std::vector<PartReport> parts;
+    uint32_t atoms_determined = 0, atoms_inner = 0, guesses = 0, gates = 0;
+    double read_seconds = 0;
+};
+
+Compiled compile(const Ground &ground, const Options &options, Watch &watch);
+
+}  // namespace dpasp

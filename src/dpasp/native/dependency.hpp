@@ -1,0 +1,75 @@
+// Strongly connected components of a directed graph, bottom up.
+#pragma once
+
+#include "common.hpp"
+
+namespace dpasp {
+
+// Edges of each node as slices of one array; an edge is 2 * target, plus 1 when negative.
+struct Edges {
+    std::vector<uint32_t> start, target;
+
+    // `pairs` are (source, edge).
+    Edges(uint32_t nodes, const std::vector<std::pair<uint32_t, uint32_t>> &pairs) {
+        start.assign(nodes + 1, 0);
+        for (auto &pair : pairs) ++start[pair.first + 1];
+        for (uint32_t i = 0; i < nodes; ++i) start[i + 1] += start[i];
+        target.resize(pairs.size());
+        std::vector<uint32_t> place(start.begin(), start.end() - 1);
+        for (auto &pair : pairs) target[place[pair.first]++] = pair.second;
+    }
+};
+
+// The components of the subgraph on `nodes`; `follow(from, edge)` says which edges count.
+// What a component depends on comes before it.
+template <class Follow>
+std::vector<std::vector<uint32_t>> components(const std::vector<uint32_t> &nodes,
+                                              const Edges &edges, std::vector<uint32_t> &order,
+                                              std::vector<uint32_t> &low, Follow follow) {
+    // `order` and `low` are scratch, all 0 at `nodes` on entry; UINT32_MAX marks the finished.
+    std::vector<std::vector<uint32_t>> found;
+    std::vector<uint32_t> waiting;
+    std::vector<std::pair<uint32_t, uint32_t>> path;
+    uint32_t clock = 0;
+    for (uint32_t root : nodes) {
+        if (order[root]) continue;
+        order[root] = low[root] = ++clock;
+        waiting.push_back(root);
+        path.push_back({root, edges.start[root]});
+        while (!path.empty()) {
+            auto &[node, at] = path.back();
+            bool down = false;
+            while (at < edges.start[node + 1]) {
+                uint32_t edge = edges.target[at++];
+                if (!follow(node, edge)) continue;
+                uint32_t child = edge >> 1;
+                if (!order[child]) {
+                    order[child] = low[child] = ++clock;
+                    waiting.push_back(child);
+                    path.push_back({child, edges.start[child]});
+                    down = true;
+                    break;
+                }
+                if (order[child] != UINT32_MAX) low[node] = std::min(low[node], order[child]);
+            }
+            if (down) continue;
+            uint32_t done = path.back().first;
+            path.pop_back();
+            if (!path.empty())
+                low[path.back().first] = std::min(low[path.back().first], low[done]);
+            if (low[done] == order[done]) {
+                found.emplace_back();
+                uint32_t member;
+                do {
+                    member = waiting.back();
+                    waiting.pop_back();
+                    order[member] = UINT32_MAX;
+                    found.back().push_back(member);
+                } while (member != done);
+            }
+        }
+    }
+    return found;
+}
+
+}  // namespace dpasp

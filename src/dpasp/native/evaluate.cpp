@@ -1,0 +1,341 @@
+#include "evaluate.hpp"
+
+#include <limits>
+#include <thread>
+
+namespace dpasp {
+namespace {
+
+// Functions of a total choice, summed with its probability. All but C and D are
+// multiplicative over independent parts: [N > 0], [N_qe = N], [N_qe > 0], [N_e > 0],
+// [N_qe = N_e > 0], [N_e = N], [N_e = N, N_qe > 0], N_qe / N and N_e / N.
+// C = [N_e = N, N_qe = 0] and D = [N_e > N_qe] follow product rules of their own, so that
+// nothing is ever subtracted.
+enum Channel { S, A, B, E, F, G, H, QE, EE, C, D, CHANNELS };
+
+// Which channels are computed, where each lies among them, and where each field is found.
+struct Plan {
+    int width = 0;
+    int at[CHANNELS];
+    int channel[CHANNELS];
+    int field[FIELDS];  // -1: not wanted
+
+    Plan(bool definite, uint32_t fields) {
+        std::fill(at, at + CHANNELS, -1);
+        std::fill(field, field + FIELDS, -1);
+        // With one kind of model for each total choice, most channels coincide.
+        static const int full[FIELDS] = {S, A, B, C, D, QE, EE};
+        static const int brief[FIELDS] = {S, B, B, D, D, B, E};
+        for (int f = 0; f < FIELDS; ++f) {
+            if (!(fields >> f & 1u)) continue;
+            int ch = definite ? brief[f] : full[f];
+            field[f] = use(ch);
+            if (ch == C) use(G), use(H);
+            if (ch == D) use(E), use(definite ? B : F);
+        }
+        if (definite && at[D] >= 0) at[F] = at[B];
+    }
+    int use(int ch) {
+        if (at[ch] < 0) {
+            channel[width] = ch;
+            at[ch] = width++;
+        }
+        return at[ch];
+    }
+};
+
+double leaf_value(const Value &value, int channel) {
+    uint8_t k = value.kinds;
+    if (!k) return 0;
+    switch (channel) {
+    case S:
+        return 1;
+    case A:
+        return k == Value::QE;
+    case B:
+        return (k & Value::QE) != 0;
+    case E:
+        return (k & (Value::QE | Value::E)) != 0;
+    case F:
+        return (k & Value::QE) && !(k & Value::E);
+    case G:
+        return !(k & Value::OTHER);
+    case H:
+        return !(k & Value::OTHER) && (k & Value::QE);
+    case QE:
+        return value.qe;
+    case EE:
+        return value.e;
+    case C:
+        return k == Value::E;
+    default:
+        return (k & Value::E) != 0;
+    }
+}
+
+// The numbers of one tile: [rows, tile] with `Number` double or Scaled.
+template <class Number> class Tile {
+  public:
+    Tile(const Circuit &circuit, const Plan &plan, size_t size)
+        : circuit_(circuit), plan_(plan), size_(size), step_(size * size_t(plan.width)),
+          values_(circuit.nodes.size() * step_) {}
+
+    void forward(const Number *weights) {
+        for (size_t i = 0; i < circuit_.nodes.size(); ++i) {
+            const Node &node = circuit_.nodes[i];
+            Number *mine = values_.data() + i * step_;
+            if (node.op == Op::Leaf)
+                fill(mine, circuit_.values[node.begin]);
+            else if (node.op == Op::Sum)
+                add(mine, node, weights);
+            else
+                multiply(mine, node);
+        }
+    }
+
+    const Number *root(size_t question) const {
+        return values_.data() + circuit_.roots[question] * step_;
+    }
+
+    // `slopes` come in as the gradients at the roots, [nodes, width, tile].
+    void backward(const Number *weights, std::vector<Number> &slopes, Number *gradient) const {
+        for (size_t i = circuit_.nodes.size(); i-- > 0;) {
+            const Node &node = circuit_.nodes[i];
+            const Number *mine = slopes.data() + i * step_;
+            if (node.op == Op::Sum)
+                spread(mine, node, weights, slopes, gradient);
+            else if (node.op == Op::Product)
+                share(mine, node, slopes);
+        }
+    }
+
+    size_t step() const { return step_; }
+
+  private:
+    const Circuit &circuit_;
+    const Plan &plan_;
+    size_t size_, step_;
+    std::vector<Number> values_;
+
+    void fill(Number *mine, const Value &value) const {
+        for (int c = 0; c < plan_.width; ++c) {
+            Number number(leaf_value(value, plan_.channel[c]));
+            std::fill(mine + c * size_, mine + (c + 1) * size_, number);
+        }
+    }
+
+    void add(Number *mine, const Node &node, const Number *weights) const {
+        std::fill(mine, mine + step_, Number(0));
+        for (uint32_t e = node.begin; e < node.end; ++e) {
+            const Edge &edge = circuit_.edges[e];
+            const Number *child = values_.data() + edge.child * step_;
+            if (edge.weight < 0) {
+                for (size_t j = 0; j < step_; ++j) mine[j] += child[j];
+                continue;
+            }
+            const Number *weight = weights + size_t(edge.weight) * size_;
+            for (int c = 0; c < plan_.width; ++c)
+                for (size_t j = 0; j < size_; ++j)
+                    mine[c * size_ + j] += weight[j] * child[c * size_ + j];
+        }
+    }
+
+    void multiply(Number *mine, const Node &node) const {
+        const Number *x = values_.data() + circuit_.edges[node.begin].child * step_;
+        const Number *y = values_.data() + circuit_.edges[node.begin + 1].child * step_;
+        for (int c = 0; c < plan_.width; ++c) {
+            size_t at = size_t(c) * size_;
+            int ch = plan_.channel[c];
+            if (ch != C && ch != D) {
+                for (size_t j = 0; j < size_; ++j) mine[at + j] = x[at + j] * y[at + j];
+                continue;
+            }
+            size_t whole = size_t(plan_.at[ch == D ? E : G]) * size_;
+            size_t query = size_t(plan_.at[ch == D ? F : H]) * size_;
+            for (size_t j = 0; j < size_; ++j)
+                mine[at + j] = x[at + j] * y[whole + j] + x[query + j] * y[at + j];
+        }
+    }
+
+    void spread(const Number *mine, const Node &node, const Number *weights,
+                std::vector<Number> &slopes, Number *gradient) const {
+        for (uint32_t e = node.begin; e < node.end; ++e) {
+            const Edge &edge = circuit_.edges[e];
+            const Number *child = values_.data() + edge.child * step_;
+            Number *slope = slopes.data() + edge.child * step_;
+            if (edge.weight < 0) {
+                for (size_t j = 0; j < step_; ++j) slope[j] += mine[j];
+                continue;
+            }
+            const Number *weight = weights + size_t(edge.weight) * size_;
+            Number *total = gradient + size_t(edge.weight) * size_;
+            for (int c = 0; c < plan_.width; ++c)
+                for (size_t j = 0; j < size_; ++j) {
+                    size_t k = size_t(c) * size_ + j;
+                    total[j] += mine[k] * child[k];
+                    slope[k] += weight[j] * mine[k];
+                }
+        }
+    }
+
+    void share(const Number *mine, const Node &node, std::vector<Number> &slopes) const {
+        uint32_t left = circuit_.edges[node.begin].child;
+        uint32_t right = circuit_.edges[node.begin + 1].child;
+        const Number *x = values_.data() + left * step_, *y = values_.data() + right * step_;
+        Number *dx = slopes.data() + left * step_, *dy = slopes.data() + right * step_;
+        for (int c = 0; c < plan_.width; ++c) {
+            size_t at = size_t(c) * size_;
+            int ch = plan_.channel[c];
+            if (ch != C && ch != D) {
+                for (size_t j = 0; j < size_; ++j) {
+                    dx[at + j] += mine[at + j] * y[at + j];
+                    dy[at + j] += mine[at + j] * x[at + j];
+                }
+                continue;
+            }
+            size_t whole = size_t(plan_.at[ch == D ? E : G]) * size_;
+            size_t query = size_t(plan_.at[ch == D ? F : H]) * size_;
+            for (size_t j = 0; j < size_; ++j) {
+                dx[at + j] += mine[at + j] * y[whole + j];
+                dy[whole + j] += mine[at + j] * x[at + j];
+                dx[query + j] += mine[at + j] * y[at + j];
+                dy[at + j] += mine[at + j] * x[query + j];
+            }
+        }
+    }
+};
+
+double plain(double number) { return number; }
+double plain(const Scaled &number) { return number.value(); }
+double logarithm(double number) { return number > 0 ? std::log(number) : -INFINITY; }
+double logarithm(const Scaled &number) { return number.log(); }
+
+struct Job {
+    const Circuit &circuit;
+    const Plan plan;
+    const double *weights;
+    size_t batch;
+    const Request &request;
+    const double *seeds;  // null: values only
+    double *out, *gradient;
+
+    template <class Number> void run(size_t begin, size_t end) const {
+        size_t size = end - begin;
+        std::vector<Number> local(circuit.weights * size);
+        for (size_t w = 0; w < circuit.weights; ++w)
+            for (size_t j = 0; j < size; ++j)
+                local[w * size + j] = Number(weights[w * batch + begin + j]);
+        Tile<Number> tile(circuit, plan, size);
+        tile.forward(local.data());
+        for (size_t q = 0; q < circuit.roots.size(); ++q)
+            for (int f = 0; f < FIELDS; ++f)
+                for (size_t j = 0; j < size; ++j)
+                    result(q, f, begin + j) =
+                        plan.field[f] < 0 ? std::numeric_limits<double>::quiet_NaN()
+                        : request.log     ? logarithm(number(tile, q, f, size, j))
+                                          : plain(number(tile, q, f, size, j));
+        if (seeds) back(tile, local, begin, size);
+    }
+
+    template <class Number>
+    const Number &number(const Tile<Number> &tile, size_t q, int f, size_t size, size_t j) const {
+        return tile.root(q)[size_t(plan.field[f]) * size + j];
+    }
+
+    double &result(size_t q, int f, size_t j) const {
+        return out[(q * FIELDS + size_t(f)) * batch + j];
+    }
+
+    template <class Number>
+    void back(const Tile<Number> &tile, const std::vector<Number> &local, size_t begin,
+              size_t size) const {
+        std::vector<Number> slopes(circuit.nodes.size() * tile.step(), Number(0));
+        std::vector<Number> total(circuit.weights * size, Number(0));
+        for (size_t q = 0; q < circuit.roots.size(); ++q)
+            for (int f = 0; f < FIELDS; ++f) {
+                if (plan.field[f] < 0) continue;
+                Number *root = slopes.data() + circuit.roots[q] * tile.step() +
+                               size_t(plan.field[f]) * size;
+                for (size_t j = 0; j < size; ++j) {
+                    double seed = seeds[(q * FIELDS + size_t(f)) * batch + begin + j];
+                    if (seed == 0) continue;
+                    Number slope(seed);
+                    if (request.log) slope = over(slope, number(tile, q, f, size, j));
+                    root[j] += slope;
+                }
+            }
+        tile.backward(local.data(), slopes, total.data());
+        for (size_t w = 0; w < circuit.weights; ++w)
+            for (size_t j = 0; j < size; ++j)
+                gradient[w * batch + begin + j] = plain(total[w * size + j]);
+    }
+
+    static double over(double a, double b) { return b == 0 ? 0 : a / b; }
+    static Scaled over(Scaled a, const Scaled &b) {
+        if (b.zero()) return Scaled(0);
+        a.m /= b.m;
+        a.e -= b.e;
+        a.normalise();
+        return a;
+    }
+
+    // A plain result so small that parts of it may have been rounded to 0.
+    bool doubtful(size_t j) const {
+        for (size_t q = 0; q < circuit.roots.size(); ++q) {
+            const Node &root = circuit.nodes[circuit.roots[q]];
+            if (root.op == Op::Leaf) continue;
+            for (int f = 0; f < FIELDS; ++f)
+                if (plan.field[f] >= 0 && !(std::fabs(result(q, f, j)) > 1e-280)) return true;
+        }
+        return false;
+    }
+
+    void part(size_t begin, size_t end, size_t tile) const {
+        for (; begin < end; begin += tile) {
+            size_t stop = std::min(begin + tile, end);
+            if (request.log) {
+                run<Scaled>(begin, stop);
+                continue;
+            }
+            run<double>(begin, stop);
+            if (!seeds && circuit.weights > 60)  // fewer factors cannot underflow unnoticed
+                for (size_t j = begin; j < stop; ++j)
+                    if (doubtful(j)) run<Scaled>(j, j + 1);
+        }
+    }
+
+    void all() const {
+        // Tiles small enough for the values of a few layers to stay in cache.
+        size_t tile = std::clamp<size_t>(batch, 1, 256);
+        size_t rows = circuit.nodes.size() * size_t(std::max(plan.width, 1));
+        while (tile > 16 && rows * tile > (size_t(1) << 22)) tile /= 2;
+        size_t threads = std::clamp<size_t>(size_t(std::max(request.threads, 1)), 1,
+                                            std::max<size_t>(1, batch / tile));
+        if (threads == 1) return part(0, batch, tile);
+        std::vector<std::thread> workers;
+        size_t share = (batch + threads - 1) / threads;
+        for (size_t t = 0; t < threads; ++t)
+            workers.emplace_back([=, this_ = this] {
+                this_->part(std::min(t * share, batch), std::min((t + 1) * share, batch), tile);
+            });
+        for (auto &worker : workers) worker.join();
+    }
+};
+
+}  // namespace
+
+void evaluate(const Circuit &circuit, const double *weights, size_t batch, const Request &request,
+              double *out) {
+    Job{circuit, Plan(circuit.definite, request.fields), weights, batch, request, nullptr, out,
+        nullptr}
+        .all();
+}
+
+void differentiate(const Circuit &circuit, const double *weights, size_t batch,
+                   const Request &request, const double *seeds, double *out, double *gradient) {
+    Job{circuit, Plan(circuit.definite, request.fields), weights, batch, request, seeds, out,
+        gradient}
+        .all();
+}
+
+}  // namespace dpasp

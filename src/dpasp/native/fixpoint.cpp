@@ -1,0 +1,216 @@
+#include "fixpoint.hpp"
+
+#include <numeric>
+
+namespace dpasp {
+
+namespace {
+
+struct Counter {
+    Gates &gates;
+    std::vector<std::pair<int64_t, Lit>> items;  // heaviest first
+    std::vector<int64_t> rest;                   // weight of the items from here on
+    std::map<std::pair<size_t, int64_t>, Lit> known;
+
+    Lit reach(size_t i, int64_t bound) {
+        if (bound <= 0) return TRUE_LIT;
+        if (rest[i] < bound) return FALSE_LIT;
+        auto found = known.find({i, bound});
+        if (found != known.end()) return found->second;
+        Lit without = reach(i + 1, bound);
+        Lit with = reach(i + 1, bound - items[i].first);
+        Lit result = gates.either(without, gates.both(items[i].second, with));
+        known.emplace(std::make_pair(i, bound), result);
+        return result;
+    }
+};
+
+}  // namespace
+
+Lit at_least(Gates &gates, const std::vector<Lit> &lits, const std::vector<int64_t> &weights,
+             int64_t bound) {
+    // Equal literals are one literal; a literal and its negation give at least the smaller weight.
+    std::map<Lit, int64_t> total;
+    for (size_t i = 0; i < lits.size(); ++i) {
+        if (weights[i] == 0 || lits[i] == FALSE_LIT) continue;
+        if (weights[i] < 0) {  // w * l = w + (-w) * not l
+            bound -= weights[i];
+            total[negate(lits[i])] -= weights[i];
+        } else {
+            total[lits[i]] += weights[i];
+        }
+    }
+    Counter counter{gates, {}, {}, {}};
+    for (auto &[lit, weight] : total) {
+        if (lit == FALSE_LIT) continue;
+        if (lit == TRUE_LIT) {
+            bound -= weight;
+            continue;
+        }
+        counter.items.push_back({weight, lit});
+    }
+    std::stable_sort(counter.items.begin(), counter.items.end(),
+                     [](auto &a, auto &b) { return a.first > b.first; });
+    counter.rest.assign(counter.items.size() + 1, 0);
+    for (size_t i = counter.items.size(); i-- > 0;)
+        counter.rest[i] = counter.rest[i + 1] + counter.items[i].first;
+    return counter.reach(0, bound);
+}
+
+void LinearSystem::join(uint32_t i, uint32_t j, Lit factor) {
+    auto [place, fresh] = rows_[i].try_emplace(j, factor);
+    if (!fresh) place->second = gates_.either(place->second, factor);
+    columns_[j].insert(i);
+}
+
+size_t LinearSystem::fill(uint32_t v) const {
+    size_t count = 0;
+    for (uint32_t u : columns_[v])
+        for (auto &[w, _] : rows_[v])
+            if (w != u && !rows_[u].count(w)) ++count;
+    return count;
+}
+
+void LinearSystem::eliminate(uint32_t v) {
+    Lit external = gates_.any(external_[v]);
+    external_[v] = {external};
+    for (uint32_t u : columns_[v]) {
+        Lit factor = rows_[u].at(v);
+        if (external != FALSE_LIT) external_[u].push_back(gates_.both(factor, external));
+        for (auto &[w, next] : rows_[v])
+            if (w != u) join(u, w, gates_.both(factor, next));
+        rows_[u].erase(v);
+    }
+    for (auto &[w, _] : rows_[v]) columns_[w].erase(v);
+}
+
+std::vector<Lit> LinearSystem::solve(const std::vector<uint8_t> &late, Watch &watch) {
+    uint32_t size = uint32_t(external_.size());
+    std::vector<uint32_t> order;
+    std::vector<std::pair<size_t, size_t>> cost(size);
+    std::set<std::pair<std::pair<size_t, size_t>, uint32_t>> queue;
+    auto price = [&](uint32_t v) {
+        size_t degree = rows_[v].size() * columns_[v].size();
+        return std::make_pair(fill(v) + (late[v] ? (size_t(1) << 40) : 0), degree);
+    };
+    for (uint32_t v = 0; v < size; ++v) queue.insert({cost[v] = price(v), v});
+    std::vector<uint8_t> gone(size, 0);
+    while (!queue.empty()) {
+        watch.check();
+        uint32_t v = queue.begin()->second;
+        queue.erase(queue.begin());
+        std::set<uint32_t> touched(columns_[v].begin(), columns_[v].end());
+        for (auto &[w, _] : rows_[v]) touched.insert(w);
+        eliminate(v);
+        gone[v] = 1;
+        order.push_back(v);
+        for (uint32_t u : touched) {
+            if (gone[u]) continue;
+            auto now = price(u);
+            if (now == cost[u]) continue;
+            queue.erase({cost[u], u});
+            queue.insert({cost[u] = now, u});
+        }
+    }
+    std::vector<Lit> values(size, FALSE_LIT);
+    for (size_t i = size; i-- > 0;) {
+        uint32_t v = order[i];
+        std::vector<Lit> ways = external_[v];
+        for (auto &[w, factor] : rows_[v]) ways.push_back(gates_.both(factor, values[w]));
+        values[v] = gates_.any(std::move(ways));
+    }
+    return values;
+}
+
+GeneralSystem::GeneralSystem(Gates &gates, uint32_t size)
+    : gates_(gates), base_(uint32_t(gates.size())), ways_(size) {
+    uint32_t before = gates.guesses;
+    for (uint32_t i = 0; i < size; ++i) {
+        variables_.push_back(gates.guess());
+        index_[gate_of(variables_.back())] = i;
+    }
+    gates.guesses = before;  // placeholders only: none is left in a solution
+}
+
+Lit GeneralSystem::substitute(Lit lit, Map &done) {
+    uint32_t gate = gate_of(lit);
+    if (gate < base_) return lit;
+    auto found = done.find(gate);
+    if (found == done.end()) {
+        Lit result = 2 * gate;
+        if (gates_.gates[gate].kind == Kind::And) {
+            std::vector<Lit> inputs(gates_.begin(gate), gates_.end(gate));
+            bool changed = false;
+            for (Lit &input : inputs) {
+                Lit now = substitute(input, done);
+                changed = changed || now != input;
+                input = now;
+            }
+            if (changed) result = gates_.all(std::move(inputs));
+        }
+        found = done.emplace(gate, result).first;
+    }
+    return found->second ^ (lit & 1u);
+}
+
+void GeneralSystem::support(Lit lit, std::set<uint32_t> &found) const {
+    std::vector<uint32_t> todo{gate_of(lit)};
+    std::set<uint32_t> seen;
+    while (!todo.empty()) {
+        uint32_t gate = todo.back();
+        todo.pop_back();
+        if (gate < base_ || !seen.insert(gate).second) continue;
+        if (gates_.gates[gate].kind == Kind::And)
+            for (const Lit *in = gates_.begin(gate); in != gates_.end(gate); ++in)
+                todo.push_back(gate_of(*in));
+        else if (auto at = index_.find(gate); at != index_.end())
+            found.insert(at->second);
+    }
+}
+
+std::vector<Lit> GeneralSystem::solve(Watch &watch) {
+    uint32_t size = uint32_t(ways_.size());
+    std::vector<Lit> equation(size);
+    std::vector<std::set<uint32_t>> uses(size), users(size);
+    for (uint32_t i = 0; i < size; ++i) {
+        equation[i] = gates_.any(std::move(ways_[i]));
+        support(equation[i], uses[i]);
+        for (uint32_t j : uses[i]) users[j].insert(i);
+    }
+    std::vector<uint32_t> order;
+    std::vector<uint8_t> gone(size, 0);
+    for (uint32_t round = 0; round < size; ++round) {
+        watch.look();
+        uint32_t v = size;
+        for (uint32_t i = 0; i < size; ++i)
+            if (!gone[i] && (v == size || users[i].size() * uses[i].size() <
+                                              users[v].size() * uses[v].size()))
+                v = i;
+        Map self{{gate_of(variables_[v]), FALSE_LIT}};
+        equation[v] = substitute(equation[v], self);
+        for (uint32_t j : uses[v]) users[j].erase(v);
+        uses[v].clear();
+        support(equation[v], uses[v]);
+        Map map{{gate_of(variables_[v]), equation[v]}};
+        for (uint32_t u : std::set<uint32_t>(users[v])) {
+            if (u == v || gone[u]) continue;
+            equation[u] = substitute(equation[u], map);
+            for (uint32_t j : uses[u]) users[j].erase(u);
+            uses[u].clear();
+            support(equation[u], uses[u]);
+            for (uint32_t j : uses[u]) users[j].insert(u);
+        }
+        gone[v] = 1;
+        order.push_back(v);
+    }
+    Map values;
+    for (size_t i = size; i-- > 0;) {
+        uint32_t v = order[i];
+        Map map = values;
+        equation[v] = substitute(equation[v], map);
+        values[gate_of(variables_[v])] = equation[v];
+    }
+    return equation;
+}
+
+}  // namespace dpasp

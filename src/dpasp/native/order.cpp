@@ -1,0 +1,189 @@
+#include "order.hpp"
+
+#include <deque>
+
+namespace dpasp {
+namespace {
+
+class Arranger {
+  public:
+    Arranger(const Problem &problem, Watch &watch) : problem_(problem), watch_(watch) {
+        uint32_t n = problem.vertices;
+        position_.assign(n, UINT32_MAX);
+        start_.assign(n + 1, 0);
+        for (const Scope &scope : problem.scopes)
+            for (uint32_t v : scope.members) ++start_[v + 1];
+        for (uint32_t v = 0; v < n; ++v) start_[v + 1] += start_[v];
+        scope_.resize(start_[n]);
+        std::vector<uint32_t> at(start_.begin(), start_.end() - 1);
+        for (uint32_t h = 0; h < problem.scopes.size(); ++h) {
+            for (uint32_t v : problem.scopes[h].members) scope_[at[v]++] = h;
+            left_.push_back(uint32_t(problem.scopes[h].members.size()));
+        }
+        open_.resize(n);
+        for (uint32_t v = 0; v < n; ++v) open_[v] = start_[v + 1] - start_[v];
+        mark_.assign(n, 0);
+    }
+
+    std::vector<uint32_t> run(Sweep sweep) {
+        for (uint32_t v = 0; v < problem_.vertices; ++v) {
+            if (position_[v] != UINT32_MAX) continue;
+            std::vector<uint32_t> region = reach(v);
+            if (region.size() > 2) region = reach(reach(region.back()).back());
+            if (sweep == Sweep::Narrow && region.size() <= 60000)
+                narrow(region[0]);
+            else
+                for (uint32_t u : region) place(u);
+        }
+        return std::move(position_);
+    }
+
+  private:
+    const Problem &problem_;
+    Watch &watch_;
+    std::vector<uint32_t> start_, scope_;  // scopes of each vertex
+    std::vector<uint32_t> left_;           // members not yet placed, by scope
+    std::vector<uint32_t> open_;           // scopes not yet complete, by vertex
+    std::vector<uint32_t> position_, mark_;
+    uint32_t placed_ = 0, round_ = 0;
+
+    // What is connected with a vertex, nearest first.
+    std::vector<uint32_t> reach(uint32_t from) {
+        ++round_;
+        std::vector<uint32_t> found{from};
+        std::vector<uint8_t> seen(problem_.scopes.size(), 0);
+        mark_[from] = round_;
+        for (size_t i = 0; i < found.size(); ++i)
+            for (uint32_t s = start_[found[i]]; s < start_[found[i] + 1]; ++s) {
+                if (seen[scope_[s]]) continue;
+                seen[scope_[s]] = 1;
+                for (uint32_t v : problem_.scopes[scope_[s]].members)
+                    if (mark_[v] != round_) mark_[v] = round_, found.push_back(v);
+            }
+        return found;
+    }
+
+    void place(uint32_t v) {
+        position_[v] = placed_++;
+        for (uint32_t s = start_[v]; s < start_[v + 1]; ++s)
+            if (--left_[scope_[s]] == 0)
+                for (uint32_t u : problem_.scopes[scope_[s]].members) --open_[u];
+    }
+
+    // How much the frontier grows when v is placed next.
+    int growth(uint32_t v) {
+        ++round_;
+        int change = 0;
+        uint32_t mine = open_[v];
+        std::vector<std::pair<uint32_t, uint32_t>> closing;
+        for (uint32_t s = start_[v]; s < start_[v + 1]; ++s) {
+            if (left_[scope_[s]] != 1) continue;
+            --mine;
+            for (uint32_t u : problem_.scopes[scope_[s]].members)
+                if (u != v) closing.push_back({u, 1});
+        }
+        std::sort(closing.begin(), closing.end());
+        for (size_t i = 0; i < closing.size();) {
+            size_t j = i;
+            while (j < closing.size() && closing[j].first == closing[i].first) ++j;
+            if (open_[closing[i].first] == j - i) --change;
+            i = j;
+        }
+        return change + (mine > 0);
+    }
+
+    void narrow(uint32_t first) {
+        std::deque<uint32_t> waiting{first};
+        std::vector<uint8_t> &listed = listed_;
+        if (listed.empty()) listed.assign(problem_.vertices, 0);
+        listed[first] = 1;
+        while (!waiting.empty()) {
+            watch_.check();
+            size_t best = 0;
+            int least = INT32_MAX;
+            for (size_t i = 0; i < waiting.size() && i < 200; ++i) {
+                int now = growth(waiting[i]);
+                if (now < least) least = now, best = i;
+                if (now < 0) break;
+            }
+            uint32_t v = waiting[best];
+            waiting.erase(waiting.begin() + ptrdiff_t(best));
+            place(v);
+            for (uint32_t s = start_[v]; s < start_[v + 1]; ++s)
+                for (uint32_t u : problem_.scopes[scope_[s]].members)
+                    if (!listed[u]) listed[u] = 1, waiting.push_back(u);
+        }
+    }
+    std::vector<uint8_t> listed_;
+};
+
+// Positions as a depth-first walk over gates, from the questions down, meets the inputs.
+std::vector<uint32_t> depth_first(const Problem &problem) {
+    std::vector<uint32_t> position(problem.vertices, UINT32_MAX);
+    std::vector<uint8_t> seen(problem.gates.size(), 0);
+    std::vector<Lit> roots;
+    for (const Question &question : problem.questions) {
+        roots.insert(roots.end(), question.query.begin(), question.query.end());
+        roots.insert(roots.end(), question.evidence.begin(), question.evidence.end());
+    }
+    roots.insert(roots.end(), problem.asserted.begin(), problem.asserted.end());
+    roots.insert(roots.end(), problem.undefined.begin(), problem.undefined.end());
+    uint32_t placed = 0;
+    std::vector<uint32_t> todo;
+    for (Lit root : roots) {
+        todo.push_back(gate_of(root));
+        while (!todo.empty()) {
+            uint32_t g = todo.back();
+            todo.pop_back();
+            if (seen[g]) continue;
+            seen[g] = 1;
+            const Gate &gate = problem.gates.gates[g];
+            uint32_t vertex = UINT32_MAX;
+            if (gate.kind == Kind::Value) vertex = problem.choice_vertex[gate.first];
+            if (gate.kind == Kind::Guess) vertex = problem.guess_vertex[gate.first];
+            if (vertex != UINT32_MAX && position[vertex] == UINT32_MAX)
+                position[vertex] = placed++;
+            if (gate.kind == Kind::And)
+                for (const Lit *in = problem.gates.end(g); in-- != problem.gates.begin(g);)
+                    todo.push_back(gate_of(*in));
+        }
+    }
+    for (uint32_t &p : position)
+        if (p == UINT32_MAX) p = placed++;
+    return position;
+}
+
+}  // namespace
+
+const char *name(Sweep sweep) {
+    switch (sweep) {
+    case Sweep::Narrow:
+        return "narrow";
+    case Sweep::Breadth:
+        return "breadth";
+    default:
+        return "depth";
+    }
+}
+
+std::vector<uint32_t> arrange(const Problem &problem, Sweep sweep, Watch &watch) {
+    if (sweep == Sweep::Depth) return depth_first(problem);
+    return Arranger(problem, watch).run(sweep);
+}
+
+std::vector<Input> order_inputs(const Problem &problem, const Part &part,
+                                const std::vector<uint32_t> &position) {
+    std::vector<std::pair<uint32_t, Input>> keyed;
+    for (uint32_t choice : part.choices)
+        keyed.push_back({position[problem.choice_vertex[choice]], {true, choice}});
+    for (uint32_t gate : part.guesses)
+        keyed.push_back({position[problem.guess_vertex[problem.gates.gates[gate].first]],
+                         {false, gate}});
+    std::stable_sort(keyed.begin(), keyed.end(),
+                     [](auto &a, auto &b) { return a.first < b.first; });
+    std::vector<Input> order;
+    for (auto &item : keyed) order.push_back(item.second);
+    return order;
+}
+
+}  // namespace dpasp

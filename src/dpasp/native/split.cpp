@@ -1,0 +1,87 @@
+#include <numeric>
+
+#include "part.hpp"
+
+namespace dpasp {
+namespace {
+
+struct Forest {
+    std::vector<uint32_t> parent;
+    explicit Forest(size_t n) : parent(n) { std::iota(parent.begin(), parent.end(), 0); }
+    uint32_t find(uint32_t x) {
+        while (parent[x] != x) x = parent[x] = parent[parent[x]];
+        return x;
+    }
+    void join(uint32_t a, uint32_t b) { parent[find(a)] = find(b); }
+};
+
+}  // namespace
+
+std::vector<Part> split(const Problem &problem) {
+    const Gates &gates = problem.gates;
+    size_t n = gates.size();
+    std::vector<uint8_t> used(n, 0);
+    std::vector<Lit> asserted;
+    std::vector<Lit> todo = problem.asserted;
+    while (!todo.empty()) {  // an asserted conjunction asserts its inputs
+        Lit lit = todo.back();
+        todo.pop_back();
+        if (!negated(lit) && gates.gates[gate_of(lit)].kind == Kind::And)
+            todo.insert(todo.end(), gates.begin(gate_of(lit)), gates.end(gate_of(lit)));
+        else
+            asserted.push_back(lit);
+    }
+    std::sort(asserted.begin(), asserted.end());
+    asserted.erase(std::unique(asserted.begin(), asserted.end()), asserted.end());
+    auto use = [&](const std::vector<Lit> &lits) {
+        for (Lit lit : lits) used[gate_of(lit)] = 1;
+    };
+    use(asserted);
+    use(problem.undefined);
+    for (const Question &question : problem.questions) use(question.query), use(question.evidence);
+    used[0] = 0;
+    Forest forest(n);
+    std::vector<uint32_t> chosen(gates.choices.size(), UINT32_MAX);
+    for (uint32_t g = uint32_t(n); g-- > 1;) {
+        if (!used[g]) continue;
+        const Gate &gate = gates.gates[g];
+        if (gate.kind == Kind::And)
+            for (const Lit *in = gates.begin(g); in != gates.end(g); ++in) {
+                used[gate_of(*in)] = 1;
+                forest.join(g, gate_of(*in));
+            }
+        if (gate.kind == Kind::Value) {
+            if (chosen[gate.first] != UINT32_MAX) forest.join(g, chosen[gate.first]);
+            chosen[gate.first] = g;
+        }
+    }
+    std::vector<Part> parts;
+    std::vector<uint32_t> home(n, UINT32_MAX);
+    std::vector<uint8_t> listed(gates.choices.size(), 0);
+    auto at = [&](uint32_t g) -> Part & {
+        uint32_t root = forest.find(g);
+        if (home[root] == UINT32_MAX) {
+            home[root] = uint32_t(parts.size());
+            parts.emplace_back();
+        }
+        return parts[home[root]];
+    };
+    for (uint32_t g = 1; g < n; ++g) {
+        if (!used[g]) continue;
+        Part &part = at(g);
+        part.gates.push_back(g);
+        const Gate &gate = gates.gates[g];
+        if (gate.kind == Kind::Guess) part.guesses.push_back(g);
+        if (gate.kind == Kind::Value && !listed[gate.first]) {
+            listed[gate.first] = 1;
+            part.choices.push_back(gate.first);
+        }
+    }
+    for (Lit lit : asserted)
+        if (gate_of(lit)) at(gate_of(lit)).asserted.push_back(lit);
+    for (Lit lit : problem.undefined)
+        if (gate_of(lit)) at(gate_of(lit)).undefined.push_back(lit);
+    return parts;
+}
+
+}  // namespace dpasp

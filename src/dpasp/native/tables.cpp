@@ -1,0 +1,582 @@
+// The second way: determinisation along an order of the inputs.
+//
+// Inputs are read one by one. A gate is open from when its first input is read until its last
+// is; of an open gate only one bit matters: whether it is already false (or can no longer
+// matter). A *table* holds one entry for every assignment of the guesses read so far that is
+// still possible: the bits of the open gates, whether query and evidence still hold, and a
+// count. Prefixes of choices with equal tables are one state; states and choices make a
+// decision diagram, and the last table says which models there are.
+#include <cstring>
+#include <numeric>
+#include <unordered_set>
+
+#include "part.hpp"
+
+namespace dpasp {
+namespace {
+
+using Word = uint64_t;
+
+enum class Role : uint8_t { Gate, Assert, Query, Evidence, Undefined };
+
+struct Consumer {
+    Role role;
+    bool negated;
+    uint32_t target;  // Gate: local number; Undefined: local number of its element
+};
+
+struct LocalGate {
+    uint32_t first = UINT32_MAX, last = 0;  // steps between which it is open
+    uint32_t slot = 0;
+    bool relevant = false;
+    bool conjunction = false;  // an AND gate, not an input
+    std::vector<Consumer> consumers;
+    std::vector<uint32_t> inputs;  // local numbers of the AND gates among its inputs
+};
+
+struct Table {
+    std::vector<Word> words;  // entries, each `stride` words
+    uint32_t count = 0;
+    uint32_t elements = 0;  // lstable: how many elements undefined sets are made of
+};
+
+class Tables {
+  public:
+    Tables(const Problem &problem, const Part &part, const std::vector<Input> &order,
+           const Ask &ask, Mode mode, const Budget &budget, Builder &builder, Watch &watch)
+        : gates_(problem.gates), part_(part), order_(order), ask_(ask), mode_(mode),
+          budget_(budget), builder_(builder), watch_(watch) {
+        prepare();
+    }
+
+    uint32_t compile() {
+        Table first;
+        first.count = 1;
+        first.words.assign(stride(0), 0);
+        if (mode_ != Mode::Bits) put_count(first.words.data() + stride(0) - 1, 1.0);
+        std::vector<Table> layer(1, std::move(first));
+        std::vector<std::vector<uint32_t>> steps;  // children, `values` a state
+        for (uint32_t s = 0; s < order_.size(); ++s) {
+            steps.emplace_back();
+            layer = advance(s, layer, steps.back());
+        }
+        std::vector<uint32_t> nodes;
+        for (const Table &table : layer) nodes.push_back(leaf(table));
+        for (uint32_t s = uint32_t(order_.size()); s-- > 0;) {
+            uint32_t values = order_[s].choice ? gates_.choices[order_[s].id].values : 1;
+            std::vector<uint32_t> before(steps[s].size() / values), children(values);
+            for (size_t i = 0; i < before.size(); ++i) {
+                for (uint32_t v = 0; v < values; ++v) {
+                    uint32_t to = steps[s][i * values + v];
+                    children[v] = to == UINT32_MAX ? Builder::FALSE_NODE : nodes[to];
+                }
+                before[i] = order_[s].choice
+                                ? builder_.decision(gates_.choices[order_[s].id].leaf, children)
+                                : children[0];
+            }
+            nodes = std::move(before);
+        }
+        return nodes[0];
+    }
+
+  private:
+    static constexpr uint32_t QUERY = 0, EVIDENCE = 1, FIRST_SLOT = 2;
+
+    const Gates &gates_;
+    const Part &part_;
+    const std::vector<Input> &order_;
+    const Ask &ask_;
+    Mode mode_;
+    const Budget &budget_;
+    Builder &builder_;
+    Watch &watch_;
+
+    std::vector<LocalGate> local_;
+    std::unordered_map<uint32_t, uint32_t> number_;  // local number by gate
+    std::vector<std::vector<uint32_t>> closing_, opening_, elements_;  // by step
+    std::vector<std::vector<std::pair<uint32_t, uint32_t>>> read_;  // by step: local, value
+    std::vector<uint32_t> query_inputs_, evidence_inputs_;
+    uint32_t words_ = 1;
+    size_t spent_ = 0;
+
+    // --- preparation ---------------------------------------------------------------------
+
+    void prepare() {
+        local_.resize(part_.gates.size());
+        for (uint32_t i = 0; i < part_.gates.size(); ++i) number_[part_.gates[i]] = i;
+        for (Lit lit : part_.asserted) root(lit, {Role::Assert, negated(lit), 0});
+        for (Lit lit : ask_.query) root(lit, {Role::Query, negated(lit), 0});
+        for (Lit lit : ask_.evidence) root(lit, {Role::Evidence, negated(lit), 0});
+        for (uint32_t i = 0; i < part_.undefined.size(); ++i)
+            root(part_.undefined[i], {Role::Undefined, negated(part_.undefined[i]), i});
+        for (uint32_t i = uint32_t(local_.size()); i-- > 0;) {  // consumers before inputs
+            uint32_t g = part_.gates[i];
+            if (!local_[i].relevant || gates_.gates[g].kind != Kind::And) continue;
+            for (const Lit *in = gates_.begin(g); in != gates_.end(g); ++in)
+                root(*in, {Role::Gate, negated(*in), i});
+        }
+        time_gates();
+        place_slots();
+    }
+
+    void root(Lit lit, Consumer consumer) {
+        LocalGate &gate = local_[number_.at(gate_of(lit))];
+        gate.relevant = true;
+        gate.consumers.push_back(consumer);
+    }
+
+    void time_gates() {
+        std::unordered_map<uint32_t, uint32_t> choice_step, guess_step;
+        for (uint32_t s = 0; s < order_.size(); ++s)
+            (order_[s].choice ? choice_step : guess_step)[order_[s].id] = s;
+        closing_.resize(order_.size());
+        opening_.resize(order_.size());
+        elements_.resize(order_.size());
+        read_.resize(order_.size());
+        for (uint32_t i = 0; i < local_.size(); ++i) {
+            LocalGate &mine = local_[i];
+            if (!mine.relevant) continue;
+            uint32_t g = part_.gates[i];
+            const Gate &gate = gates_.gates[g];
+            if (gate.kind == Kind::And) {
+                mine.conjunction = true;
+                for (const Lit *in = gates_.begin(g); in != gates_.end(g); ++in) {
+                    uint32_t j = number_.at(gate_of(*in));
+                    mine.first = std::min(mine.first, local_[j].first);
+                    mine.last = std::max(mine.last, local_[j].last);
+                    if (gates_.gates[gate_of(*in)].kind == Kind::And) mine.inputs.push_back(j);
+                }
+                closing_[mine.last].push_back(i);
+                opening_[mine.first].push_back(i);
+            } else {
+                uint32_t s = gate.kind == Kind::Value ? choice_step.at(gate.first)
+                                                      : guess_step.at(g);
+                mine.first = mine.last = s;
+                read_[s].push_back({i, gate.kind == Kind::Value ? gate.second : 0});
+            }
+            for (const Consumer &consumer : mine.consumers) {
+                if (consumer.role == Role::Undefined)
+                    elements_[mine.last].push_back(consumer.target);
+                if (gate.kind != Kind::And) continue;
+                if (consumer.role == Role::Query) query_inputs_.push_back(i);
+                if (consumer.role == Role::Evidence) evidence_inputs_.push_back(i);
+            }
+        }
+    }
+
+    void place_slots() {
+        std::vector<uint32_t> unused;
+        uint32_t next = FIRST_SLOT;
+        for (uint32_t s = 0; s < order_.size(); ++s) {
+            for (uint32_t i : opening_[s]) {
+                if (unused.empty()) {
+                    local_[i].slot = next++;
+                } else {
+                    local_[i].slot = unused.back();
+                    unused.pop_back();
+                }
+            }
+            for (uint32_t i : closing_[s]) unused.push_back(local_[i].slot);
+        }
+        words_ = (next + 63) / 64;
+        if (words_ > 64) throw Stopped(Reason::Size, "tables");
+    }
+
+    // --- one step ------------------------------------------------------------------------
+
+    static void put_count(Word *at, double count) { std::memcpy(at, &count, 8); }
+    static double get_count(const Word *at) {
+        double count;
+        std::memcpy(&count, at, 8);
+        return count;
+    }
+    static uint32_t set_words(uint32_t elements) { return (elements + 63) / 64; }
+    uint32_t stride(uint32_t elements) const {
+        return words_ + (mode_ == Mode::Least ? set_words(elements) : 0) + (mode_ != Mode::Bits);
+    }
+
+    std::vector<Table> advance(uint32_t s, const std::vector<Table> &layer,
+                               std::vector<uint32_t> &edges) {
+        std::unordered_map<Key, uint32_t, KeyHash> known;
+        std::vector<Table> next;
+        const Input &input = order_[s];
+        uint32_t values = input.choice ? gates_.choices[input.id].values : 1;
+        edges.reserve(layer.size() * values);
+        for (const Table &table : layer)
+            for (uint32_t v = 0; v < values; ++v) {
+                Table result = input.choice ? follow(s, table, v) : guess(s, table);
+                if (!result.count) {
+                    edges.push_back(UINT32_MAX);
+                    continue;
+                }
+                tidy(result);
+                Key key = hash(result);
+                auto [place, fresh] = known.try_emplace(key, uint32_t(next.size()));
+                edges.push_back(place->second);
+                if (!fresh) continue;
+                spent_ += result.count;
+                if (spent_ > budget_.entries) throw Stopped(Reason::Size, "tables");
+                next.push_back(std::move(result));
+            }
+        return next;
+    }
+
+    Table follow(uint32_t s, const Table &table, uint32_t value) {
+        Table result;
+        begin(s, table, result);
+        for (uint32_t i = 0; i < table.count; ++i) step(s, table, i, value, true, result);
+        return result;
+    }
+
+    Table guess(uint32_t s, const Table &table) {
+        Table result;
+        begin(s, table, result);
+        for (uint32_t i = 0; i < table.count; ++i)
+            for (uint32_t v = 0; v < 2; ++v) step(s, table, i, v, false, result);
+        return result;
+    }
+
+    void begin(uint32_t s, const Table &table, Table &result) {
+        result.elements = table.elements + uint32_t(elements_[s].size());
+        result.words.reserve(size_t(table.count + 1) * stride(result.elements));
+    }
+
+    struct Event {
+        uint32_t gate;
+        bool value;
+    };
+    std::vector<Event> events_;
+    std::vector<uint32_t> doubtful_;  // gates that may no longer matter
+    Word *bits_ = nullptr;
+    std::vector<uint32_t> raised_;  // elements found undefined in this step
+
+    bool bit(uint32_t slot) const { return bits_[slot >> 6] >> (slot & 63) & 1; }
+    void set(uint32_t slot) { bits_[slot >> 6] |= Word(1) << (slot & 63); }
+    void clear(uint32_t slot) { bits_[slot >> 6] &= ~(Word(1) << (slot & 63)); }
+
+    void step(uint32_t s, const Table &table, uint32_t entry, uint32_t value, bool choice,
+              Table &result) {
+        watch_.check();
+        uint32_t from = stride(table.elements), to = stride(result.elements);
+        const Word *old = table.words.data() + size_t(entry) * from;
+        size_t offset = result.words.size();
+        result.words.resize(offset + to, 0);
+        bits_ = result.words.data() + offset;
+        std::copy(old, old + words_, bits_);
+        if (mode_ == Mode::Least)
+            std::copy(old + words_, old + words_ + set_words(table.elements), bits_ + words_);
+        if (mode_ != Mode::Bits) bits_[to - 1] = old[from - 1];
+        raised_.clear();
+        if (!run(s, value, choice)) {
+            result.words.resize(offset);
+            return;
+        }
+        for (uint32_t element : raised_) {
+            uint32_t column = 0;
+            while (elements_[s][column] != element) ++column;
+            column += table.elements;
+            bits_[words_ + column / 64] |= Word(1) << (column % 64);
+        }
+        ++result.count;
+    }
+
+    // Feed the value read at step s into an entry; false when the entry becomes impossible.
+    bool run(uint32_t s, uint32_t value, bool choice) {
+        events_.clear();
+        doubtful_.clear();
+        for (auto &[gate, when] : read_[s]) {
+            bool truth = choice ? when == value : value == 1;
+            if (!feed(gate, truth)) return false;
+        }
+        if (!drain()) return false;
+        for (uint32_t gate : closing_[s]) {
+            if (bit(local_[gate].slot))
+                raise(gate);
+            else if (!feed(gate, true) || !drain())
+                return false;
+        }
+        for (uint32_t gate : opening_[s]) doubtful_.push_back(gate);
+        forget(s);
+        for (uint32_t gate : closing_[s]) clear(local_[gate].slot);
+        if (bit(EVIDENCE)) clear(QUERY);
+        return true;
+    }
+
+    bool drain() {
+        while (!events_.empty()) {
+            Event event = events_.back();
+            events_.pop_back();
+            if (!feed(event.gate, event.value)) return false;
+        }
+        return true;
+    }
+
+    bool feed(uint32_t gate, bool value) {
+        for (const Consumer &consumer : local_[gate].consumers) {
+            bool holds = value != consumer.negated;
+            switch (consumer.role) {
+            case Role::Gate: {
+                uint32_t slot = local_[consumer.target].slot;
+                if (holds || bit(slot)) break;
+                set(slot);
+                events_.push_back({consumer.target, false});
+                for (uint32_t input : local_[consumer.target].inputs) doubtful_.push_back(input);
+                break;
+            }
+            case Role::Assert:
+                if (!holds) return false;
+                break;
+            case Role::Query:
+                if (holds || bit(QUERY)) break;
+                set(QUERY);
+                doubtful_.insert(doubtful_.end(), query_inputs_.begin(), query_inputs_.end());
+                break;
+            case Role::Evidence:
+                if (holds || bit(EVIDENCE)) break;
+                set(EVIDENCE);
+                doubtful_.insert(doubtful_.end(), query_inputs_.begin(), query_inputs_.end());
+                doubtful_.insert(doubtful_.end(), evidence_inputs_.begin(),
+                                 evidence_inputs_.end());
+                break;
+            case Role::Undefined:
+                if (holds && (value || !local_[gate].conjunction))
+                    raised_.push_back(consumer.target);
+                break;
+            }
+        }
+        return true;
+    }
+
+    // A false gate makes its element undefined only when it closes: one step for all entries.
+    void raise(uint32_t gate) {
+        for (const Consumer &consumer : local_[gate].consumers)
+            if (consumer.role == Role::Undefined && consumer.negated)
+                raised_.push_back(consumer.target);
+    }
+
+    // Mark open gates that nobody waits for any more, so that equal futures look equal.
+    void forget(uint32_t s) {
+        while (!doubtful_.empty()) {
+            uint32_t gate = doubtful_.back();
+            doubtful_.pop_back();
+            const LocalGate &mine = local_[gate];
+            if (mine.first > s || mine.last <= s || bit(mine.slot) || matters(mine)) continue;
+            set(mine.slot);
+            doubtful_.insert(doubtful_.end(), mine.inputs.begin(), mine.inputs.end());
+        }
+    }
+
+    bool matters(const LocalGate &gate) const {
+        for (const Consumer &consumer : gate.consumers) switch (consumer.role) {
+            case Role::Gate:
+                if (!bit(local_[consumer.target].slot)) return true;
+                break;
+            case Role::Query:
+                if (!bit(QUERY) && !bit(EVIDENCE)) return true;
+                break;
+            case Role::Evidence:
+                if (!bit(EVIDENCE)) return true;
+                break;
+            default:
+                return true;
+            }
+        return false;
+    }
+
+    // --- tables --------------------------------------------------------------------------
+
+    // Sort the entries, join equal ones, drop dominated ones, and bring counts to one scale.
+    void tidy(Table &table) {
+        sort(table);
+        if (mode_ == Mode::Least) {
+            minimise(table);
+            for (int i = 0; i < 2; ++i) rename(table), sort(table);
+        }
+        if (mode_ != Mode::Bits) rescale(table);
+    }
+
+    void sort(Table &table) {
+        uint32_t width = stride(table.elements), key = width - (mode_ != Mode::Bits);
+        if (table.count < 2) return;
+        std::vector<uint32_t> index(table.count);
+        std::iota(index.begin(), index.end(), 0);
+        const Word *data = table.words.data();
+        std::sort(index.begin(), index.end(), [&](uint32_t a, uint32_t b) {
+            const Word *x = data + size_t(a) * width, *y = data + size_t(b) * width;
+            return std::lexicographical_compare(x, x + key, y, y + key);
+        });
+        std::vector<Word> sorted;
+        sorted.reserve(table.words.size());
+        uint32_t count = 0;
+        for (uint32_t i : index) {
+            const Word *entry = data + size_t(i) * width;
+            if (count && std::equal(entry, entry + key, sorted.end() - width)) {
+                if (mode_ != Mode::Bits) {
+                    Word *last = &sorted.back();
+                    put_count(last, get_count(last) + get_count(entry + key));
+                }
+                continue;
+            }
+            sorted.insert(sorted.end(), entry, entry + width);
+            ++count;
+        }
+        table.words = std::move(sorted);
+        table.count = count;
+    }
+
+    // Drop entries whose undefined set holds that of another entry with the same future.
+    void minimise(Table &table) {
+        uint32_t width = stride(table.elements), sets = set_words(table.elements);
+        std::vector<Word> kept;
+        uint32_t count = 0;
+        const Word *data = table.words.data();
+        auto future = [&](const Word *x, uint32_t w) { return w ? x[w] : x[0] & ~Word(3); };
+        for (uint32_t i = 0; i < table.count; ++i) {
+            const Word *mine = data + size_t(i) * width;
+            bool dominated = false;
+            for (uint32_t j = 0; j < table.count && !dominated; ++j) {
+                const Word *other = data + size_t(j) * width;
+                bool same = true, inside = true, equal = true;
+                for (uint32_t w = 0; w < words_ && same; ++w)
+                    same = future(mine, w) == future(other, w);
+                if (!same) continue;
+                for (uint32_t w = words_; w < words_ + sets; ++w) {
+                    inside = inside && (other[w] & ~mine[w]) == 0;
+                    equal = equal && other[w] == mine[w];
+                }
+                dominated = inside && !equal;
+            }
+            if (dominated) continue;
+            kept.insert(kept.end(), mine, mine + width);
+            ++count;
+        }
+        table.words = std::move(kept);
+        table.count = count;
+    }
+
+    // Elements that the same entries hold are one; those that all or none hold do not matter.
+    void rename(Table &table) {
+        uint32_t width = stride(table.elements);
+        std::vector<std::vector<Word>> columns;
+        size_t rows = (table.count + 63) / 64;
+        for (uint32_t c = 0; c < table.elements; ++c) {
+            std::vector<Word> column(rows, 0);
+            uint32_t ones = 0;
+            for (uint32_t i = 0; i < table.count; ++i) {
+                Word word = table.words[size_t(i) * width + words_ + c / 64];
+                if (word >> (c % 64) & 1) column[i / 64] |= Word(1) << (i % 64), ++ones;
+            }
+            if (ones && ones < table.count) columns.push_back(std::move(column));
+        }
+        std::sort(columns.begin(), columns.end());
+        columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+        Table result;
+        result.count = table.count;
+        result.elements = uint32_t(columns.size());
+        uint32_t narrow = stride(result.elements);
+        result.words.assign(size_t(table.count) * narrow, 0);
+        for (uint32_t i = 0; i < table.count; ++i) {
+            const Word *from = table.words.data() + size_t(i) * width;
+            Word *to = result.words.data() + size_t(i) * narrow;
+            std::copy(from, from + words_, to);
+            for (uint32_t c = 0; c < columns.size(); ++c)
+                if (columns[c][i / 64] >> (i % 64) & 1) to[words_ + c / 64] |= Word(1) << (c % 64);
+            to[narrow - 1] = from[width - 1];
+        }
+        table = std::move(result);
+    }
+
+    // Counts only matter up to a common factor. While they are whole numbers that a double
+    // holds exactly, divide by their greatest common divisor; beyond that, by the largest.
+    void rescale(Table &table) {
+        uint32_t width = stride(table.elements);
+        double largest = 0;
+        bool whole = true;
+        for (uint32_t i = 0; i < table.count; ++i) {
+            double count = get_count(&table.words[size_t(i) * width + width - 1]);
+            largest = std::max(largest, count);
+            whole = whole && count == std::floor(count);
+        }
+        if (whole && largest < 4503599627370496.0) {
+            uint64_t divisor = 0;
+            for (uint32_t i = 0; i < table.count; ++i)
+                divisor = std::gcd(divisor,
+                                   uint64_t(get_count(&table.words[size_t(i) * width + width - 1])));
+            if (divisor > 1)
+                for (uint32_t i = 0; i < table.count; ++i) {
+                    Word *at = &table.words[size_t(i) * width + width - 1];
+                    put_count(at, get_count(at) / double(divisor));
+                }
+            return;
+        }
+        for (uint32_t i = 0; i < table.count; ++i) {
+            Word *at = &table.words[size_t(i) * width + width - 1];
+            // 40 bits are plenty, and let tables that differ by rounding alone be equal.
+            int exponent;
+            double m = std::frexp(std::max(get_count(at) / largest, 1e-290), &exponent);
+            put_count(at, std::ldexp(std::round(std::ldexp(m, 40)), exponent - 40));
+        }
+    }
+
+    Key hash(const Table &table) const {
+        Key key{table.count, table.elements + 0x5bd1e995u};
+        for (Word word : table.words) {
+            key.low = combine(key.low, word);
+            key.high = combine(key.high ^ 0xc2b2ae3d27d4eb4fULL, word);
+        }
+        return key;
+    }
+
+    uint32_t leaf(const Table &table) {
+        uint32_t width = stride(table.elements);
+        double counts[3] = {0, 0, 0};
+        Value value;
+        for (uint32_t i = 0; i < table.count; ++i) {
+            const Word *entry = table.words.data() + size_t(i) * width;
+            int kind = entry[0] & 2 ? 2 : entry[0] & 1 ? 1 : 0;
+            counts[kind] += mode_ == Mode::Bits ? 1 : get_count(entry + width - 1);
+            value.kinds |= uint8_t(1 << kind);
+        }
+        double all = counts[0] + counts[1] + counts[2];
+        value.qe = counts[0] / all;
+        value.e = (counts[0] + counts[1]) / all;
+        return builder_.leaf(value);
+    }
+};
+
+}  // namespace
+
+uint32_t compile_tables(const Problem &problem, const Part &part, const std::vector<Input> &order,
+                        const Ask &ask, Mode mode, const Budget &budget, Builder &builder,
+                        Watch &watch) {
+    return Tables(problem, part, order, ask, mode, budget, builder, watch).compile();
+}
+
+uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order) {
+    const Gates &gates = problem.gates;
+    std::unordered_map<uint32_t, uint32_t> choice_step, guess_step;
+    for (uint32_t s = 0; s < order.size(); ++s)
+        (order[s].choice ? choice_step : guess_step)[order[s].id] = s;
+    std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> span;
+    std::vector<int32_t> change(order.size() + 1, 0);
+    for (uint32_t g : part.gates) {
+        const Gate &gate = gates.gates[g];
+        if (gate.kind == Kind::And) {
+            uint32_t first = UINT32_MAX, last = 0;
+            for (const Lit *in = gates.begin(g); in != gates.end(g); ++in) {
+                auto &inner = span.at(gate_of(*in));
+                first = std::min(first, inner.first), last = std::max(last, inner.second);
+            }
+            span[g] = {first, last};
+            ++change[first], --change[last];
+        } else {
+            uint32_t s = gate.kind == Kind::Value ? choice_step.at(gate.first) : guess_step.at(g);
+            span[g] = {s, s};
+        }
+    }
+    int32_t open = 0, widest = 0;
+    for (int32_t c : change) widest = std::max(widest, open += c);
+    return uint32_t(widest);
+}
+
+}  // namespace dpasp

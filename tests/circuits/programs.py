@@ -1,0 +1,114 @@
+"""Random ground programs: loops, annotated disjunctions, aggregates, choice rules, disjunction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from clingo import Function
+
+from dpasp.errors import Span
+from dpasp.language import ast
+from dpasp.language.ast import Mode
+from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
+
+NOWHERE = Span("<test>", 1, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a random program may hold."""
+
+    atoms: int = 7
+    rules: int = 9
+    choices: int = 4
+    negation: float = 0.35
+    constraint: float = 0.1
+    free: float = 0.1  # choice rules
+    weights: float = 0.1
+    disjunction: float = 0.05
+    undef: float = 0.0
+    questions: int = 3
+
+
+def draw_shape(random: Random, *, undef: bool = False, stratified: bool = False) -> Shape:
+    """A random mixture of features."""
+    return Shape(
+        atoms=random.randint(3, 8),
+        rules=random.randint(3, 14),
+        choices=random.randint(1, 5),
+        negation=0.0 if stratified else random.choice((0.0, 0.15, 0.35, 0.6)),
+        constraint=random.choice((0.0, 0.1, 0.25)),
+        free=0.0 if undef or stratified else random.choice((0.0, 0.15)),
+        weights=0.0 if undef else random.choice((0.0, 0.2)),
+        disjunction=0.0 if stratified else random.choice((0.0, 0.1)),
+        undef=random.choice((0.0, 0.4)) if undef else 0.0,
+    )
+
+
+def random_program(random: Random, shape: Shape) -> GroundProgram:
+    """A random ground program."""
+    atoms = list(range(1, shape.atoms + 1))
+    rules: list[Rule] = []
+    choices: list[Choice] = []
+    size = shape.atoms + 1
+
+    def body(least: int = 0) -> tuple[int, ...]:
+        picked = random.sample(atoms, min(len(atoms), random.choice((least, 1, 1, 2, 2, 3))))
+        return tuple(-a if random.random() < shape.negation else a for a in picked)
+
+    for index in range(shape.choices):
+        values = random.choice((1, 1, 1, 2, 3))
+        nothing = values == 1 or random.random() < 0.5
+        selectors = tuple(range(size, size + values))
+        size += values
+        parts = [random.random() + 0.05 for _ in range(values + nothing)]
+        weight = Fixed(tuple(p / sum(parts) for p in parts[:values]))
+        heads = tuple(random.choice(atoms) for _ in selectors)
+        below = body() if random.random() < 0.5 else ()
+        choices.append(Choice(index, (), selectors, heads, weight, nothing))
+        rules += [Rule((h,), (s, *below)) for h, s in zip(heads, selectors, strict=True)]
+    for _ in range(shape.rules):
+        kind = random.random()
+        if kind < shape.constraint:
+            rules.append(Rule((), body(1) or (1, 2)))
+        elif kind < shape.constraint + shape.free:
+            rules.append(Rule(tuple(random.sample(atoms, random.choice((1, 2)))), body(), True))
+        elif kind < shape.constraint + shape.free + shape.disjunction:
+            rules.append(Rule(tuple(random.sample(atoms, 2)), body()))
+        elif random.random() < shape.weights:
+            inside = body(2)
+            weights = tuple(random.randint(1, 3) for _ in inside)
+            bound = random.randint(0, sum(weights))
+            rules.append(Rule((random.choice(atoms),), inside, False, weights, bound))
+        else:
+            rules.append(Rule((random.choice(atoms),), body()))
+    symbols = [None, *(Function(f"p{a}") for a in atoms), *([None] * (size - len(atoms) - 1))]
+    names = {s: a for a, s in enumerate(symbols) if s is not None}
+    questions = tuple(_question(random, shape, atoms) for _ in range(shape.questions))
+    random.shuffle(rules)
+    return GroundProgram(
+        ast.Program(()),
+        tuple(symbols),
+        tuple(rules),
+        tuple(choices),
+        questions=questions,
+        atoms=names,
+    )
+
+
+def _question(random: Random, shape: Shape, atoms: list[int]) -> GroundQuery:
+    def literals(count: int) -> tuple[GroundLiteral, ...]:
+        modes = [Mode.TRUE, Mode.FALSE]
+        return tuple(
+            GroundLiteral(
+                Mode.UNDEFINED if random.random() < shape.undef else random.choice(modes),
+                0 if random.random() < 0.02 else a,
+                Function(f"p{a}"),
+            )
+            for a in random.sample(atoms, count)
+        )
+
+    query = literals(random.choice((0, 1, 1, 1, 2)))
+    evidence = literals(random.choice((0, 0, 1, 1, 2)))
+    return GroundQuery(query, evidence, "?", NOWHERE)
