@@ -162,7 +162,7 @@ class NotPropositional(ValueError):
     """The text says more than a propositional program can."""
 
 
-_ATOM = r"[a-z]\w*"
+_ATOM = r"[a-z]\w*(?:\((?:[a-z]\w*|\d+)(?:,(?:[a-z]\w*|\d+))*\))?"
 _NUMBER = r"\d+(?:\.\d+)?(?:/\d+)?"
 _STATEMENT = re.compile(r"\s*((?:\d\.\d|[^.])*)\.(?!\d)")
 _HEAD = re.compile(
@@ -171,7 +171,10 @@ _HEAD = re.compile(
 
 
 def read(text: str) -> Program:
-    """The propositional program that the text says; :class:`NotPropositional` if it says more."""
+    """The propositional program that the text says; :class:`NotPropositional` if it says more.
+
+    A ground atom such as ``edge(1,2)`` is a name like any other.
+    """
     text = re.sub(r"%.*", "", text)
     rules: list[Rule] = []
     choices: list[Choice] = []
@@ -219,7 +222,8 @@ def _atom(text: str) -> str:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    return [part.strip() for part in re.split(separator, text)] if text.strip() else []
+    outside = rf"{separator}(?![^(\[]*[)\]])"  # not between parentheses or brackets
+    return [part.strip() for part in re.split(outside, text)] if text.strip() else []
 
 
 def _rule(statement: str) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:

@@ -1,0 +1,134 @@
+"""Random programs: every answer of every semantics is the oracle's.
+
+``DPASP_RANDOM`` sets how many programs are drawn (3,000 if it is not set), and
+``DPASP_RANDOM_FIRST`` the seed of the first; ``DPASP_RANDOM_ATOMS`` how many atoms
+the largest has (5).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+import dpasp
+
+from .answers import Answer, Bounds, Refused, ask, table
+from .generate import generate
+from .programs import Program, Query
+
+PROGRAMS = int(os.environ.get("DPASP_RANDOM", "3000"))
+FIRST = int(os.environ.get("DPASP_RANDOM_FIRST", "0"))
+ATOMS = int(os.environ.get("DPASP_RANDOM_ATOMS", "5"))
+BLOCK = 50
+LOGICS = ("stable", "partial", "lstable", "smproblog", "wellfounded")
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the oracle says under one semantics."""
+
+    semantics: str
+    answers: dict[Query, Answer]
+    inconsistent: float | None  # not said for credal programs, where it depends on the vertex
+
+
+def expectations(program: Program) -> Iterator[Expectation]:
+    """What the oracle says under every semantics that gives the program a meaning."""
+    for logic in LOGICS:
+        if logic == "wellfounded" and program.disjunctive:
+            continue
+        found = table(program, logic)
+        queries = [q for q in program.queries if logic != "stable" or not q.undefined]
+        lost = None if program.credal else float(found.inconsistent())
+        for probability in ("credal",) if program.credal else ("credal", "maxent"):
+            answers = {query: ask(found, query, probability) for query in queries}
+            yield Expectation(f"{logic}, {probability}", answers, lost)
+
+
+@dataclass
+class Asked:
+    """dpasp's programs, one for each set of questions, so that each is grounded once."""
+
+    text: str
+    programs: dict[tuple[Query, ...], dpasp.Program] = field(default_factory=dict)
+
+    def query(self, queries: tuple[Query, ...], semantics: str) -> dpasp.Answers:
+        """dpasp's answers to the questions."""
+        if queries not in self.programs:
+            lines = "".join(f"\n#query {query}." for query in queries)
+            self.programs[queries] = dpasp.loads(self.text + lines)
+        return self.programs[queries].query(semantics=semantics, engine="enumerate")
+
+
+def differences(program: Program) -> Iterator[str]:
+    """Every way in which dpasp and the oracle differ."""
+    asked = Asked(str(program))
+    for expected in expectations(program):
+        good = {q: a for q, a in expected.answers.items() if isinstance(a, Bounds)}
+        if good:
+            yield from compare(good, asked, expected)
+        for query, answer in expected.answers.items():
+            if isinstance(answer, Refused):
+                seen = refusal(query, asked, expected.semantics)
+                if seen != answer.code:
+                    yield f"{expected.semantics}: {query} is {seen}, not {answer.code}"
+
+
+def compare(good: dict[Query, Bounds], asked: Asked, expected: Expectation) -> Iterator[str]:
+    """Where dpasp's numbers are not the oracle's."""
+    answers = asked.query(tuple(good), expected.semantics)
+    lost = expected.inconsistent
+    if lost is not None and abs(answers.inconsistent - lost) > TOLERANCE:
+        yield f"{expected.semantics}: inconsistent {answers.inconsistent}, not {lost}"
+    for answer, (query, bounds) in zip(answers, good.items(), strict=True):
+        lower, upper = float(answer.numbers[0]), float(answer.numbers[-1])
+        wanted = float(bounds.lower), float(bounds.upper)
+        if abs(lower - wanted[0]) > TOLERANCE or abs(upper - wanted[1]) > TOLERANCE:
+            yield f"{expected.semantics}: {query} is {[lower, upper]}, not {list(wanted)}"
+
+
+def refusal(query: Query, asked: Asked, semantics: str) -> str:
+    """The code with which dpasp refuses the query, or its answer."""
+    try:
+        return str(asked.query((query,), semantics)[0])
+    except dpasp.Error as error:
+        return error.diagnostics[0].code
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, BLOCK))
+def test_random_programs(first: int) -> None:
+    for seed in range(first, min(first + BLOCK, FIRST + PROGRAMS)):
+        program = generate(seed, ATOMS)
+        found = list(differences(program))
+        assert not found, "\n".join([f"seed {seed}:", str(program), "", *found])
+
+
+def test_the_programs_are_diverse() -> None:
+    """A thousand programs have all the features, and answers of every kind."""
+    features = dict.fromkeys(
+        ("disjunction", "constraint", "annotated", "credal", "undef", "evidence", "body"), 0
+    )
+    kinds = {"interval": 0, "point": 0, "impossible-evidence": 0, "inconsistent": 0}
+    for seed in range(1000):
+        program = generate(seed)
+        features["disjunction"] += program.disjunctive
+        features["constraint"] += any(not rule.head for rule in program.rules)
+        features["annotated"] += any(len(choice.heads) > 1 for choice in program.choices)
+        features["body"] += any(choice.positive or choice.negative for choice in program.choices)
+        features["credal"] += program.credal
+        features["undef"] += any(query.undefined for query in program.queries)
+        features["evidence"] += any(query.evidence for query in program.queries)
+        found = table(program, "partial")
+        for query in program.queries:
+            match ask(found, query, "credal"):
+                case Refused(code):
+                    kinds[code] += 1
+                case Bounds(lower, upper):
+                    kinds["interval"] += lower < upper
+                    kinds["point"] += 0 < lower == upper < 1
+    assert min(features.values()) >= 100, features
+    assert min(kinds.values()) >= 100, kinds
