@@ -6,6 +6,7 @@ annotations: they are read here and blanked out, clingo reads the rest.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ from dpasp.language.lexer import Piece, Token
 from dpasp.language.source import SourceFile, Sources
 
 FORM = "write a probability such as 0.3::a, an interval [0.2, 0.7]::a, or ?::a to learn it"
+
+_IF = re.compile("(?<!:):-")  # not the end of '::' and a classical negation, as in 0.3::-a
 
 Finish = Callable[[AST | None, Sources], ast.Statement | None]
 
@@ -71,7 +74,8 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 def _head_end(text: str, piece: Piece) -> int:
     """Where the head ends for sure, so that a long body need not be read here."""
-    end = text.find(":-", piece.start, piece.end)
+    found = _IF.search(text, piece.start, piece.end)
+    end = found.start() if found else -1
     if end < 0 or '"' in text[piece.start : end] or "%" in text[piece.start : end]:
         return piece.end
     return end

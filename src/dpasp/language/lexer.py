@@ -93,6 +93,12 @@ def split(text: str) -> Split:
     return _Splitter(text).run()
 
 
+def _is_binary(before: str) -> bool:
+    """Whether a '~' after this text stands between two things, and is not clingo's complement."""
+    last = before.rstrip()[-1:]
+    return ":-" not in before and (last.isalnum() or last in ("_", "'", ")"))
+
+
 class _Splitter:
     """One walk over the text; ``piece`` is the statement that is being read, if any."""
 
@@ -180,7 +186,7 @@ class _Splitter:
         elif kind == "mark":
             piece.annotated = True
         elif kind == "tilde":
-            piece.data = True
+            piece.data |= _is_binary(self.text[piece.start : start])
         elif kind == "decimal":
             piece.decimals.append((start, end))
         elif kind == "bad":
