@@ -1,3 +1,85 @@
-"""dPASP: probabilistic answer set programming, exact inference and learning."""
+"""dPASP: probabilistic answer set programming, exact inference and learning.
 
-from dpasp.version import __version__ as __version__
+>>> import dpasp
+>>> program = dpasp.loads("0.3::a. b :- a. #query b.")
+>>> print(program.query())
+ℙ(b) = [0.300000, 0.300000]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpasp.errors import (
+    DataError,
+    Diagnostic,
+    Error,
+    ImpossibleEvidence,
+    InconsistentProgram,
+    InferenceError,
+    Interrupted,
+    LimitReached,
+    MemoryLimit,
+    ProgramError,
+    SizeLimit,
+    Span,
+    TimeLimit,
+    UsageError,
+)
+from dpasp.limits import Limits
+from dpasp.version import __version__
+
+if TYPE_CHECKING:
+    from dpasp.inference.answers import Answer, Answers, MapAnswer
+    from dpasp.program import Program, load, loads, parse
+
+__all__ = [
+    "load",
+    "loads",
+    "parse",
+    "Program",
+    "Answer",
+    "Answers",
+    "MapAnswer",
+    "Limits",
+    "Error",
+    "ProgramError",
+    "DataError",
+    "InferenceError",
+    "InconsistentProgram",
+    "ImpossibleEvidence",
+    "UsageError",
+    "LimitReached",
+    "TimeLimit",
+    "MemoryLimit",
+    "SizeLimit",
+    "Interrupted",
+    "Diagnostic",
+    "Span",
+    "__version__",
+]
+
+_LAZY = {
+    "load": "dpasp.program",
+    "loads": "dpasp.program",
+    "parse": "dpasp.program",
+    "Program": "dpasp.program",
+    "Answer": "dpasp.inference.answers",
+    "Answers": "dpasp.inference.answers",
+    "MapAnswer": "dpasp.inference.answers",
+}
+
+
+def __getattr__(name: str) -> object:
+    """The names that need the parser and the solver are imported when they are used."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'dpasp' has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import DataError, Diagnostic, ImpossibleEvidence, ProgramError, UsageError
+from dpasp.errors import DataError, Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, Answers, MapAnswer
 from dpasp.inference.enumerate import Enumeration, enumerate_models
 from dpasp.inference.evaluator import Evaluator, Report, silent
@@ -19,7 +19,6 @@ from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
 from dpasp.semantics import leaves, masses
-from dpasp.semantics.check import check
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
 
@@ -55,8 +54,6 @@ def answer(
     ``weights`` replaces what the program says, [leaves] or [leaves, rows]; with rows
     every number is an array.
     """
-    if problems := list(check(ground.program, logic, probability)):
-        raise ProgramError(problems)
     for value, known in ((engine, get_args(Engine)), (inconsistent, get_args(Inconsistent))):
         if value not in known:
             raise UsageError(f"{value!r} is not one of {', '.join(known)}")

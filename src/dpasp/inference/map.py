@@ -145,7 +145,8 @@ def _absent(found: Candidates, p: Weights, watch: Watch) -> Weights:
     if len(found.theta) == count:  # one total choice each: what comes before it and after it
         before = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p, axis=0)])
         after = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p[::-1], axis=0)])[::-1]
-        return np.add(before[found.theta], after[found.theta + 1])
+        sums: Weights = before[found.theta] + after[found.theta + 1]
+        return sums
     result = np.empty((count, p.shape[1]))
     step = max(1, BLOCK // max(1, len(p)))
     for start in range(0, count, step):
