@@ -100,8 +100,8 @@ def _probability(expression: ast.Expression, values: Values) -> float:
     else:
         message = f"this is {shown}, which is not a probability"
     help = "a probability lies between 0 and 1"
-    if 1 < value <= 100:
-        help += f"; for a percentage write {shown}/100"
+    if isinstance(expression, ast.Number) and 1 < value <= 100:
+        help += f"; {shown} % is written {value / 100:g}"
     raise _error("probability-range", message, expression.span, help)
 
 

@@ -94,10 +94,18 @@ class Parameter:
     nothing: bool
 
 
+class GroundData(NamedTuple):
+    """An atom of a data predicate, and the statement that says which rows it stands for."""
+
+    statement: int
+    atom: Symbol
+
+
 @dataclass(frozen=True, slots=True)
 class GroundNetwork:
     """A network's use in a neural statement: the data atoms that are its rows, and its outputs.
 
+    A row is a data atom, or a tuple of them when the body has several data predicates.
     The output of row r has one distribution over ``values`` for each of ``outcomes``
     (one unnamed outcome when there are none); no values is a single probability.
     """
@@ -154,3 +162,4 @@ class GroundProgram:
     evidence: tuple[GroundLiteral, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     atoms: Mapping[Symbol, int] = field(default_factory=dict, repr=False)  # by name
+    data: tuple[GroundData, ...] = ()

@@ -1,0 +1,17 @@
+"""AST → ground program. The only user of clingo's Control.
+
+>>> from dpasp.language import parse
+>>> print(ground_text(ground(parse("0.3::a. b :- not a. #query b."))))
+% 1 choice, 1 rule
+0.3::a.
+b :- not a.
+#query b.
+"""
+
+from __future__ import annotations
+
+from dpasp.logic.ground import check, ground
+from dpasp.logic.program import GroundProgram
+from dpasp.logic.text import ground_text
+
+__all__ = ["GroundProgram", "check", "ground", "ground_text"]

@@ -1,0 +1,175 @@
+"""What clingo made of an encoded program, as choices and rules over numbered atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from clingo import Control, Function, Symbol, TruthValue
+
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language import ast
+from dpasp.logic.encode import Encoding
+from dpasp.logic.markers import Marker, is_hidden
+from dpasp.logic.neural import NeuralInstances, NeuralMarker
+from dpasp.logic.observer import Rules
+from dpasp.logic.program import Choice, FromNetwork, GroundNetwork, Rule
+from dpasp.logic.weights import Weights
+
+Bodies = Mapping[int, Sequence[tuple[int, ...]]]
+
+
+@dataclass(slots=True)
+class Assembly:
+    """The parts of a ground program, being put together."""
+
+    atoms: dict[Symbol, int]
+    weights: Weights
+    fresh: Iterator[int]  # atoms that are not yet used
+    bodies: Bodies  # of the markers
+    rules: list[Rule]
+    choices: list[Choice] = field(default_factory=list)
+    networks: list[GroundNetwork] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def symbols(self) -> tuple[Symbol | None, ...]:
+        """The names of the atoms, by atom."""
+        names: list[Symbol | None] = [None] * next(self.fresh)
+        for symbol, atom in self.atoms.items():
+            names[atom] = symbol
+        return tuple(names)
+
+
+def assemble(
+    encoding: Encoding, control: Control, found: Rules, numbers: Mapping[str, float]
+) -> Assembly:
+    """Put the ground program together from what clingo has found."""
+    with control.backend() as backend:
+        fresh = count(backend.add_atom())
+    hidden = _hidden_atoms(control)
+    rules, bodies = _split(found.found, hidden)
+    rules += _external_rules(found.externals, rules)
+    assembly = Assembly(_atoms(control), Weights(numbers), fresh, bodies, rules)
+    _add_annotated(assembly, encoding.choices.read(control), encoding.program)
+    for instances in encoding.neural.read(control):
+        _add_neural(assembly, instances, encoding.program)
+    assembly.problems += encoding.neural.problems
+    return assembly
+
+
+def _atoms(control: Control) -> dict[Symbol, int]:
+    """The program's own atoms by name."""
+    base = control.symbolic_atoms
+    return {
+        atom.symbol: atom.literal
+        for name, arity, positive in base.signatures
+        if not is_hidden(name)
+        for atom in base.by_signature(name, arity, positive)
+    }
+
+
+def _hidden_atoms(control: Control) -> set[int]:
+    base = control.symbolic_atoms
+    return {
+        atom.literal
+        for name, arity, _ in base.signatures
+        if is_hidden(name)
+        for atom in base.by_signature(name, arity)
+    }
+
+
+def _split(
+    found: Iterable[Rule], hidden: set[int]
+) -> tuple[list[Rule], dict[int, list[tuple[int, ...]]]]:
+    """The rules of the program, and the bodies of the markers.
+
+    The rules that link markers with atoms have a marker as their only body literal.
+    """
+    rules: list[Rule] = []
+    bodies: dict[int, list[tuple[int, ...]]] = {}
+    for rule in found:
+        head, body = rule.head, rule.body
+        if len(head) == 1 and head[0] in hidden:
+            if rule.choice:
+                bodies.setdefault(head[0], []).append(body)
+        elif len(body) != 1 or body[0] not in hidden:
+            rules.append(rule)
+    return rules, bodies
+
+
+def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> Iterator[Rule]:
+    """External atoms that no rule derives are false, unless they are declared true or free."""
+    derived = {atom for rule in rules for atom in rule.head} if externals else set()
+    for atom, value in externals.items():
+        if atom not in derived and value in (TruthValue.True_, TruthValue.Free):
+            yield Rule((atom,), (), choice=value == TruthValue.Free)
+
+
+def _add_annotated(assembly: Assembly, markers: Iterable[Marker], program: ast.Program) -> None:
+    failed: set[int] = set()
+    for marker in markers:
+        index = marker.statement
+        statement = program.statements[index]
+        if index in failed or not isinstance(statement, ast.Annotated):
+            continue
+        try:
+            weight, nothing = assembly.weights.weigh(index, statement, marker.substitution)
+        except ProgramError as error:
+            assembly.problems += error.diagnostics
+            failed.add(index)
+            continue
+        selectors = _selectors(assembly, marker.atom, len(marker.heads))
+        heads = tuple(assembly.atoms[symbol] for symbol in marker.heads)
+        choice = Choice(index, marker.substitution, selectors, heads, weight, nothing)
+        _add_choice(assembly, choice, assembly.bodies[marker.atom])
+
+
+def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
+    """Atoms that stand for the values of a choice; the marker's own number is the first."""
+    return (marker, *(next(assembly.fresh) for _ in range(values - 1)))
+
+
+def _add_choice(assembly: Assembly, choice: Choice, bodies: Sequence[tuple[int, ...]]) -> None:
+    assembly.choices.append(choice)
+    distinct = ((),) if () in bodies else tuple(dict.fromkeys(bodies))
+    for selector, head in zip(choice.selectors, choice.heads, strict=True):
+        for body in distinct:
+            assembly.rules.append(Rule((head,), (selector, *body)))
+
+
+def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Program) -> None:
+    statement = program.statements[instances.statement]
+    if not isinstance(statement, ast.Neural):
+        return
+    rows = {
+        row: number for number, row in enumerate(dict.fromkeys(m.row for m in instances.markers))
+    }
+    network = len(assembly.networks)
+    assembly.networks.append(
+        GroundNetwork(instances.statement, tuple(rows), instances.outcomes, instances.values)
+    )
+    for marker in instances.markers:
+        first = marker.atom
+        for outcome, heads in enumerate(_neural_heads(instances, marker, statement)):
+            atoms = tuple(assembly.atoms[symbol] for symbol in heads)
+            selectors = _selectors(assembly, first, len(heads))
+            first = next(assembly.fresh)
+            weight = FromNetwork(network, rows[marker.row], outcome)
+            nothing = not instances.values
+            choice = Choice(
+                instances.statement, marker.substitution, selectors, atoms, weight, nothing
+            )
+            _add_choice(assembly, choice, assembly.bodies[marker.atom])
+
+
+def _neural_heads(
+    instances: NeuralInstances, marker: NeuralMarker, statement: ast.Neural
+) -> Iterator[list[Symbol]]:
+    """The atoms of each outcome: one for each value, or one alone."""
+    values = [[value] for value in instances.values] or [[]]
+    for outcome in [[outcome] for outcome in instances.outcomes] or [[]]:
+        yield [
+            Function(statement.name, [*marker.arguments, *value, *outcome], statement.positive)
+            for value in values
+        ]

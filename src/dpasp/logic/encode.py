@@ -1,0 +1,118 @@
+"""A program as clingo is given it: its own statements, and ours as markers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clingo import Control
+from clingo.ast import AST, ASTType, ProgramBuilder
+from clingo.ast import Program as Part
+
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language import ast
+from dpasp.logic.constants import definitions, override
+from dpasp.logic.markers import HIDDEN, ChoiceMarkers
+from dpasp.logic.neural import NeuralMarkers, data_rules
+from dpasp.logic.questions import QuestionMarkers
+from dpasp.logic.terms import NOWHERE
+
+QUESTIONS = f"{HIDDEN}questions"  # the program part that the questions are in
+
+# What says nothing about probabilities, or is dealt with elsewhere (scripts).
+_IGNORED = {
+    ASTType.Comment,
+    ASTType.Heuristic,
+    ASTType.ProjectAtom,
+    ASTType.ProjectSignature,
+    ASTType.Script,
+    ASTType.ShowSignature,
+    ASTType.ShowTerm,
+}
+_REFUSED = {
+    ASTType.Minimize: ("optimisation", "#minimize, #maximize and weak constraints are refused"),
+    ASTType.Edge: ("edge", "#edge is refused"),
+    ASTType.TheoryDefinition: ("theory", "theories are refused"),
+    ASTType.Program: ("program-part", "only the base program is grounded"),
+}
+_REFUSED_HELP = {
+    "program-part": "move its rules to the base program",
+    "optimisation": "it chooses among models, which is not a probability; write constraints",
+}
+
+
+@dataclass(slots=True)
+class Encoding:
+    """All that clingo needs to know about a program, and how to read what it makes of it."""
+
+    program: ast.Program
+    plain: list[AST]
+    choices: ChoiceMarkers
+    neural: NeuralMarkers
+    questions: QuestionMarkers = field(default_factory=QuestionMarkers)
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def add_to(self, control: Control) -> None:
+        """Give clingo the program; the questions become a part of their own."""
+        base = (*self.plain, *self.choices.rules, *self.neural.rules)
+        with ProgramBuilder(control) as builder:
+            for node in base:
+                builder.add(node)
+            builder.add(Part(NOWHERE, QUESTIONS, []))
+            for node in self.questions.rules:
+                builder.add(node)
+
+
+def encode(program: ast.Program, constants: Mapping[str, str]) -> Encoding:
+    """Encode a program, with these values for its constants."""
+    overriding = override(program, constants)
+    names = {node.name for node in (*definitions(program), *overriding)}
+    data = {s.name for s in program.statements if isinstance(s, ast.Data)}
+    encoding = Encoding(
+        program, overriding, ChoiceMarkers(frozenset(names)), NeuralMarkers(frozenset(data))
+    )
+    for index, statement in enumerate(program.statements):
+        _encode(encoding, index, statement)
+    encoding.problems += encoding.neural.problems
+    return encoding
+
+
+def _encode(encoding: Encoding, index: int, statement: ast.Statement) -> None:
+    match statement:
+        case ast.Annotated():
+            encoding.choices.add(index, statement)
+        case ast.Neural():
+            encoding.neural.add(index, statement)
+        case ast.Data():
+            encoding.plain += data_rules(index, statement)
+        case ast.Query() | ast.Map() | ast.Evidence():
+            encoding.questions.add(index, statement)
+        case ast.Plain(node):
+            kind = node.ast_type
+            if kind in _REFUSED and str(node) != "#program base.":
+                encoding.problems.append(_refusal(statement))
+            elif kind not in _IGNORED and kind != ASTType.Program:
+                encoding.plain.append(node)
+
+
+def _refusal(statement: ast.Plain) -> Diagnostic:
+    code, message = _REFUSED[ASTType(statement.node.ast_type)]
+    help = _REFUSED_HELP.get(code, "write plain rules and constraints instead")
+    return Diagnostic(code, message, statement.span, help)
+
+
+def raise_problems(problems: list[Diagnostic], program: ast.Program) -> None:
+    """Raise the problems, in the order of the text, if there are any."""
+    if problems:
+        raise ProgramError(sorted_by_place(problems, program))
+
+
+def sorted_by_place(found: list[Diagnostic], program: ast.Program) -> list[Diagnostic]:
+    """Diagnostics in the order of the text, each once."""
+    files = {name: position for position, name in enumerate(program.sources)}
+
+    def key(diagnostic: Diagnostic) -> tuple[int, int, int]:
+        span = diagnostic.span
+        return (files.get(span.file, -1), span.line, span.column) if span else (-2, 0, 0)
+
+    return sorted(dict.fromkeys(found), key=key)

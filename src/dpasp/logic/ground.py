@@ -1,0 +1,152 @@
+"""Program → GroundProgram: clingo grounds, we gather the choices, rules and questions.
+
+>>> from dpasp.language import parse
+>>> ground_program = ground(parse("d(1..2). 0.5::b :- d(X). #query b."))
+>>> len(ground_program.choices), [question.text for question in ground_program.questions]
+(2, ['b'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clingo import Control, MessageCode, Symbol
+
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language import ast
+from dpasp.language import check as check_language
+from dpasp.language.constants import numeric_constants
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.ask import ask
+from dpasp.logic.assemble import assemble
+from dpasp.logic.encode import QUESTIONS, encode, raise_problems, sorted_by_place
+from dpasp.logic.markers import is_hidden
+from dpasp.logic.messages import Messages
+from dpasp.logic.neural import read_data
+from dpasp.logic.observer import Rules
+from dpasp.logic.program import GroundProgram
+from dpasp.logic.python import Functions, run_scripts
+from dpasp.logic.supervise import Supervisor
+from dpasp.logic.terms import Signature
+
+MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program
+
+
+def ground(
+    program: ast.Program,
+    *,
+    constants: Mapping[str, str] | None = None,
+    python: object | None = None,
+    watch: Watch = UNLIMITED,
+) -> GroundProgram:
+    """Ground a program; :class:`ProgramError` with all that is wrong with it.
+
+    ``constants`` win over the program's own. ``python`` is a module, mapping or other
+    object whose functions are the program's ``@functions``; None does not allow Python,
+    and an empty mapping allows the program's ``#script`` blocks.
+    """
+    given = constants or {}
+    encoding = encode(program, given)
+    raise_problems(encoding.problems, program)
+    numbers = numeric_constants(program, given)
+    scripts = run_scripts(program, allowed=python is not None)
+    sources = [source for source in (scripts or None, python) if source is not None]
+    session = Session(program, Functions(program, sources, encoding.choices.facts), watch)
+    encoding.add_to(session.control)
+    session.ground("base")
+    assembly = assemble(encoding, session.control, session.rules, numbers)
+    raise_problems(assembly.problems, program)
+    undefined = session.warnings()
+    session.rules.open = False
+    session.ground(QUESTIONS)
+    questions = ask(encoding.questions, session.control, program, assembly.atoms)
+    other = (w for w in session.warnings() if w.code != "undefined-atom")
+    warnings = sorted_by_place([*undefined, *other, *questions.warnings], program)
+    return GroundProgram(
+        program=program,
+        symbols=assembly.symbols(),
+        rules=tuple(assembly.rules),
+        choices=tuple(assembly.choices),
+        parameters=tuple(assembly.weights.parameters),
+        networks=tuple(assembly.networks),
+        questions=questions.found,
+        evidence=questions.evidence,
+        warnings=tuple(warnings),
+        atoms=assembly.atoms,
+        data=tuple(read_data(session.control, program)),
+    )
+
+
+def check(
+    program: ast.Program,
+    *,
+    semantics: str | None = None,
+    constants: Mapping[str, str] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """What is wrong with a program, found without grounding it or running anything.
+
+    All errors are raised together as a :class:`ProgramError`; warnings are given back.
+    """
+    problems: list[Diagnostic] = []
+    session = Session(program, Functions(program, (), ()), UNLIMITED)
+    try:
+        check_language(program, semantics, constants)
+    except ProgramError as error:
+        problems += error.diagnostics
+    encoding = encode(program, constants or {})
+    known = {problem.code for problem in problems}
+    problems += (problem for problem in encoding.problems if problem.code not in known)
+    try:
+        encoding.add_to(session.control)
+        session.ground()
+    except ProgramError as error:
+        problems += error.diagnostics
+    raise_problems(problems, program)
+    return tuple(session.warnings())
+
+
+class Session:
+    """A control of clingo's, with what it said and what went wrong."""
+
+    def __init__(self, program: ast.Program, functions: Functions, watch: Watch) -> None:
+        self._functions = functions
+        self._messages: list[tuple[MessageCode, str]] = []
+        self._rewriter = Messages(program.sources)
+        self._supervisor = Supervisor(watch)
+        self.rules = Rules(self._supervisor.check)
+        self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
+        self.control.register_observer(self.rules, replace=True)
+
+    def _note(self, code: MessageCode, message: str) -> None:
+        self._messages.append((code, message))
+
+    def ground(self, *parts: str) -> None:
+        """Ground parts of the program; with none, only check that variables are safe."""
+        wanted: Sequence[tuple[str, Sequence[Symbol]]] = [(part, []) for part in parts]
+        try:
+            self._supervisor.run(lambda: self.control.ground(wanted, context=self._functions))
+        except RuntimeError as error:
+            raise self._explain(error) from error
+
+    def _explain(self, error: RuntimeError) -> BaseException:
+        """What stopped the grounder, in our words."""
+        if self._functions.failure is not None:
+            return self._functions.failure
+        said = [m for code, m in self._messages if code == MessageCode.RuntimeError]
+        problems = [
+            d for message in said or [str(error)] for d in self._rewriter.rewrite(message, ())
+        ]
+        return ProgramError(problems)
+
+    def warnings(self) -> list[Diagnostic]:
+        """What clingo said that does not stop the grounder."""
+        said = [m for code, m in self._messages if code != MessageCode.RuntimeError]
+        known = list(self._signatures()) if said else []
+        return [d for message in said for d in self._rewriter.rewrite(message, known)]
+
+    def _signatures(self) -> Iterator[Signature]:
+        """The predicates that have atoms."""
+        base = self.control.symbolic_atoms
+        for name, arity, positive in base.signatures:
+            if not is_hidden(name) and any(True for _ in base.by_signature(name, arity, positive)):
+                yield Signature(name, arity, positive)

@@ -1,0 +1,202 @@
+"""Neural statements and data as clingo sees them.
+
+``?::f(X, {a,b}; {0..8}) as @net :- input(X).`` (statement 3) becomes
+
+    {$neural3((X,), (X,), (X,))} :- input(X).          % substitution, data, arguments
+    $value3(0, a). $value3(1, b). $outcome3(0, 0..8).
+    f(A,V,O) :- $neural3(_, _, (A,)), $value3(_, V), $outcome3(_, O).
+
+and ``input(0) ~ …`` the fact ``input(0)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from clingo import Control, Function, Symbol
+from clingo.ast import AST, ASTType, Sign, Variable
+
+from dpasp.errors import Diagnostic
+from dpasp.language import ast
+from dpasp.logic.markers import ABSENT, HIDDEN, atom_term, named_variables
+from dpasp.logic.program import GroundData
+from dpasp.logic.terms import (
+    NOWHERE,
+    Signature,
+    atom_literal,
+    choice_rule,
+    function,
+    global_variables,
+    number,
+    rule,
+    symbolic,
+    unpooled_bodies,
+    variables,
+)
+from dpasp.logic.weights import Substitution
+
+
+@dataclass(frozen=True, slots=True)
+class NeuralMarker:
+    """A ground instance of a neural statement; ``atom`` is clingo's number for it."""
+
+    substitution: Substitution
+    row: Symbol
+    arguments: tuple[Symbol, ...]
+    atom: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeuralInstances:
+    """All instances of a neural statement, with its values and outcomes as symbols."""
+
+    statement: int
+    values: tuple[Symbol, ...]
+    outcomes: tuple[Symbol, ...]
+    markers: tuple[NeuralMarker, ...]
+
+
+@dataclass(slots=True)
+class NeuralMarkers:
+    """The markers of all neural statements."""
+
+    data: frozenset[str]  # the names of the data predicates
+    rules: list[AST] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+    _statements: dict[int, ast.Neural] = field(default_factory=dict)
+    _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _inputs: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self, index: int, statement: ast.Neural) -> None:
+        """Encode a statement, or say what is wrong with it."""
+        problem = self._problem(statement)
+        if problem is not None:
+            self.problems.append(problem)
+            return
+        known = global_variables((*statement.arguments, *statement.body))
+        bodies = unpooled_bodies(statement.body)
+        self._statements[index] = statement
+        self._variables[index] = tuple(known)
+        for body in bodies:
+            present = known
+            if len(bodies) > 1:
+                present = global_variables((*statement.arguments, *body))
+            values = [present.get(name) or symbolic(ABSENT) for name in known]
+            inputs = [literal.atom.symbol for literal in self._inputs_of(body)]
+            self._inputs[index] = tuple(symbol.name for symbol in inputs)
+            parts = (values, [symbol.arguments[0] for symbol in inputs], statement.arguments)
+            marker = function(_name(index), [function("", part) for part in parts])
+            self.rules.append(choice_rule(marker, body, body[0].location))
+        for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
+            for position, term in enumerate(terms):
+                symbol = function(f"{HIDDEN}{kind}{index}", [number(position), term])
+                self.rules.append(rule(symbol, []))
+        self.rules.append(_link(index, statement))
+
+    def _problem(self, statement: ast.Neural) -> Diagnostic | None:
+        if not any(True for _ in self._inputs_of(statement.body)):
+            message = f"nothing in the body of {statement.name} is a data predicate"
+            help = "declare one: input(0) ~ test(@te(0)), train(@tr(0))."
+            return Diagnostic("data-missing", message, statement.span, help)
+        for term in (*statement.values, *statement.outcomes):
+            for variable in variables(term):
+                message = f"the values of a network are fixed, but {variable.name} is a variable"
+                help = "write the values themselves, or use a constant: {0..n} with #const n = 9."
+                return Diagnostic("neural-values", message, statement.span, help)
+        return None
+
+    def _inputs_of(self, body: Sequence[AST]) -> Iterator[AST]:
+        """The positive literals over data predicates."""
+        for node in body:
+            if node.ast_type != ASTType.Literal or node.sign != Sign.NoSign:
+                continue
+            if node.atom.ast_type != ASTType.SymbolicAtom:
+                continue
+            symbol = node.atom.symbol
+            pool = symbol.ast_type == ASTType.Pool and symbol.arguments
+            first = symbol.arguments[0] if pool else symbol
+            if first.ast_type == ASTType.Function and first.name in self.data:
+                yield node
+
+    def read(self, control: Control) -> Iterator[NeuralInstances]:
+        """The instances of the neural statements of a ground program."""
+        for index in self._statements:
+            atoms = control.symbolic_atoms.by_signature(_name(index), 3)
+            markers = tuple(self._marker(index, a.symbol.arguments, a.literal) for a in atoms)
+            values = self._listed(control, "value", index)
+            outcomes = self._listed(control, "outcome", index)
+            yield NeuralInstances(index, values, outcomes, markers)
+
+    def _listed(self, control: Control, kind: str, index: int) -> tuple[Symbol, ...]:
+        """The values or outcomes, in the order in which they are written."""
+        atoms = control.symbolic_atoms.by_signature(f"{HIDDEN}{kind}{index}", 2)
+        pairs = [atom.symbol.arguments for atom in atoms]
+        # Stable: what one interval or pool stands for stays in clingo's order.
+        symbols = tuple(symbol for _, symbol in sorted(pairs, key=lambda pair: pair[0].number))
+        twice = [symbol for symbol in symbols if symbols.count(symbol) > 1]
+        if twice:
+            message = f"{twice[0]} is listed twice among the {kind}s of a network"
+            span = self._statements[index].span
+            self.problems.append(Diagnostic("neural-values", message, span, "list it once"))
+        return symbols
+
+    def _marker(self, index: int, parts: Sequence[Symbol], atom: int) -> NeuralMarker:
+        values, data, arguments = (part.arguments for part in parts)
+        pairs = zip(self._variables[index], values, strict=True)
+        names = self._inputs[index]
+        inputs = [Function(name, [argument]) for name, argument in zip(names, data, strict=True)]
+        row = inputs[0] if len(inputs) == 1 else Function("", inputs)
+        substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
+        return NeuralMarker(substitution, row, tuple(arguments), atom)
+
+
+def _name(index: int) -> str:
+    return f"{HIDDEN}neural{index}"
+
+
+def _link(index: int, statement: ast.Neural) -> AST:
+    """The rule that tells clingo which atoms the markers can make true."""
+    arguments = named_variables("A", len(statement.arguments))
+    parts = [*named_variables("B", 2), function("", arguments)]
+    body = [atom_literal(function(_name(index), parts))]
+    head = list(arguments)
+    for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
+        if terms:
+            head.append(Variable(NOWHERE, kind.upper()))
+            place = Variable(NOWHERE, f"{kind.upper()}_PLACE")
+            condition = function(f"{HIDDEN}{kind}{index}", [place, head[-1]])
+            body.append(atom_literal(condition))
+    signature = Signature(statement.name, len(head), statement.positive)
+    return rule(atom_term(signature, head), body)
+
+
+# --- data --------------------------------------------------------------------------------------
+
+_DATA = f"{HIDDEN}data"
+
+
+def data_rules(index: int, statement: ast.Data) -> list[AST]:
+    """The facts that a data statement says, ours first."""
+    value = Variable(NOWHERE, "A")
+    location = statement.argument.location
+    ours = [number(index), statement.argument]
+    return [
+        rule(function(_DATA, ours), [], location),
+        rule(
+            function(statement.name, [value]),
+            [atom_literal(function(_DATA, [number(index), value]))],
+        ),
+    ]
+
+
+def read_data(control: Control, program: ast.Program) -> Iterator[GroundData]:
+    """The data atoms of a ground program, in the order of the statements."""
+    found: dict[int, list[Symbol]] = {}
+    for atom in control.symbolic_atoms.by_signature(_DATA, 2):
+        index, argument = atom.symbol.arguments
+        found.setdefault(index.number, []).append(argument)
+    for position, statement in enumerate(program.statements):
+        if isinstance(statement, ast.Data):
+            for argument in found.get(position, ()):
+                yield GroundData(position, Function(statement.name, [argument]))

@@ -1,0 +1,122 @@
+"""A ground program as text to read: its choices, its rules, its questions.
+
+A choice is one line, whatever it takes for its heads to hold: several bodies are
+joined by ``or``. Atoms without a name, which clingo adds for aggregates and the
+like, are written ``#7``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from dpasp.language import ast
+from dpasp.logic.program import (
+    Choice,
+    Fixed,
+    FromNetwork,
+    GroundMap,
+    GroundProgram,
+    Interval,
+    Learned,
+    Rule,
+)
+
+
+def ground_text(ground: GroundProgram) -> str:
+    """The program as text, the same for the same program."""
+    printer = _Printer(ground, _names(ground), {s for c in ground.choices for s in c.selectors})
+    bodies: dict[int, list[str]] = {}
+    rules: list[str] = []
+    for rule in ground.rules:
+        if rule.body and rule.body[0] in printer.selectors:
+            rest = printer.literals(rule.body[1:])
+            bodies.setdefault(rule.body[0], []).append(rest)
+        else:
+            rules.append(printer.rule(rule))
+    choices, plain = len(ground.choices), len(rules)
+    lines = [f"% {choices} choice{'s' * (choices != 1)}, {plain} rule{'s' * (plain != 1)}"]
+    lines += (printer.choice(choice, bodies) for choice in ground.choices)
+    lines += rules
+    lines += printer.questions()
+    return "\n".join(lines)
+
+
+def _names(ground: GroundProgram) -> list[str]:
+    return [
+        f"#{atom}" if symbol is None else str(symbol) for atom, symbol in enumerate(ground.symbols)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Printer:
+    """Prints the parts of a ground program."""
+
+    ground: GroundProgram
+    names: list[str]
+    selectors: set[int]
+
+    def literals(self, body: Iterable[int]) -> str:
+        return ", ".join(map(self.literal, body))
+
+    def literal(self, literal: int) -> str:
+        return self.names[literal] if literal > 0 else f"not {self.names[-literal]}"
+
+    def rule(self, rule: Rule) -> str:
+        head = "; ".join(self.names[atom] for atom in rule.head)
+        if rule.choice:
+            head = f"{{{head}}}"
+        body = self.literals(rule.body) if rule.weights is None else self.sum(rule)
+        if not body and rule.head:
+            return f"{head}."
+        return f"{head} :- {body}.".lstrip()
+
+    def sum(self, rule: Rule) -> str:
+        weighted = zip(rule.weights or (), rule.body, strict=True)
+        elements = "; ".join(
+            f"{weight},{position}: {self.literal(literal)}"
+            for position, (weight, literal) in enumerate(weighted)
+        )
+        return f"#sum{{{elements}}} >= {rule.bound}"
+
+    def choice(self, choice: Choice, bodies: dict[int, list[str]]) -> str:
+        weights = list(self.weights(choice))
+        atoms = (self.names[head] for head in choice.heads)
+        heads = "; ".join(f"{w}::{atom}" for w, atom in zip(weights, atoms, strict=True))
+        network = self.network(choice)
+        body = " or ".join(bodies.get(choice.selectors[0], ()))
+        return f"{heads}{network}{' :- ' if body else ''}{body}."
+
+    def weights(self, choice: Choice) -> Iterator[str]:
+        match choice.weight:
+            case Fixed(probabilities):
+                yield from (f"{p:.10g}" for p in probabilities)
+            case Interval(lower, upper):
+                bounds = zip(lower, upper, strict=True)
+                yield from (f"[{low:.10g}, {high:.10g}]" for low, high in bounds)
+            case Learned(parameter):
+                found = self.ground.parameters[parameter]
+                values = zip(found.initial, found.fixed, strict=True)
+                yield from (f"{p:.10g}{'' if fixed else '?'}" for p, fixed in values)
+            case FromNetwork(network):
+                statement = self.ground.program.statements[self.ground.networks[network].statement]
+                frozen = isinstance(statement, ast.Neural) and not statement.learnable
+                yield from ("!" if frozen else "?" for _ in choice.heads)
+
+    def network(self, choice: Choice) -> str:
+        """The network behind a choice and the row that it is given."""
+        if not isinstance(choice.weight, FromNetwork):
+            return ""
+        network = self.ground.networks[choice.weight.network]
+        statement = self.ground.program.statements[network.statement]
+        name = statement.network.factory.function if isinstance(statement, ast.Neural) else ""
+        return f" as @{name} of {network.rows[choice.weight.row]}"
+
+    def questions(self) -> Iterator[str]:
+        if self.ground.evidence:
+            yield f"#evidence {', '.join(map(str, self.ground.evidence))}."
+        for question in self.ground.questions:
+            if not isinstance(question, GroundMap):
+                yield f"#query {question.text}."
+            else:  # the text of #mpe says so itself
+                yield f"#{'' if question.everything else 'map '}{question.text}."
