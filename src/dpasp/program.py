@@ -217,13 +217,12 @@ def parse(source: str | Path, from_str: bool = False, *, python: bool | None = N
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> None:
-    """Raise what is wrong with a program under every semantics."""
+    """Raise what is wrong with a program, unless another semantics may make it right."""
     try:
         check(source, None, constants)
     except ProgramError as error:
-        problems = [p for p in error.diagnostics if p.code not in OPEN_CODES]
-        if problems:
-            raise ProgramError(problems) from None
+        if any(problem.code not in OPEN_CODES for problem in error.diagnostics):
+            raise
 
 
 def _bare(text: str) -> str:

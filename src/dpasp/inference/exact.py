@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpasp.errors import DataError, Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, Answers, MapAnswer
+from dpasp.inference.engines import prepare
 from dpasp.inference.enumerate import Enumeration, enumerate_models
 from dpasp.inference.evaluator import Evaluator, Report, silent
 from dpasp.inference.map import most_probable
@@ -22,7 +23,6 @@ from dpasp.semantics import leaves, masses
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
 
-Engine = Literal["auto", "enumerate"]
 Inconsistent = Literal["normalize", "error"]
 BATCH = 256  # weight vectors that are evaluated together
 
@@ -54,18 +54,21 @@ def answer(
     ``weights`` replaces what the program says, [leaves] or [leaves, rows]; with rows
     every number is an array.
     """
-    for value, known in ((engine, get_args(Engine)), (inconsistent, get_args(Inconsistent))):
-        if value not in known:
-            raise UsageError(f"{value!r} is not one of {', '.join(known)}")
+    if inconsistent not in get_args(Inconsistent):
+        raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
     given = _complete(leaves.weights(ground) if weights is None else weights)
     clock = time.perf_counter
     started = clock()
-    evaluator = enumerate_models(ground, logic, probability, watch=watch, progress=progress)
+    evaluator = prepare(ground, logic, probability, engine=engine, watch=watch, progress=progress)
     ready = clock()
     rows = given if given.ndim == 2 else given[:, np.newaxis]
     numbers = evaluate(ground, logic, probability, evaluator, rows, watch)
     lost = _checked(ground, numbers, inconsistent == "normalize")
-    found = _answers(ground, logic, probability, numbers, evaluator, given, watch)
+    if isinstance(evaluator, Enumeration) or not _has_map(ground):
+        table = evaluator
+    else:
+        table = enumerate_models(ground, logic, probability, watch=watch, progress=progress)
+    found = _answers(ground, logic, probability, numbers, table, given, watch)
     seconds = {evaluator.name: ready - started, "evaluate": clock() - ready}
     sizes = {"choices": len(ground.choices), "ground_rules": len(ground.rules)}
     return Answers(
@@ -93,7 +96,8 @@ def evaluate(
     result = Numbers(*(np.full(shape, start) for start in (0.0, 0.0, 0.0, np.nan, np.nan)))
     for batch in vertex_weights(ground, weights, BATCH):
         watch.check()
-        flat = evaluator.masses(batch.reshape(len(batch), -1))
+        vectors = batch.reshape(len(batch), batch.shape[1] * batch.shape[2])
+        flat = evaluator.masses(vectors)
         for i, question in enumerate(ground.questions):
             literals = question.literals if isinstance(question, GroundQuery) else ()
             own = Masses.of(flat[i].reshape(len(flat[i]), *batch.shape[1:]))
@@ -137,7 +141,7 @@ def _answers(
     logic: Logic,
     probability: Probability,
     numbers: Numbers,
-    evaluator: Enumeration,
+    evaluator: Evaluator,
     weights: Weights,
     watch: Watch,
 ) -> tuple[Answer | MapAnswer, ...]:
@@ -149,8 +153,8 @@ def _answers(
     found: list[Answer | MapAnswer] = []
     for i, question in enumerate(ground.questions):
         if isinstance(question, GroundMap):
-            conditions = evaluator.maps[i]
-            table = evaluator.table
+            assert isinstance(evaluator, Enumeration)
+            table, conditions = evaluator.table, evaluator.maps[i]
             found.append(
                 most_probable(
                     ground, question, conditions, table, logic, probability, weights, watch
@@ -162,6 +166,10 @@ def _answers(
             lower, upper = number(numbers.lower[i]), number(numbers.upper[i])
             found.append(Answer(question.text, lower=lower, upper=upper))
     return tuple(found)
+
+
+def _has_map(ground: GroundProgram) -> bool:
+    return any(isinstance(question, GroundMap) for question in ground.questions)
 
 
 def _complete(weights: Weights) -> Weights:

@@ -80,6 +80,7 @@ def most_probable(
         low, high = (values, values) if probability is Probability.MAXENT else masses.credal(own)
         lower = np.fmin(lower, np.fmin.reduce(low, axis=1))
         upper = np.fmax(upper, np.fmax.reduce(high, axis=1))
+    lower, upper = (np.where(upper > 0, bound, np.nan) for bound in (lower, upper))
     return _answer(ground, question, table, found, probability, lower, upper)
 
 
@@ -142,7 +143,8 @@ def _absent(found: Candidates, p: Weights, watch: Watch) -> Weights:
     Added up directly rather than subtracted from the whole, so that zeros are zeros.
     """
     count = len(found.assignments)
-    if len(found.theta) == count:  # one total choice each: what comes before it and after it
+    if np.array_equal(found.assignment, np.arange(count)):
+        # Each has one total choice: add up what comes before it and what comes after it.
         before = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p, axis=0)])
         after = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p[::-1], axis=0)])[::-1]
         sums: Weights = before[found.theta] + after[found.theta + 1]
