@@ -1,0 +1,24 @@
+"""``dpasp check``: every mistake that can be found without running anything."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from dpasp.cli.console import Console
+from dpasp.cli.reading import read_program
+from dpasp.display.diagnostics import to_json
+from dpasp.logic import check
+
+
+def execute(options: Namespace, console: Console) -> int:
+    """Report what is wrong with a program; give 0 when nothing is."""
+    program = read_program(options.files, console)
+    found = check(program, constants=dict(options.constants))
+    warnings = (*program.warnings, *found)
+    if console.json:
+        console.answer(to_json(warnings))
+        return 0
+    console.report(warnings)
+    if not console.quiet:
+        console.answer(f"{', '.join(options.files)}: no mistakes found")
+    return 0

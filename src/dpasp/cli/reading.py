@@ -1,0 +1,68 @@
+"""The programs that a command line names: files, and ``-`` for standard input."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+
+from dpasp.cli.console import STANDARD_INPUT, Console
+from dpasp.display.style import in_terminal
+from dpasp.errors import Diagnostic, ProgramError, UsageError
+from dpasp.language import extend
+from dpasp.language.ast import Program
+from dpasp.language.reader import load_text, read_texts
+from dpasp.limits import Limits
+
+
+def read_program(files: Sequence[str], console: Console) -> Program:
+    """The program that the files say together; several that cannot be read are told at once."""
+    texts: list[tuple[str, str]] = []
+    problems: list[Diagnostic] = []
+    for file in files:
+        try:
+            texts.append(_standard_input(console) if file == "-" else (file, load_text(file)))
+        except ProgramError as error:
+            problems += error.diagnostics
+    if problems:
+        raise ProgramError(problems)
+    return read_texts(texts)
+
+
+def add_questions(program: Program, options: Namespace, console: Console) -> Program:
+    """The program with the questions and the evidence of the command line at its end."""
+    for option, directive, values in (
+        ("--query", "#query", options.queries),
+        ("--evidence", "#evidence", options.evidence),
+    ):
+        for number, value in enumerate(values, 1):
+            name = f"<{option}>" if number == 1 else f"<{option} {number}>"
+            text = f"{directive} {value.strip().removesuffix('.')}."
+            console.texts[name] = text
+            program = extend(program, text, file=name)
+    return program
+
+
+def read_limits(options: Namespace) -> Limits:
+    """The limits that the command line sets."""
+    return Limits(options.time_limit, options.memory_limit)
+
+
+def python_allowed(options: Namespace) -> bool:
+    """Whether the program may run Python: as told, otherwise unless it is standard input."""
+    told: bool | None = options.python
+    return "-" not in options.files if told is None else told
+
+
+def _standard_input(console: Console) -> tuple[str, str]:
+    if STANDARD_INPUT in console.texts:
+        raise UsageError("standard input (-) can be named only once")
+    if in_terminal(sys.stdin) and not console.quiet:
+        console.note("reading the program from standard input; Ctrl-D ends it")
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        message = f"standard input is not text in UTF-8 (byte {error.start})"
+        raise ProgramError(Diagnostic("encoding", message, help="send it as UTF-8")) from error
+    console.texts[STANDARD_INPUT] = text
+    return STANDARD_INPUT, text

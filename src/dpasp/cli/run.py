@@ -1,0 +1,70 @@
+"""``dpasp run``: answer the queries of a program."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import replace
+
+from dpasp.cli.console import Console
+from dpasp.cli.reading import add_questions, python_allowed, read_limits, read_program
+from dpasp.display.progress import watching
+from dpasp.errors import ProgramError, UsageError
+from dpasp.inference.answers import Answers
+from dpasp.language.checks import parse_semantics
+from dpasp.program import Program
+
+
+def execute(options: Namespace, console: Console) -> int:
+    """Print the answers to the questions of a program and of the command line."""
+    source = add_questions(read_program(options.files, console), options, console)
+    program = Program(source, python=python_allowed(options), constants=dict(options.constants))
+    with watching("answering", None if console.quiet else console.messages) as progress:
+        answers = program.query(
+            semantics=wanted_semantics(options),
+            engine=options.engine,
+            inconsistent=options.inconsistent,
+            limits=read_limits(options),
+            progress=progress,
+        )
+    show(answers, console)
+    return 0
+
+
+def wanted_semantics(options: Namespace) -> str | None:
+    """The semantics that the command line asks for; None leaves it to the program."""
+    single = [name for name in (options.logic, options.probability) if name]
+    if options.semantics and single:
+        raise UsageError("give either --semantics, or -s and -p")
+    wanted = options.semantics or ", ".join(single) or None
+    if wanted is not None:
+        try:
+            parse_semantics(wanted)
+        except ProgramError as error:
+            raise UsageError(replace(d, span=None) for d in error.diagnostics) from None
+    return wanted
+
+
+def show(answers: Answers, console: Console) -> None:
+    """Print the answers, and beside them what else is worth knowing."""
+    console.report(answers.warnings)
+    if console.json:
+        console.answer(answers.to_json(indent=2))
+    elif len(answers):
+        console.answer(str(answers))
+    elif not console.quiet:
+        console.note("the program asks nothing; add a #query, or use --query")
+    if console.verbose:
+        for line in details(answers):
+            console.note(line)
+
+
+def details(answers: Answers) -> list[str]:
+    """What -v tells: the semantics, the engine and its statistics."""
+    lines = [f"semantics: {answers.logic}, {answers.probability}", f"engine: {answers.engine}"]
+    for name, value in answers.statistics.items():
+        if isinstance(value, dict):
+            parts = ", ".join(f"{key} {number:.3f}" for key, number in value.items())
+            lines.append(f"{name}: {parts}")
+        else:
+            lines.append(f"{name.replace('_', ' ')}: {value}")
+    return lines

@@ -1,0 +1,70 @@
+"""The command line, called in this process or as a process of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from dpasp.cli import main
+
+
+class Result(NamedTuple):
+    """What a command gave back and wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def dpasp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Call the command line in an empty folder; ``text`` becomes ``p.plp``, the last word."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str, text: str | None = None, stdin: str = "") -> Result:
+        if text is not None:
+            Path("p.plp").write_text(text, encoding="utf-8")
+            words = (*words, "p.plp")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        code = main(words)
+        return Result(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Command:
+    """Run the command line as a process of its own."""
+
+    def call(*words: str, text: str | None = None, stdin: str = "", **options: Any) -> Result:
+        if text is not None:
+            (tmp_path / "p.plp").write_text(text, encoding="utf-8")
+            words = (*words, "p.plp")
+        done = subprocess.run(
+            [sys.executable, "-m", "dpasp", *words],
+            cwd=tmp_path,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            **options,
+        )
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    return call
