@@ -154,3 +154,43 @@ def _maxent(counts: Mapping[Theta, Count], weights: Weights) -> Answer:
     if given == 0:
         return Refused("impossible-evidence")
     return Bounds(asked / given, asked / given)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The largest probability of a joint value, and the joint values that have it."""
+
+    probability: Fraction
+    values: frozenset[tuple[Literal, ...]]
+
+
+def most_probable(
+    found: Table, atoms: Sequence[str], evidence: tuple[Literal, ...], probability: str
+) -> tuple[Best, Best] | Refused:
+    """The best joint values of the atoms by lower and by upper probability.
+
+    Only values that some model with the evidence has are looked at.
+    """
+    mode = {value: mode for mode, value in WANTED.items()}
+    possible = set()
+    for theta, models in found.models.items():
+        if any(weights[theta] > 0 for weights in found.weights):
+            for model in models:
+                value = (model[found.atoms.index(atom)] for atom in atoms)
+                possible.add(tuple(Literal(mode[v], a) for v, a in zip(value, atoms, strict=True)))
+    answers = {value: ask(found, Query(value, evidence), probability) for value in possible}
+    bounds = {
+        value: one for value, one in answers.items() if isinstance(one, Bounds) and one.upper > 0
+    }
+    if not bounds:
+        return next(
+            (a for a in answers.values() if isinstance(a, Refused)), Refused("inconsistent")
+        )
+    return _best({v: one.lower for v, one in bounds.items()}), _best(
+        {v: one.upper for v, one in bounds.items()}
+    )
+
+
+def _best(values: Mapping[tuple[Literal, ...], Fraction]) -> Best:
+    most = max(values.values())
+    return Best(most, frozenset(value for value, one in values.items() if one == most))

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 import pytest
 
 import dpasp
+from dpasp.inference.answers import Assignment, MapAnswer, assignment_text
 
-from .answers import Answer, Bounds, Refused, ask, table
+from .answers import Answer, Bounds, Refused, ask, most_probable, table
 from .generate import generate
 from .programs import Program, Query
 
@@ -105,6 +106,67 @@ def test_random_programs(first: int) -> None:
         program = generate(seed, ATOMS)
         found = list(differences(program))
         assert not found, "\n".join([f"seed {seed}:", str(program), "", *found])
+
+
+# --- most probable values --------------------------------------------------------------------
+
+
+def map_differences(seed: int) -> Iterator[str]:
+    """Where the most probable values of two atoms, given the first evidence, differ."""
+    program = generate(seed, 4)
+    atoms, evidence = program.atoms[:2], program.queries[0].evidence
+    given = " | " + ", ".join(map(str, evidence)) if evidence else ""
+    text = f"{program}\n#map {', '.join(f'{atom}?' for atom in atoms)}{given}."
+    for logic in LOGICS:
+        if logic == "wellfounded" and program.disjunctive:
+            continue
+        if logic == "stable" and program.queries[0].undefined:
+            continue
+        found = table(program, logic)
+        for probability in ("credal",) if program.credal else ("credal", "maxent"):
+            expected = most_probable(found, atoms, evidence, probability)
+            seen = map_answer(text, f"{logic}, {probability}")
+            if isinstance(expected, Refused):
+                if seen != expected.code:
+                    yield f"{logic}, {probability}: {seen}, not {expected.code}"
+                continue
+            for best, one in zip(expected, seen, strict=True):
+                places = {frozenset(map(str, value)) for value in best.values}
+                if (
+                    isinstance(one, str)
+                    or abs(one[0] - best.probability) > TOLERANCE
+                    or one[1] != places
+                ):
+                    yield f"{logic}, {probability}: {one}, not {float(best.probability)} {places}"
+
+
+def map_answer(text: str, semantics: str) -> str | list[tuple[float, set[frozenset[str]]]]:
+    """dpasp's best values by lower and by upper probability, or the code of its refusal."""
+    try:
+        (answer,) = dpasp.loads(text).query(semantics=semantics, engine="enumerate")
+    except dpasp.Error as error:
+        return error.diagnostics[0].code
+    assert isinstance(answer, MapAnswer)
+    upper = {literals(one) for one in (answer.assignment, *answer.ties)}
+    if answer.lower_assignment is None:
+        return [(answer.value or 0.0, upper)] * 2
+    lower = {literals(one) for one in (answer.lower_assignment, *answer.lower_ties)}
+    return [(answer.lower or 0.0, lower), (answer.upper or 0.0, upper)]
+
+
+def literals(assignment: Assignment) -> frozenset[str]:
+    """The literals of an assignment."""
+    return frozenset(assignment_text({atom: value}) for atom, value in assignment.items())
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS // 10, BLOCK))
+def test_most_probable_values(first: int) -> None:
+    for seed in range(first, first + BLOCK):
+        found = list(map_differences(seed))
+        assert not found, "\n".join([f"seed {seed}:", str(generate(seed, 4)), "", *found])
+
+
+# --- the programs themselves -----------------------------------------------------------------
 
 
 def test_the_programs_are_diverse() -> None:

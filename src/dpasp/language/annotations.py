@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 from clingo.ast import AST, ASTType
 
@@ -96,7 +97,7 @@ def head_slots(cursor: Cursor) -> Iterator[Slot]:
             depth -= 1
         if text == "::" and depth == 0:
             if mark is not None:
-                cursor.fail("annotation-twice", "this head has two annotations", token, "keep one")
+                _second_annotation(cursor, mark, token)
             mark, annotation = token, tokens[first:index]
         ends = text == ":-" or (text == "." and index == len(tokens) - 1)
         if depth == 0 and (ends or text in (";", "|", ",")):
@@ -113,6 +114,17 @@ def head_slots(cursor: Cursor) -> Iterator[Slot]:
                 return
     if mark is not None:
         yield Slot(start, annotation, mark, tokens[-1].end)
+
+
+def _second_annotation(cursor: Cursor, first: Token, second: Token) -> NoReturn:
+    """A head with two annotations, or, on two lines, a statement without its dot."""
+    between = cursor.file.text[first.end : second.start]
+    line, newline, _ = between.rpartition("\n")
+    if newline and line.strip():
+        end = first.end + len(line.rstrip())
+        message = "the dot at the end of this statement is missing"
+        cursor.fail("missing-dot", message, (end - 1, end), "end it with a dot")
+    cursor.fail("annotation-twice", "this head has two annotations", second, "keep one")
 
 
 def read_weight(cursor: Cursor) -> ast.Weight:

@@ -63,12 +63,12 @@ def check(
     """Raise a :class:`ProgramError` with all that is wrong with a program, if anything is."""
     found: list[Diagnostic] = []
     meaning = Meaning()
+    values = None
     try:
         meaning = effective_semantics(program, semantics)
         values = numeric_constants(program, constants)
     except ProgramError as error:
         found += error.diagnostics
-        values = {}
     found += _directives(program)
     for statement in program.statements:
         match statement:
@@ -116,8 +116,9 @@ def _directives(program: ast.Program) -> Iterator[Diagnostic]:
 
 
 def _annotated(
-    statement: ast.Annotated, values: Mapping[str, float], meaning: Meaning
+    statement: ast.Annotated, values: Mapping[str, float] | None, meaning: Meaning
 ) -> Iterator[Diagnostic]:
+    """What is wrong with it; its numbers are not looked at when the constants are not known."""
     weights = [head.weight for head in statement.heads]
     kinds = {type(weight) for weight in weights}
     if {ast.Interval, ast.Learnable} <= kinds:
@@ -139,7 +140,8 @@ def _annotated(
     known = _variables(statement)
     for weight in weights:
         yield from _key(weight, known)
-    yield from _values(statement, weights, values, known)
+    if values is not None:
+        yield from _values(statement, weights, values, known)
 
 
 def _key(weight: ast.Weight, known: set[str]) -> Iterator[Diagnostic]:

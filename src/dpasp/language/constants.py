@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
 
-from dpasp.errors import Diagnostic, ProgramError, UsageError
+from dpasp.errors import Diagnostic, ProgramError, Span, UsageError
 from dpasp.language import ast
 from dpasp.language.expressions import evaluate
 
@@ -53,13 +53,14 @@ def numeric_constants(
     """The numeric constants by name; those ``given`` from outside win over the program's."""
     values: dict[str, float] = {}
     pending: dict[str, ast.Expression] = {}
+    spans: dict[str, Span] = {}
     for statement in program.statements:
         match statement:
-            case ast.Const(name, value):
-                pending[name] = value
-            case ast.Plain(node) if node.ast_type == ASTType.Definition:
+            case ast.Const(name, value, span):
+                pending[name], spans[name] = value, span
+            case ast.Plain(node, span) if node.ast_type == ASTType.Definition:
                 if (expression := _expression(node.value)) is not None:
-                    pending[node.name] = expression
+                    pending[node.name], spans[node.name] = expression, span
     for name, text in (given or {}).items():
         pending.pop(name, None)
         if (value_given := number(text)) is not None:
@@ -75,7 +76,8 @@ def numeric_constants(
         if isinstance(expression, ast.Operation) or _names(expression) & pending.keys():
             unknown = sorted(_names(expression) - values.keys())
             message = f"the constant {name} depends on {', '.join(unknown)}, which has no value"
-            raise ProgramError(Diagnostic("unknown-constant", message, expression.span))
+            code = "const-cycle" if pending.keys() >= set(unknown) else "unknown-constant"
+            raise ProgramError(Diagnostic(code, message, spans[name], "define it by a value"))
     return values
 
 
