@@ -11,7 +11,7 @@ from clingo import Control, Function, Symbol, TruthValue
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.logic.encode import Encoding
-from dpasp.logic.markers import Marker, is_hidden
+from dpasp.logic.markers import Instance, is_choice_marker, is_hidden
 from dpasp.logic.neural import NeuralInstances, NeuralMarker
 from dpasp.logic.observer import Rules
 from dpasp.logic.program import Choice, FromNetwork, GroundNetwork, Rule
@@ -47,13 +47,14 @@ def assemble(
     """Put the ground program together from what clingo has found."""
     with control.backend() as backend:
         fresh = count(backend.add_atom())
-    hidden = _hidden_atoms(control)
-    rules, bodies = _split(found.found, hidden)
+    markers = encoding.choices.find(control)
+    rules, bodies, links = _split(found.found, {m.atom for m in markers} | _hidden_atoms(control))
     rules += _external_rules(found.externals, rules)
     assembly = Assembly(_atoms(control), Weights(numbers), fresh, bodies, rules)
-    _add_annotated(assembly, encoding.choices.read(control), encoding.program)
-    for instances in encoding.neural.read(control):
-        _add_neural(assembly, instances, encoding.program)
+    instances = encoding.choices.read(markers, links, assembly.atoms)
+    _add_annotated(assembly, instances, encoding.program)
+    for neural in encoding.neural.read(control):
+        _add_neural(assembly, neural, encoding.program)
     assembly.problems += encoding.neural.problems
     return assembly
 
@@ -70,32 +71,34 @@ def _atoms(control: Control) -> dict[Symbol, int]:
 
 
 def _hidden_atoms(control: Control) -> set[int]:
+    """Atoms of ours other than the markers of annotated statements."""
     base = control.symbolic_atoms
     return {
         atom.literal
         for name, arity, _ in base.signatures
-        if is_hidden(name)
+        if is_hidden(name) and not is_choice_marker(name)
         for atom in base.by_signature(name, arity)
     }
 
 
-def _split(
-    found: Iterable[Rule], hidden: set[int]
-) -> tuple[list[Rule], dict[int, list[tuple[int, ...]]]]:
-    """The rules of the program, and the bodies of the markers.
+def _split(found: Iterable[Rule], hidden: set[int]) -> tuple[list[Rule], Bodies, dict[int, int]]:
+    """The rules of the program, the bodies of the markers, and the atoms that these make true.
 
     The rules that link markers with atoms have a marker as their only body literal.
     """
     rules: list[Rule] = []
     bodies: dict[int, list[tuple[int, ...]]] = {}
+    links: dict[int, int] = {}
     for rule in found:
         head, body = rule.head, rule.body
         if len(head) == 1 and head[0] in hidden:
             if rule.choice:
                 bodies.setdefault(head[0], []).append(body)
-        elif len(body) != 1 or body[0] not in hidden:
+        elif len(body) == 1 and body[0] in hidden:
+            links[body[0]] = head[0]
+        else:
             rules.append(rule)
-    return rules, bodies
+    return rules, bodies, links
 
 
 def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> Iterator[Rule]:
@@ -106,23 +109,21 @@ def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> I
             yield Rule((atom,), (), choice=value == TruthValue.Free)
 
 
-def _add_annotated(assembly: Assembly, markers: Iterable[Marker], program: ast.Program) -> None:
+def _add_annotated(assembly: Assembly, instances: Iterable[Instance], program: ast.Program) -> None:
     failed: set[int] = set()
-    for marker in markers:
-        index = marker.statement
+    for index, substitution, heads, marker in instances:
         statement = program.statements[index]
         if index in failed or not isinstance(statement, ast.Annotated):
             continue
         try:
-            weight, nothing = assembly.weights.weigh(index, statement, marker.substitution)
+            weight, nothing = assembly.weights.weigh(index, statement, substitution)
         except ProgramError as error:
             assembly.problems += error.diagnostics
             failed.add(index)
             continue
-        selectors = _selectors(assembly, marker.atom, len(marker.heads))
-        heads = tuple(assembly.atoms[symbol] for symbol in marker.heads)
-        choice = Choice(index, marker.substitution, selectors, heads, weight, nothing)
-        _add_choice(assembly, choice, assembly.bodies[marker.atom])
+        selectors = _selectors(assembly, marker, len(heads))
+        choice = Choice(index, substitution, selectors, heads, weight, nothing)
+        _add_choice(assembly, choice, assembly.bodies[marker])
 
 
 def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:

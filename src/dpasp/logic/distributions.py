@@ -78,11 +78,10 @@ def expressions(weight: ast.Weight) -> tuple[ast.Expression, ...]:
             return () if initial is None else (initial,)
 
 
-def weight_variables(statement: ast.Annotated) -> Iterator[ast.Variable]:
-    """The variables in the annotations of a statement."""
-    for head in statement.heads:
-        for expression in expressions(head.weight):
-            yield from variables(expression)
+def weight_variables(weight: ast.Weight) -> Iterator[ast.Variable]:
+    """The variables in an annotation."""
+    for expression in expressions(weight):
+        yield from variables(expression)
 
 
 def leaves_rest(total: float, count: int) -> bool:
@@ -127,6 +126,11 @@ def _scaled(given: tuple[float, ...], total: float) -> tuple[float, ...]:
 
 def _start(weights: Sequence[ast.Weight], values: Values, span: Span) -> Start:
     """Initial values: those that are given; what is left is shared evenly by the others."""
+    for weight in weights:
+        if isinstance(weight, ast.Interval):
+            message = "intervals and learnable parameters do not go together in one statement"
+            help = "learn a precise probability, or give an interval for every head"
+            raise _error("mixed-annotations", message, weight.span, help)
     known = [
         _probability(expression, values) if expression is not None else None
         for expression in (next(iter(expressions(weight)), None) for weight in weights)

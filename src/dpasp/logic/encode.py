@@ -19,25 +19,14 @@ from dpasp.logic.terms import NOWHERE
 
 QUESTIONS = f"{HIDDEN}questions"  # the program part that the questions are in
 
-# What says nothing about probabilities, or is dealt with elsewhere (scripts).
-_IGNORED = {
-    ASTType.Comment,
-    ASTType.Heuristic,
-    ASTType.ProjectAtom,
-    ASTType.ProjectSignature,
-    ASTType.Script,
-    ASTType.ShowSignature,
-    ASTType.ShowTerm,
-}
+# What clingo is told, and what is refused. The rest says nothing about probabilities
+# (#show, #project, #heuristic) or is dealt with elsewhere (#script).
+_TOLD = {ASTType.Rule, ASTType.Definition, ASTType.External, ASTType.Defined}
 _REFUSED = {
-    ASTType.Minimize: ("optimisation", "#minimize, #maximize and weak constraints are refused"),
-    ASTType.Edge: ("edge", "#edge is refused"),
-    ASTType.TheoryDefinition: ("theory", "theories are refused"),
-    ASTType.Program: ("program-part", "only the base program is grounded"),
-}
-_REFUSED_HELP = {
-    "program-part": "move its rules to the base program",
-    "optimisation": "it chooses among models, which is not a probability; write constraints",
+    ASTType.Minimize: "optimisation",
+    ASTType.Edge: "edge",
+    ASTType.TheoryDefinition: "theory",
+    ASTType.Program: "program-part",
 }
 
 
@@ -73,7 +62,7 @@ def encode(program: ast.Program, constants: Mapping[str, str]) -> Encoding:
     )
     for index, statement in enumerate(program.statements):
         _encode(encoding, index, statement)
-    encoding.problems += encoding.neural.problems
+    encoding.problems += (*encoding.choices.problems, *encoding.neural.problems)
     return encoding
 
 
@@ -87,18 +76,16 @@ def _encode(encoding: Encoding, index: int, statement: ast.Statement) -> None:
             encoding.plain += data_rules(index, statement)
         case ast.Query() | ast.Map() | ast.Evidence():
             encoding.questions.add(index, statement)
-        case ast.Plain(node):
-            kind = node.ast_type
-            if kind in _REFUSED and str(node) != "#program base.":
-                encoding.problems.append(_refusal(statement))
-            elif kind not in _IGNORED and kind != ASTType.Program:
-                encoding.plain.append(node)
+        case ast.Plain(node) if node.ast_type in _TOLD:
+            encoding.plain.append(node)
+        case ast.Plain(node, span) if node.ast_type in _REFUSED and not _is_base(node):
+            help = "a program says what is true in a model, not which model is best"
+            code = _REFUSED[ASTType(node.ast_type)]
+            encoding.problems.append(Diagnostic(code, "this statement is refused", span, help))
 
 
-def _refusal(statement: ast.Plain) -> Diagnostic:
-    code, message = _REFUSED[ASTType(statement.node.ast_type)]
-    help = _REFUSED_HELP.get(code, "write plain rules and constraints instead")
-    return Diagnostic(code, message, statement.span, help)
+def _is_base(node: AST) -> bool:
+    return str(node) == "#program base."
 
 
 def raise_problems(problems: list[Diagnostic], program: ast.Program) -> None:

@@ -18,15 +18,15 @@ from dpasp.language import check as check_language
 from dpasp.language.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.ask import ask
-from dpasp.logic.assemble import assemble
-from dpasp.logic.encode import QUESTIONS, encode, raise_problems, sorted_by_place
+from dpasp.logic.assemble import Assembly, assemble
+from dpasp.logic.encode import QUESTIONS, Encoding, encode, raise_problems, sorted_by_place
 from dpasp.logic.markers import is_hidden
 from dpasp.logic.messages import Messages
 from dpasp.logic.neural import read_data
 from dpasp.logic.observer import Rules
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, run_scripts
-from dpasp.logic.supervise import Supervisor
+from dpasp.logic.supervise import Supervisor, collector_paused
 from dpasp.logic.terms import Signature
 
 MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program
@@ -39,29 +39,40 @@ def ground(
     python: object | None = None,
     watch: Watch = UNLIMITED,
 ) -> GroundProgram:
-    """Ground a program; :class:`ProgramError` with all that is wrong with it.
+    """Ground a program that :func:`dpasp.language.check` has found nothing wrong with.
+
+    :class:`ProgramError` tells what can only be found now: unsafe variables,
+    probabilities that depend on variables, functions that fail.
 
     ``constants`` win over the program's own. ``python`` is a module, mapping or other
     object whose functions are the program's ``@functions``; None does not allow Python,
     and an empty mapping allows the program's ``#script`` blocks.
     """
     given = constants or {}
-    encoding = encode(program, given)
-    raise_problems(encoding.problems, program)
-    numbers = numeric_constants(program, given)
     scripts = run_scripts(program, allowed=python is not None)
     sources = [source for source in (scripts or None, python) if source is not None]
-    session = Session(program, Functions(program, sources, encoding.choices.facts), watch)
-    encoding.add_to(session.control)
-    session.ground("base")
-    assembly = assemble(encoding, session.control, session.rules, numbers)
-    raise_problems(assembly.problems, program)
-    undefined = session.warnings()
+    with collector_paused():
+        encoding = encode(program, given)
+        raise_problems(encoding.problems, program)
+        session = Session(program, Functions(program, sources, encoding.choices.facts), watch)
+        encoding.add_to(session.control)
+        session.ground("base")
+        numbers = numeric_constants(program, given)
+        assembly = assemble(encoding, session.control, session.rules, numbers)
+        raise_problems(assembly.problems, program)
+        return _finish(encoding, session, assembly)
+
+
+def _finish(encoding: Encoding, session: Session, assembly: Assembly) -> GroundProgram:
+    """Ground the questions too, and put everything together."""
+    program = encoding.program
+    warnings = session.warnings()
     session.rules.open = False
     session.ground(QUESTIONS)
     questions = ask(encoding.questions, session.control, program, assembly.atoms)
-    other = (w for w in session.warnings() if w.code != "undefined-atom")
-    warnings = sorted_by_place([*undefined, *other, *questions.warnings], program)
+    # What the questions name and nothing defines is told by the questions themselves.
+    warnings += (w for w in session.warnings() if w.code != "undefined-atom")
+    warnings += questions.warnings
     return GroundProgram(
         program=program,
         symbols=assembly.symbols(),
@@ -71,7 +82,7 @@ def ground(
         networks=tuple(assembly.networks),
         questions=questions.found,
         evidence=questions.evidence,
-        warnings=tuple(warnings),
+        warnings=tuple(sorted_by_place(warnings, program)),
         atoms=assembly.atoms,
         data=tuple(read_data(session.control, program)),
     )

@@ -1,9 +1,9 @@
-"""Annotated and neural statements as clingo sees them: choices of *markers*.
+"""Annotated statements as clingo sees them: choices of *markers*.
 
 A ground instance of ``0.3::a(X); 0.5::b :- c(X,Y).`` (the first statement) is told by an atom
 
-    {$choice0(0, (X,Y), (X,), ())} :- c(X,Y).
-    a(A) :- $choice0(_, _, (A,), _).        b :- $choice0(_, _, _, ()).
+    {$choice0(0, X, Y, X)} :- c(X,Y).
+    a(A) :- $choice0(I, X, Y, A).        b :- $choice0(I, X, Y, A).
 
 which carries the statement, its substitution, and the arguments of its heads as terms,
 so that clingo evaluates the arithmetic, constants, pools and intervals in them. Names
@@ -12,9 +12,12 @@ that begin with ``$`` cannot be written in a program, so they never clash with i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
+from operator import itemgetter
+from typing import NamedTuple
 
 from clingo import Control, Function, Number, Symbol
 from clingo.ast import (
@@ -30,8 +33,10 @@ from clingo.ast import (
 )
 from clingo.ast import Function as FunctionTerm
 
+from dpasp.errors import Diagnostic
 from dpasp.language import ast
 from dpasp.logic.constants import parse_symbol
+from dpasp.logic.distributions import weight_variables
 from dpasp.logic.terms import (
     NOWHERE,
     Signature,
@@ -49,9 +54,10 @@ from dpasp.logic.terms import (
 from dpasp.logic.weights import Substitution
 
 HIDDEN = "$"
+_CHOICE = "$choice"
 FACTS = "$facts"  # the external function that lists the markers of ground facts
+Links = Mapping[int, int]  # from markers to an atom that they make true
 ABSENT = Function("$absent")  # stands for a variable of another element of a pool
-EMPTY = Function("")
 
 
 def is_hidden(name: str) -> bool:
@@ -59,35 +65,59 @@ def is_hidden(name: str) -> bool:
     return name.startswith(HIDDEN)
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """A ground instance of an annotated statement; ``atom`` is clingo's number for it."""
+class _Shape(NamedTuple):
+    """What the arguments of a marker are: so many values, then those of heads like these."""
+
+    values: int
+    heads: tuple[Signature, ...]
+
+    @property
+    def arity(self) -> int:
+        return 1 + self.values + sum(head.arity for head in self.heads)
+
+
+class FoundMarker(NamedTuple):
+    """An atom that is a marker; ``atom`` is clingo's number for it."""
+
+    atom: int
+    symbol: Symbol
+    shape: _Shape
+
+
+class Instance(NamedTuple):
+    """A ground instance of an annotated statement; its heads are atoms."""
 
     statement: int
     substitution: Substitution
-    heads: tuple[Symbol, ...]
-    atom: int
+    heads: tuple[int, ...]
+    marker: int
 
 
 @dataclass(slots=True)
 class ChoiceMarkers:
-    """The markers of all annotated statements: one predicate for each list of head predicates."""
+    """The markers of all annotated statements: one predicate for each shape."""
 
     constants: frozenset[str]  # names that clingo replaces
     rules: list[AST] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
     facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
-    _predicates: dict[tuple[Signature, ...], int] = field(default_factory=dict)
+    _predicates: dict[_Shape, int] = field(default_factory=dict)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _pooled: set[int] = field(default_factory=set)  # statements with a pool in the body
 
     def add(self, index: int, statement: ast.Annotated) -> None:
         """Encode a statement."""
         if not statement.body and self._add_fact(index, statement):
+            self.problems += _unbound(statement, ())
             return
         atoms = [unpooled_atoms(head.atom) for head in statement.heads]
         symbols = [symbol for alternatives in atoms for symbol in alternatives]
         known = global_variables((*symbols, *statement.body))
+        self.problems += _unbound(statement, known)
         self._variables[index] = tuple(known)
         bodies = unpooled_bodies(statement.body)
+        if len(bodies) > 1:
+            self._pooled.add(index)
         for body in bodies:
             present = known if len(bodies) == 1 else global_variables((*symbols, *body))
             values = [present.get(name) or symbolic(ABSENT) for name in known]
@@ -96,18 +126,19 @@ class ChoiceMarkers:
 
     def _add_fact(self, index: int, statement: ast.Annotated) -> bool:
         """Encode a ground fact the short way; false when it is none."""
-        symbols = []
+        signatures, arguments = [], [Number(index)]
         for head in statement.heads:
             symbol = parse_symbol(str(head.atom))
             if symbol is None or not self._is_constant_free(symbol.arguments):
                 return False
-            symbols.append(symbol)
-        signatures = tuple(Signature(s.name, len(s.arguments), s.positive) for s in symbols)
-        arguments = (Function("", symbol.arguments) for symbol in symbols)
-        predicate = self._predicate(signatures)
-        if not self.facts[predicate]:
-            self.rules.append(_fact_rule(predicate, len(signatures)))
-        self.facts[predicate].append(Function("", [Number(index), EMPTY, *arguments]))
+            own = symbol.arguments
+            signatures.append(Signature(symbol.name, len(own), symbol.positive))
+            arguments += own
+        shape = _Shape(0, tuple(signatures))
+        facts = self.facts[self._predicate(shape)]
+        if not facts:
+            self.rules.append(_fact_rule(self._predicate(shape), shape))
+        facts.append(Function("", arguments))
         self._variables[index] = ()
         return True
 
@@ -122,49 +153,78 @@ class ChoiceMarkers:
         self, index: int, values: Sequence[AST], heads: Sequence[AST], body: Sequence[AST]
     ) -> None:
         split = [split_atom(head) for head in heads]
-        predicate = self._predicate(tuple(signature for signature, _ in split))
-        terms = [function("", arguments) for _, arguments in split]
+        shape = _Shape(len(values), tuple(signature for signature, _ in split))
+        terms = [argument for _, arguments in split for argument in arguments]
         location = heads[0].location
-        marker = function(_name(predicate), [number(index), function("", values), *terms], location)
+        name = _name(self._predicate(shape))
+        marker = function(name, [number(index), *values, *terms], location)
         self.rules.append(choice_rule(marker, body, location))
 
-    def _predicate(self, signatures: tuple[Signature, ...]) -> int:
-        """The predicate of markers for heads of these signatures."""
-        found = self._predicates.get(signatures)
+    def _predicate(self, shape: _Shape) -> int:
+        """The predicate of markers of a shape."""
+        found = self._predicates.get(shape)
         if found is None:
-            found = self._predicates[signatures] = len(self._predicates)
+            found = self._predicates[shape] = len(self._predicates)
             self.facts.append([])
-            self.rules.extend(_links(found, signatures))
+            self.rules.extend(_links(found, shape))
         return found
 
-    def read(self, control: Control) -> Iterator[Marker]:
-        """The markers of a ground program, in the order of the statements."""
-        found: list[Marker] = []
-        for signatures, predicate in self._predicates.items():
-            arity = len(signatures) + 2
-            for atom in control.symbolic_atoms.by_signature(_name(predicate), arity):
-                index, values, *heads = atom.symbol.arguments
-                found.append(self._marker(index.number, values, heads, signatures, atom.literal))
-        return iter(sorted(found, key=lambda marker: marker.statement))
+    def find(self, control: Control) -> list[FoundMarker]:
+        """The markers that clingo has found."""
+        base = control.symbolic_atoms
+        return [
+            FoundMarker(atom.literal, atom.symbol, shape)
+            for shape, predicate in self._predicates.items()
+            for atom in base.by_signature(_name(predicate), shape.arity)
+        ]
 
-    def _marker(
-        self,
-        index: int,
-        values: Symbol,
-        heads: Sequence[Symbol],
-        signatures: Sequence[Signature],
-        atom: int,
-    ) -> Marker:
-        pairs = zip(self._variables[index], values.arguments, strict=True)
-        symbols = tuple(
-            Function(signature.name, head.arguments, signature.positive)
-            for signature, head in zip(signatures, heads, strict=True)
-        )
-        return Marker(index, tuple(pair for pair in pairs if pair[1] != ABSENT), symbols, atom)
+    def read(
+        self, found: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
+    ) -> list[Instance]:
+        """What markers say, in the order of the statements."""
+        instances = [self._instance(marker, links, atoms) for marker in found]
+        instances.sort(key=itemgetter(0))
+        return instances
+
+    def _instance(self, marker: FoundMarker, links: Links, atoms: Mapping[Symbol, int]) -> Instance:
+        atom, symbol, shape = marker
+        arguments = symbol.arguments
+        statement, at = arguments[0].number, 1 + shape.values
+        substitution = tuple(zip(self._variables[statement], arguments[1:at], strict=True))
+        if statement in self._pooled:
+            substitution = tuple(pair for pair in substitution if pair[1] != ABSENT)
+        if len(shape.heads) == 1 and atom in links:  # the short way: no need for the name
+            return Instance(statement, substitution, (links[atom],), atom)
+        heads = []
+        for name, arity, positive in shape.heads:
+            heads.append(atoms[Function(name, arguments[at : at + arity], positive)])
+            at += arity
+        return Instance(statement, substitution, tuple(heads), atom)
+
+
+def _unbound(statement: ast.Annotated, known: Container[str]) -> Iterator[Diagnostic]:
+    """Variables of annotations that do not occur elsewhere in their statement."""
+    for head in statement.heads:
+        for variable in weight_variables(head.weight):
+            if variable.name not in known:
+                message = f"the variable {variable.name} does not occur in the rule"
+                help = "bind it in a positive body literal"
+                yield Diagnostic("unknown-variable", message, variable.span, help)
+        if isinstance(head.weight, ast.Learnable):
+            for name in head.weight.key:
+                if name not in known:
+                    message = f"the variable {name} does not occur in this statement"
+                    help = "use a variable of the head or the body"
+                    yield Diagnostic("parameter-key", message, head.weight.span, help)
+
+
+def is_choice_marker(name: str) -> bool:
+    """Whether a predicate is that of markers of annotated statements."""
+    return name.startswith(_CHOICE)
 
 
 def _name(predicate: int) -> str:
-    return f"{HIDDEN}choice{predicate}"
+    return f"{_CHOICE}{predicate}"
 
 
 def _constant_names(symbol: Symbol) -> Iterator[str]:
@@ -177,9 +237,10 @@ def _constant_names(symbol: Symbol) -> Iterator[str]:
         yield from _constant_names(argument)
 
 
-def named_variables(prefix: str, count: int) -> list[AST]:
+@cache
+def named_variables(prefix: str, count: int) -> tuple[AST, ...]:
     """Variables ``prefix0``, ``prefix1``, …"""
-    return [Variable(NOWHERE, f"{prefix}{index}") for index in range(count)]
+    return tuple(Variable(NOWHERE, f"{prefix}{index}") for index in range(count))
 
 
 def atom_term(signature: Signature, arguments: Sequence[AST]) -> AST:
@@ -188,20 +249,20 @@ def atom_term(signature: Signature, arguments: Sequence[AST]) -> AST:
     return term if signature.positive else UnaryOperation(NOWHERE, UnaryOperator.Minus, term)
 
 
-def _links(predicate: int, signatures: Sequence[Signature]) -> Iterator[AST]:
+def _links(predicate: int, shape: _Shape) -> Iterator[AST]:
     """The rules that tell clingo which atoms the markers can make true."""
-    for position, signature in enumerate(signatures):
-        arguments = named_variables("A", signature.arity)
-        # Not '_', for which clingo would make projections: atoms that nobody needs.
-        parts = named_variables("B", len(signatures) + 2)
-        parts[position + 2] = function("", arguments)
-        marker = function(_name(predicate), parts)
-        yield rule(atom_term(signature, arguments), [atom_literal(marker)])
+    # Not '_', for which clingo would make projections: atoms that nobody needs.
+    variables = named_variables("A", shape.arity)
+    marker = atom_literal(function(_name(predicate), variables))
+    at = 1 + shape.values
+    for signature in shape.heads:
+        yield rule(atom_term(signature, variables[at : at + signature.arity]), [marker])
+        at += signature.arity
 
 
-def _fact_rule(predicate: int, heads: int) -> AST:
+def _fact_rule(predicate: int, shape: _Shape) -> AST:
     """``{marker} :- (its arguments) = @$facts(predicate).``"""
-    variables = named_variables("A", heads + 2)
+    variables = named_variables("A", shape.arity)
     call = FunctionTerm(NOWHERE, FACTS, [number(predicate)], True)
     equal = Guard(ComparisonOperator.Equal, call)
     condition = Literal(NOWHERE, Sign.NoSign, Comparison(function("", variables), [equal]))

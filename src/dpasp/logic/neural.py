@@ -30,6 +30,7 @@ from dpasp.logic.terms import (
     global_variables,
     number,
     rule,
+    split_atom,
     symbolic,
     unpooled_bodies,
     variables,
@@ -83,11 +84,11 @@ class NeuralMarkers:
             if len(bodies) > 1:
                 present = global_variables((*statement.arguments, *body))
             values = [present.get(name) or symbolic(ABSENT) for name in known]
-            inputs = [literal.atom.symbol for literal in self._inputs_of(body)]
+            inputs = list(self._inputs_of(body))
             self._inputs[index] = tuple(symbol.name for symbol in inputs)
             parts = (values, [symbol.arguments[0] for symbol in inputs], statement.arguments)
             marker = function(_name(index), [function("", part) for part in parts])
-            self.rules.append(choice_rule(marker, body, body[0].location))
+            self.rules.append(choice_rule(marker, body))
         for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
             for position, term in enumerate(terms):
                 symbol = function(f"{HIDDEN}{kind}{index}", [number(position), term])
@@ -95,7 +96,7 @@ class NeuralMarkers:
         self.rules.append(_link(index, statement))
 
     def _problem(self, statement: ast.Neural) -> Diagnostic | None:
-        if not any(True for _ in self._inputs_of(statement.body)):
+        if not any(True for body in unpooled_bodies(statement.body) for _ in self._inputs_of(body)):
             message = f"nothing in the body of {statement.name} is a data predicate"
             help = "declare one: input(0) ~ test(@te(0)), train(@tr(0))."
             return Diagnostic("data-missing", message, statement.span, help)
@@ -107,17 +108,15 @@ class NeuralMarkers:
         return None
 
     def _inputs_of(self, body: Sequence[AST]) -> Iterator[AST]:
-        """The positive literals over data predicates."""
+        """The atoms of data predicates that a body (without pools) needs to be true."""
         for node in body:
             if node.ast_type != ASTType.Literal or node.sign != Sign.NoSign:
                 continue
-            if node.atom.ast_type != ASTType.SymbolicAtom:
-                continue
-            symbol = node.atom.symbol
-            pool = symbol.ast_type == ASTType.Pool and symbol.arguments
-            first = symbol.arguments[0] if pool else symbol
-            if first.ast_type == ASTType.Function and first.name in self.data:
-                yield node
+            atom = node.atom
+            if atom.ast_type == ASTType.SymbolicAtom:
+                signature, _ = split_atom(atom.symbol)
+                if signature.positive and signature.arity == 1 and signature.name in self.data:
+                    yield atom.symbol
 
     def read(self, control: Control) -> Iterator[NeuralInstances]:
         """The instances of the neural statements of a ground program."""

@@ -8,7 +8,9 @@ and can leave at any moment; the work then ends at its next call back into Pytho
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Event, Thread
 
 from dpasp.limits import Watch
@@ -59,3 +61,15 @@ class Supervisor:
         if failure:
             raise failure[0]
         self._watch.check()
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the garbage collector off while many objects are made, none of which is waste."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

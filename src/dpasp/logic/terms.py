@@ -52,12 +52,18 @@ class Signature(NamedTuple):
 
 def variables(node: AST) -> Iterator[AST]:
     """The variables below a node, ``_`` left out."""
-    if node.ast_type == ASTType.Variable:
+    kind = node.ast_type
+    if kind == ASTType.Variable:
         if node.name != "_":
             yield node
-        return
-    for child in children(node):
-        yield from variables(child)
+    elif kind == ASTType.Function:  # the common kinds first: looking at a node is slow
+        for argument in node.arguments:
+            yield from variables(argument)
+    elif kind == ASTType.SymbolicAtom:
+        yield from variables(node.symbol)
+    elif kind != ASTType.SymbolicTerm:
+        for child in children(node):
+            yield from variables(child)
 
 
 def children(node: AST) -> Iterator[AST]:
@@ -127,9 +133,9 @@ def unpooled_bodies(body: Sequence[AST]) -> list[tuple[AST, ...]]:
 
 
 def _is_pooled(node: AST) -> bool:
-    if node.ast_type != ASTType.Literal or node.atom.ast_type in _AGGREGATES:
+    if ";" not in str(node) or node.ast_type != ASTType.Literal:
         return False
-    return ";" in str(node)
+    return node.atom.ast_type not in _AGGREGATES
 
 
 # --- building ----------------------------------------------------------------------------------

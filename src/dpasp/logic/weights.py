@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from clingo import Symbol
@@ -10,8 +10,14 @@ from clingo import Symbol
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.logic.constants import symbol_number
-from dpasp.logic.distributions import Bounded, Distribution, Given, Start, distribution
-from dpasp.logic.distributions import weight_variables as annotation_variables
+from dpasp.logic.distributions import (
+    Bounded,
+    Distribution,
+    Given,
+    Start,
+    distribution,
+    weight_variables,
+)
 from dpasp.logic.program import Fixed, Interval, Learned, Parameter, Weight
 
 Substitution = tuple[tuple[str, Symbol], ...]
@@ -46,7 +52,7 @@ class Weights:
     ) -> Distribution:
         needed = self._variables.get(index)
         if needed is None:
-            needed = self._variables[index] = tuple(annotation_variables(statement))
+            needed = self._variables[index] = tuple(_variables(statement))
         symbols = dict(substitution) if needed else {}
         key = index, tuple(symbols[variable.name] for variable in needed)
         if key not in self._known:
@@ -95,6 +101,11 @@ def parameter_key(statement: ast.Annotated) -> tuple[str, ...]:
     return next((weight.key for weight in weights if isinstance(weight, ast.Learnable)), ())
 
 
+def _variables(statement: ast.Annotated) -> Iterator[ast.Variable]:
+    for head in statement.heads:
+        yield from weight_variables(head.weight)
+
+
 def _not_a_number(variable: ast.Variable, symbol: Symbol) -> Diagnostic:
     message = f"{variable.name} is {symbol} here, which is not a number"
     help = 'use integers (as in W/10) or strings such as "0.3" where a probability needs them'
@@ -108,7 +119,7 @@ def _with_values(diagnostic: Diagnostic, given: str) -> Diagnostic:
 
 
 def _uneven(statement: ast.Annotated) -> Diagnostic:
-    variables = ",".join(dict.fromkeys(v.name for v in annotation_variables(statement)))
+    variables = ",".join(dict.fromkeys(v.name for v in _variables(statement)))
     message = "instances that share a parameter have different probabilities here"
     help = f"give each of them its own parameter, as in ?({variables})::"
     return Diagnostic("parameter-uneven", message, statement.heads[0].weight.span, help)
