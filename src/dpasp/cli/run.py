@@ -16,8 +16,12 @@ from dpasp.program import Program
 
 def execute(options: Namespace, console: Console) -> int:
     """Print the answers to the questions of a program and of the command line."""
-    source = add_questions(read_program(options.files, console), options, console)
-    program = Program(source, python=python_allowed(options), constants=dict(options.constants))
+    source = read_program(options.files, console)
+    program = Program(
+        add_questions(source, options, console),
+        python=python_allowed(options),
+        constants=dict(options.constants),
+    )
     with watching("answering", None if console.quiet else console.messages) as progress:
         answers = program.query(
             semantics=wanted_semantics(options),
@@ -26,7 +30,7 @@ def execute(options: Namespace, console: Console) -> int:
             limits=read_limits(options),
             progress=progress,
         )
-    show(answers, console)
+    show(replace(answers, files=source.files), console)
     return 0
 
 

@@ -81,15 +81,24 @@ class _Reading:
 
 def read_texts(texts: list[tuple[str, str]], after: Sources | None = None) -> ast.Program:
     """Read named texts, one after the other, into one program."""
+    program, errors = read_readable(texts, after)
+    if errors:
+        raise ProgramError(errors)
+    return program
+
+
+def read_readable(
+    texts: list[tuple[str, str]], after: Sources | None = None
+) -> tuple[ast.Program, list[Diagnostic]]:
+    """The statements that can be read, and what is wrong with the others, in their order."""
     reading = _Reading(after or Sources())
     for name, text in texts:
         if name and not name.startswith("<"):
             reading.seen.add(Path(name).resolve())
         _read_file(reading, name, text)
-    if reading.errors:
-        raise ProgramError(sorted(reading.errors, key=_order(reading.sources)))
     statements = _join_outcomes(reading.statements)
-    return ast.Program(statements, reading.sources, tuple(reading.warnings))
+    program = ast.Program(statements, reading.sources, tuple(reading.warnings))
+    return program, sorted(reading.errors, key=_order(reading.sources))
 
 
 def load_text(path: str | Path) -> str:

@@ -1,0 +1,167 @@
+"""What only a process of its own can show: signals, pipes, descriptors, start-up time."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpasp.cli import main
+
+from .conftest import Command, Result
+
+ENDLESS = "p(0). p(X+1) :- p(X). #query p(1).\n"
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "dpasp", *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_ctrl_c_exits_130(tmp_path: Path) -> None:
+    (tmp_path / "p.plp").write_text(ENDLESS)
+    process = start(tmp_path, "run", "p.plp")
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out) == (130, "")
+    assert err == "error: interrupted [interrupted]\n"
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "p.plp").write_text("0.5::p(1..2000). #query p(X).\n")
+    process = start(tmp_path, "run", "--json", "p.plp")
+    assert process.stdout is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait(timeout=30) == 141
+
+
+def test_everything_a_program_prints_goes_to_standard_error(process: Command) -> None:
+    text = (
+        "#python\nimport os, subprocess, sys\n"
+        'print("by print")\nsys.stdout.write("by write\\n")\n'
+        'os.write(1, b"by descriptor\\n")\nsubprocess.run(["echo", "by child"])\n'
+        "#end.\n0.5::a. #query a.\n"
+    )
+    code, out, err = process("run", text=text)
+    assert (code, out) == (0, "ℙ(a) = [0.500000, 0.500000]\n")
+    for way in ("print", "write", "descriptor", "child"):
+        assert f"by {way}" in err
+
+
+def test_terminals_without_our_letters_get_escapes(process: Command) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    code, out, err = process("run", text="0.5::a. #query a.\n", env=environment)
+    assert (code, out, err) == (0, "\\u2119(a) = [0.500000, 0.500000]\n", "")
+
+
+@pytest.mark.parametrize("name", ["dpasp", "pasp"])
+def test_both_commands_are_installed(name: str) -> None:
+    command = Path(sys.executable).parent / name
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"dpasp \d+\.\d+\.\d+\n", done.stdout)
+
+
+def quickest(process: Command, *words: str, text: str) -> float:
+    """The seconds of CPU time that a command takes; unlike the wall's, they do not grow
+    when the machine is busy with something else."""
+    taken = []
+    for _ in range(4):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result: Result = process(*words, text=text, env={**os.environ, **ONE_THREAD})
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        assert result.code == 0
+    return min(taken)
+
+
+# Threads that wait for work would count as CPU time.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+TEN_LINES = """\
+person(anna). person(bill). person(carl).
+0.3::stress(X) :- person(X).
+0.8::influences(anna,bill).
+0.5::influences(bill,carl).
+0.4::influences(carl,anna).
+smokes(X) :- stress(X).
+smokes(X) :- influences(Y,X), smokes(Y).
+0.2::asthma(X) :- smokes(X).
+#query smokes(bill).
+#query asthma(carl) | smokes(bill).
+"""
+
+
+def test_check_starts_quickly(process: Command) -> None:
+    assert quickest(process, "check", text=TEN_LINES) < 0.35
+
+
+def test_run_starts_quickly(process: Command) -> None:
+    assert quickest(process, "run", text=TEN_LINES) < 0.45
+
+
+# --- bugs of our own -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise ZeroDivisionError("something\nof ours")
+
+    monkeypatch.setattr("dpasp.cli.check.execute", fail)
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_bug_is_confessed_in_one_line(dpasp: Command) -> None:
+    code, out, err = dpasp("check", text="a.")
+    assert (code, out) == (70, "")
+    assert err.splitlines()[0] == (
+        "error: this is a bug in dPASP (ZeroDivisionError: something) [internal]"
+    )
+    assert "report" in err.splitlines()[1]
+    assert "Traceback" not in err
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_bug_has_a_traceback_when_asked_for(dpasp: Command) -> None:
+    code, _, err = dpasp("check", "-v", text="a.")
+    assert code == 70
+    assert "Traceback" in err
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_bug_as_json(dpasp: Command) -> None:
+    result = dpasp("check", "--json", text="a.")
+    assert result.code == 70
+    assert result.json["errors"][0]["code"] == "internal"
+
+
+def test_running_out_of_memory_exits_125(dpasp: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr("dpasp.cli.check.execute", fail)
+    assert dpasp("check", text="a.").code == 125
+
+
+def test_the_streams_are_as_before_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout
+    main(["--version"])
+    assert sys.stdout is before
+    assert capsys.readouterr().out.startswith("dpasp ")
