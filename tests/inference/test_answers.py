@@ -1,0 +1,156 @@
+"""Answers as text, JSON, arrays and tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import dpasp
+from dpasp.inference.answers import Answer, Answers, MapAnswer, number_text
+
+TEXT = """
+0.3::a. 0.5::b.
+p :- a, not q. q :- a, not p.
+#query p.
+#query p | a, not b.
+#map a?, b? | p.
+"""
+
+
+@pytest.fixture
+def credal() -> Answers:
+    return dpasp.loads(TEXT, file="t.plp").query()
+
+
+@pytest.fixture
+def maxent() -> Answers:
+    return dpasp.loads(TEXT, file="t.plp").query(semantics="maxent")
+
+
+def test_by_index_and_by_name(credal: Answers) -> None:
+    assert len(credal) == 3
+    assert credal[0] is credal["p"]
+    assert credal["p|a,not b"] is credal[1] is credal["p | a, not b"]
+    assert credal[-1].kind == "map"
+    assert [one.query for one in credal] == ["p", "p | a, not b", "a?, b? | p"]
+    assert [one.query for one in credal[:2]] == ["p", "p | a, not b"]
+    assert credal[0] in credal
+
+
+def test_an_unknown_name_suggests_a_known_one(credal: Answers) -> None:
+    with pytest.raises(KeyError, match=r"did you mean 'p \\| a, not b'"):
+        credal["p | a, b"]
+
+
+def test_text(credal: Answers, maxent: Answers) -> None:
+    assert str(credal).splitlines() == [
+        "ℙ(p) = [0.000000, 0.300000]",
+        "ℙ(p | a, not b) = [0.000000, 1.000000]",
+        "max lower ℙ(a?, b? | p) = 0.000000 at a, b or a, not b",
+        "max upper ℙ(a?, b? | p) = 1.000000 at a, b or a, not b",
+    ]
+    assert str(maxent).splitlines() == [
+        "ℙ(p) = 0.150000",
+        "ℙ(p | a, not b) = 0.500000",
+        "max ℙ(a?, b? | p) = 0.500000 at a, b or a, not b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0.000000"),
+        (1.0, "1.000000"),
+        (0.12345678, "0.123457"),
+        (1.2345678e-10, "1.234568e-10"),
+        (4.9e-7, "4.900000e-07"),
+        (1e-300, "1.000000e-300"),
+    ],
+)
+def test_small_numbers_do_not_print_as_zero(number: float, text: str) -> None:
+    assert number_text(number) == text
+
+
+def test_json_is_that_of_the_command_line(credal: Answers) -> None:
+    seen = json.loads(credal.to_json())
+    assert list(seen) == [
+        "version", "files", "semantics", "engine", "inconsistent", "answers", "statistics",
+    ]  # fmt: skip
+    assert seen["version"] == dpasp.__version__
+    assert seen["files"] == ["t.plp"]
+    assert seen["semantics"] == {"logic": "stable", "probability": "credal"}
+    assert seen["answers"][0] == {
+        "query": "p",
+        "kind": "probability",
+        "lower": 0.0,
+        "upper": pytest.approx(0.3),
+    }
+    assert seen["statistics"]["choices"] == 2
+    assert seen["statistics"]["ground_rules"] == 4
+    assert {"ground", "evaluate"} <= set(seen["statistics"]["seconds"])
+
+
+def test_json_under_maxent(maxent: Answers) -> None:
+    first, _, last = json.loads(maxent.to_json())["answers"]
+    assert first == {"query": "p", "kind": "probability", "value": pytest.approx(0.15)}
+    assert last["kind"] == "map"
+    assert last["assignment"] == {"a": True, "b": True}
+    assert last["ties"] == [{"a": True, "b": False}]
+
+
+def test_arrays(credal: Answers, maxent: Answers) -> None:
+    assert credal.to_numpy().shape == (3, 2)
+    assert np.asarray(credal)[0] == pytest.approx([0, 0.3])
+    assert np.asarray(maxent) == pytest.approx([0.15, 0.5, 0.5])
+    assert np.asarray(maxent, dtype=np.float32).dtype == np.float32
+
+
+def test_one_number_a_row() -> None:
+    rows = Answers(
+        (Answer("a", value=np.array([0.1, 0.2])), Answer("b", value=np.array([0.3, 1e-9]))),
+        "stable", "maxent", "compile",
+    )  # fmt: skip
+    assert str(rows[0]).splitlines() == ["ℙ(a):", "      0  0.100000", "      1  0.200000"]
+    assert rows.to_numpy().shape == (2, 2)
+    assert rows.to_dict()["answers"][1]["value"] == [0.3, 1e-9]
+
+
+def test_no_answers() -> None:
+    nothing = Answers((), "stable", "maxent", "enumerate")
+    assert nothing.to_numpy().shape == (0,)
+    assert str(nothing) == ""
+
+
+def test_a_frame_needs_pandas(maxent: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(dpasp.UsageError, match="needs pandas"):
+        maxent.to_frame()
+
+
+def test_a_frame_has_a_line_an_answer(maxent: Answers) -> None:
+    records = list(maxent._records())
+    assert records[0] == {"query": "p", "kind": "probability", "value": pytest.approx(0.15)}
+    assert records[2]["assignment"] == "a, b"
+    rows = Answers((Answer("a", value=np.array([0.1, 0.2])),), "stable", "maxent", "compile")
+    assert list(rows._records()) == [
+        {"query": "a", "kind": "probability", "row": 0, "value": 0.1},
+        {"query": "a", "kind": "probability", "row": 1, "value": 0.2},
+    ]
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(maxent.to_frame(), pandas.DataFrame)
+
+
+def test_notebooks_get_a_table_with_escaped_names() -> None:
+    answer = dpasp.loads('0.3::a("<b>"). :- a("<b>"). #query a("<b>").').query()
+    html = answer._repr_html_()
+    assert "<b>" not in html
+    assert "&lt;b&gt;" in html
+    assert "have no model" in html
+
+
+def test_lower_assignments_only_under_credal() -> None:
+    best = MapAnswer("a?", {"a": True}, value=0.5)
+    assert "lower_assignment" not in best.to_dict()

@@ -1,0 +1,158 @@
+"""Programs to load and ask, as a user of Python does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpasp
+
+TEXT = "0.3::a. p :- a, not q. q :- a, not p.\n#query p.\n#query p | a.\n"
+
+
+def test_all_questions_or_those_given() -> None:
+    program = dpasp.loads(TEXT)
+    assert [one.query for one in program.query()] == ["p", "p | a"]
+    assert [one.query for one in program.query("a", "#query q | p.", "not a.")] == [
+        "a", "q | p", "not a",
+    ]  # fmt: skip
+    assert program.query("p | a", semantics="maxent")["p | a"].value == pytest.approx(0.5)
+
+
+def test_evidence_is_joined() -> None:
+    program = dpasp.loads(TEXT + "#evidence a.")
+    assert [one.upper for one in program.query("p", "q")] == [1.0, 1.0]
+    values = program.query("p", evidence=["not q"], semantics="maxent")
+    assert values[0].value == pytest.approx(1.0)
+    assert program.query("p", evidence="q", semantics="maxent")[0].value == 0
+
+
+def test_questions_with_variables() -> None:
+    program = dpasp.loads("0.2::c(1). 0.4::c(2). 0.1::d(2).")
+    found = program.query("c(X)", "c(X), d(X)", semantics="maxent")
+    assert [one.query for one in found] == ["c(1)", "c(2)", "c(2), d(2)"]
+    assert [one.value for one in found] == pytest.approx([0.2, 0.4, 0.04])
+
+
+def test_semantics_of_the_program_and_of_the_question() -> None:
+    program = dpasp.loads("0.4::x. a :- x, not a. #semantics lstable, maxent. #query undef a.")
+    assert program.query()[0].value == pytest.approx(0.4)
+    answers = program.query(semantics="credal")
+    assert (answers.logic, answers.probability) == ("lstable", "credal")
+    with pytest.raises(dpasp.ProgramError, match="undef-two-valued"):
+        program.query(semantics="stable")
+    with pytest.raises(dpasp.ProgramError, match="unknown-semantics"):
+        program.query(semantics="lstabel")
+
+
+def test_another_semantics_can_make_a_program_right() -> None:
+    program = dpasp.loads("0.4::x. a :- x, not a. #query undef a. [0.2, 0.3]::y.")
+    assert program.query(semantics="lstable")[0].lower == pytest.approx(0.4)
+    with pytest.raises(dpasp.ProgramError):
+        program.query()
+    with pytest.raises(dpasp.ProgramError, match="credal-under-maxent"):
+        program.query("x", semantics="maxent")
+
+
+def test_what_is_wrong_with_the_text_is_told_when_it_is_loaded() -> None:
+    with pytest.raises(dpasp.ProgramError, match="probability-range"):
+        dpasp.loads("1.5::a.")
+
+
+def test_what_is_wrong_with_a_question_is_told_at_its_place() -> None:
+    with pytest.raises(dpasp.ProgramError) as caught:
+        dpasp.loads(TEXT).query("p |")
+    span = caught.value.diagnostics[0].span
+    assert span is not None
+    assert span.file == "<query>"
+
+
+def test_constants() -> None:
+    program = dpasp.loads(
+        "#const n = 2. #const p = 0.5. p::a(1..n). all :- a(X) : X = 1..n. #query all.",
+        constants={"n": 3, "p": 0.1},
+    )
+    assert program.query()[0].lower == pytest.approx(0.001)
+
+
+def test_files(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.plp", tmp_path / "two.plp"
+    one.write_text("0.3::a.")
+    two.write_text("b :- a. #query b.")
+    program = dpasp.load(one, two)
+    assert program.query()[0].lower == pytest.approx(0.3)
+    assert list(program.query().files) == [str(one), str(two)]
+
+
+def test_python_runs_only_when_it_may(tmp_path: Path) -> None:
+    text = "#python\ndef twice(n): return 2 * n.number\n#end.\n0.3::a(@twice(2)). #query a(4)."
+    with pytest.raises(dpasp.ProgramError, match="python-not-allowed"):
+        dpasp.loads(text).query()
+    assert dpasp.loads(text, python=True).query()[0].lower == pytest.approx(0.3)
+    file = tmp_path / "p.plp"
+    file.write_text(text)
+    assert dpasp.load(file).query()[0].lower == pytest.approx(0.3)
+    with pytest.raises(dpasp.ProgramError, match="python-not-allowed"):
+        dpasp.load(file, python=False).query()
+
+
+def test_python_that_fails_is_told_at_its_line() -> None:
+    program = dpasp.loads("0.3::a.\n#python\nx = 1\ny = x / 0\n#end.\n#query a.", python=True)
+    with pytest.raises(dpasp.ProgramError) as caught:
+        program.query()
+    problem = caught.value.diagnostics[0]
+    assert problem.code == "python-error"
+    assert "ZeroDivisionError" in problem.message
+    assert problem.span is not None
+    assert problem.span.line == 4
+
+
+def test_as_in_the_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    array = dpasp.parse(TEXT, from_str=True)()
+    assert (
+        capsys.readouterr().out == "ℙ(p) = [0.000000, 0.300000]\nℙ(p | a) = [0.000000, 1.000000]\n"
+    )
+    assert array == pytest.approx(np.array([[0, 0.3], [0, 1.0]]))
+    file = tmp_path / "p.plp"
+    file.write_text(TEXT)
+    assert dpasp.parse(file)(semantics="maxent") == pytest.approx([0.15, 0.5])
+    assert dpasp.parse(str(file)).query()[0].query == "p"
+
+
+def test_most_probable() -> None:
+    program = dpasp.loads("0.6::a. 0.3::b. c :- a. c :- b.")
+    assert program.map("a?, b? | c", semantics="maxent")[0].to_dict()["assignment"] == {
+        "a": True, "b": False,
+    }  # fmt: skip
+    assert program.map(semantics="maxent")[0].value == pytest.approx(0.42)
+    assert program.map("| b", semantics="maxent")[0].value == pytest.approx(0.6)
+    assert program.map(evidence="b", semantics="maxent")[0].value == pytest.approx(0.6)
+
+
+def test_ground_programs_are_remembered() -> None:
+    program = dpasp.loads(TEXT)
+    assert program.ground() is program.ground()
+    for i in range(10):
+        program.query(f"a, not z({i})")
+    assert program.query("p")[0].upper == pytest.approx(0.3)
+
+
+def test_statements_keep_their_places_whatever_is_asked() -> None:
+    program = dpasp.loads("#query a. ?::a. #query b. 0.2::b.")
+    indices = [choice.statement for choice in program.ground().choices]
+    program.query("a, b")
+    asked = program._grounded(("#query a, b.",), (), dpasp.Limits().start()).program
+    assert [choice.statement for choice in asked.choices] == indices
+
+
+def test_limits() -> None:
+    with pytest.raises(dpasp.TimeLimit):
+        dpasp.loads("p(X+1) :- p(X). p(0). 0.5::a. #query a.").query(
+            limits=dpasp.Limits(seconds=0.3)
+        )
+
+
+def test_repr() -> None:
+    assert repr(dpasp.loads("0.3::a.")) == "<dpasp.Program <program>: 1 statements>"
