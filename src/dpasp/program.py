@@ -16,11 +16,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import ProgramError
+from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import answer
@@ -30,7 +31,12 @@ from dpasp.language.checks import check, effective_semantics
 from dpasp.limits import Limits, Watch
 from dpasp.logic.blocks import run_blocks
 from dpasp.logic.ground import ground
-from dpasp.logic.program import GroundProgram
+from dpasp.logic.program import GroundProgram, GroundQuery
+
+if TYPE_CHECKING:
+    from dpasp.learning.history import History, Watcher
+    from dpasp.learning.session import Session
+    from dpasp.neural.module import ProgramModule
 
 NO_LIMITS = Limits()
 OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # other semantics may be asked for
@@ -63,6 +69,7 @@ class Program:
         self.python = python
         self.constants = {name: str(value) for name, value in (constants or {}).items()}
         self._module: ModuleType | None = None
+        self._session: Session | None = None
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Grounded] = OrderedDict()
         _refuse(source, self.constants)
 
@@ -118,6 +125,101 @@ class Program:
         sys.stdout.write(f"{answers}\n" if len(answers) else "")
         return answers.to_numpy()
 
+    # --- learning ------------------------------------------------------------------------------
+
+    def module(self, semantics: str | None = None, objective: str = "midpoint") -> ProgramModule:
+        """The program as a torch module; its answers from then on use what the module learns.
+
+        ``objective`` says what P(O) is under credal: lower, upper or midpoint.
+        """
+        return self._learning(semantics, objective).model
+
+    def learn(
+        self,
+        observations: object = None,
+        *,
+        data: Mapping[str, object] | None = None,
+        semantics: str | None = None,
+        checkpoint: str | Path | None = None,
+        resume: str | Path | None = None,
+        limits: Limits = NO_LIMITS,
+        watcher: Watcher | None = None,
+        **options: Any,
+    ) -> History:
+        """Learn from observations, or from what ``#learn`` names; what happened.
+
+        ``data`` is used in place of the program's train data, ``options`` (``lr``,
+        ``niters``, ``alg``, …) in place of those of ``#learn``.
+        """
+        _need_torch()
+        import torch
+
+        from dpasp.learning.history import unwatched
+        from dpasp.learning.session import starting_options
+
+        watch = limits.start()
+        told = starting_options(self.source, options)
+        with torch.random.fork_rng():
+            torch.manual_seed(told.seed)
+            return self._learning(semantics, told.objective).learn(
+                observations,
+                data=data,
+                checkpoint=checkpoint,
+                resume=resume,
+                watch=watch,
+                watcher=watcher or unwatched,
+                **options,
+            )
+
+    def save(self, path: str | Path) -> None:
+        """Write what was learned to a file (safetensors)."""
+        self._learning().save(path)
+
+    def restore(self, path: str | Path) -> None:
+        """Read what was learned from a file."""
+        self._learning().restore(path)
+
+    def learned(self) -> list[dict[str, Any]]:
+        """The learned probabilities, one entry for each parameter."""
+        return self._learning().learned()
+
+    def accuracy(
+        self, query: str, labels: Iterable[str], data: Mapping[str, object] | None = None
+    ) -> float:
+        """How often the most probable answer to a query is the label of its test row."""
+        return self._learning().accuracy(query, labels, data)
+
+    def _learning(self, semantics: str | None = None, objective: str = "midpoint") -> Session:
+        """The module and what belongs to it; made once for a semantics."""
+        _need_torch()
+        from dpasp.learning.session import Session
+        from dpasp.neural.module import ProgramModule
+        from dpasp.neural.python_blocks import Python
+
+        logic, probability = effective_semantics(self.source, semantics)
+        old = self._session.model if self._session is not None else None
+        if old is not None and semantics is None:
+            logic, probability = old.logic, old.probability
+        same = old is not None and (old.logic, old.probability) == (logic, probability)
+        if self._session is None or not same or (old and old.objective != objective):
+            found = self._grounded((), (), NO_LIMITS.start()).program
+            python = Python(self.source, self._functions())
+            model = ProgramModule(found, logic, probability, python, self._queries, objective, old)
+            self._session = Session(model, python)
+        return self._session
+
+    def _queries(self, text: str) -> list[GroundQuery]:
+        """The ground queries that a text stands for."""
+        asked = (f"#query {_bare(text)}.",)
+        found = self._grounded(asked, (), NO_LIMITS.start()).program.questions
+        return [question for question in found if isinstance(question, GroundQuery)]
+
+    def _weights(self, found: GroundProgram) -> NDArray[np.float64] | None:
+        """The leaf weights that networks and learned parameters give; None: the program's own."""
+        if self._session is None and not found.networks:
+            return None
+        return self._learning().weights()
+
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """The ground program with the program's own questions."""
         return self._grounded((), (), limits.start()).program
@@ -144,6 +246,7 @@ class Program:
             *meaning,
             engine=engine,
             inconsistent=inconsistent,
+            weights=self._weights(grounded.program),
             watch=watch,
             progress=progress,
         )
@@ -214,6 +317,18 @@ def parse(source: str | Path, from_str: bool = False, *, python: bool | None = N
     if from_str:
         return loads(str(source), python=bool(python))
     return load(source, python=python is not False)
+
+
+def _need_torch() -> None:
+    """Say what to install where torch is missing."""
+    from importlib.util import find_spec
+
+    for name in ("torch", "safetensors"):
+        if find_spec(name) is None:
+            message = f"networks and learning need {name}, which is not installed"
+            raise UsageError(
+                Diagnostic("torch-missing", message, help="pip install 'dpasp[learn]'")
+            )
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> None:

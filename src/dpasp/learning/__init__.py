@@ -1,0 +1,1 @@
+"""Learning: four rules that follow one gradient, the loop, checkpoints."""

@@ -1,0 +1,102 @@
+"""Files of learned parameters and of unfinished learning: safetensors with JSON in the header.
+
+Every file is written beside its place and then moved there, so a crash leaves the old one
+or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from dpasp.errors import DataError, Diagnostic
+from dpasp.version import __version__
+
+FORMAT = "dpasp-1"
+
+
+def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    """Write tensors and JSON facts to a file, all or nothing."""
+    path = Path(path)
+    own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    header = {"format": FORMAT, "version": __version__, "facts": json.dumps(dict(facts))}
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        save_file(own, name, metadata=header)
+        with open(name, "rb") as written:
+            os.fsync(written.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and the facts in a file; :class:`DataError` if it is not one of ours."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            header = file.metadata() or {}
+            if header.get("format") != FORMAT:
+                raise ValueError("it was not written by dPASP")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return tensors, json.loads(header["facts"])
+    except FileNotFoundError as error:
+        raise DataError(Diagnostic("checkpoint-file", f"there is no file {path}")) from error
+    except (SafetensorError, ValueError, KeyError, OSError) as error:
+        message = f"{path} holds no learned parameters: {error}"
+        raise DataError(Diagnostic("checkpoint-file", message)) from error
+
+
+def pack_optimiser(prefix: str, state: Mapping[str, Any], tensors: dict[str, Tensor]) -> Any:
+    """The state of an optimiser as JSON, its tensors moved into ``tensors`` under names."""
+
+    def pack(value: Any, name: str) -> Any:
+        if isinstance(value, Tensor):
+            tensors[name] = value
+            return {"tensor": name}
+        if isinstance(value, Mapping):
+            return {"map": [[key, pack(item, f"{name}.{key}")] for key, item in value.items()]}
+        if isinstance(value, list | tuple):
+            kind = "tuple" if isinstance(value, tuple) else "list"
+            return {kind: [pack(item, f"{name}.{i}") for i, item in enumerate(value)]}
+        return {"value": value}
+
+    return pack(state, prefix)
+
+
+def unpack_optimiser(packed: Any, tensors: Mapping[str, Tensor]) -> Any:
+    """The state that :func:`pack_optimiser` packed."""
+    ((kind, value),) = packed.items()
+    match kind:
+        case "tensor":
+            return tensors[value]
+        case "map":
+            return {key: unpack_optimiser(item, tensors) for key, item in value}
+        case "list":
+            return [unpack_optimiser(item, tensors) for item in value]
+        case "tuple":
+            return tuple(unpack_optimiser(item, tensors) for item in value)
+    return value
+
+
+def load_state(module: torch.nn.Module, tensors: Mapping[str, Tensor], path: str | Path) -> None:
+    """Give a module the tensors of a file; :class:`DataError` when they belong to another."""
+    own = module.state_dict()
+    missing, extra = sorted(own.keys() - tensors.keys()), sorted(tensors.keys() - own.keys())
+    wrong = [n for n in own.keys() & tensors.keys() if own[n].shape != tensors[n].shape]
+    if missing or extra or wrong:
+        names = ", ".join([*missing, *extra, *sorted(wrong)][:3])
+        message = f"{path} was learned by another program: {names} differ"
+        help = "load what this program saved, or learn again"
+        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+    module.load_state_dict(dict(tensors))

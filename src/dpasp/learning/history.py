@@ -1,0 +1,81 @@
+"""What learning leaves behind: the log-likelihood by iteration, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, overload
+
+
+class Reason(Enum):
+    """Why learning stopped; the value is what a person reads."""
+
+    DONE = "all iterations are done"
+    PATIENCE = "the likelihood has not improved for as many iterations as patience allows"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One iteration: the log-likelihood summed over the examples seen, before each step."""
+
+    iteration: int
+    log_likelihood: float
+    validation: float | None = None  # the same of the examples held out, after the iteration
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; validation only where there is some."""
+        found: dict[str, Any] = {
+            "iteration": self.iteration,
+            "log_likelihood": self.log_likelihood,
+        }
+        return found if self.validation is None else found | {"validation": self.validation}
+
+
+@dataclass(frozen=True)
+class History(Sequence[Record]):
+    """The iterations in order."""
+
+    records: tuple[Record, ...]
+    reason: Reason = Reason.DONE
+    examples: int = 0
+    seconds: float = 0.0
+
+    @overload
+    def __getitem__(self, key: int) -> Record: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Record]: ...
+
+    def __getitem__(self, key: int | slice) -> Record | Sequence[Record]:
+        return self.records[key]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The JSON form."""
+        return [record.to_dict() for record in self.records]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where learning is: for those who watch it."""
+
+    iteration: int  # from 1
+    iterations: int
+    done: int  # examples of this iteration
+    examples: int
+    log_likelihood: float  # mean over the examples of this iteration so far
+    seconds: float  # since the start
+    finished: Record | None = None  # the iteration that just ended
+
+
+Watcher = Callable[[Moment], None]
+
+
+def unwatched(moment: Moment) -> None:
+    """The default: nobody watches."""

@@ -1,0 +1,72 @@
+"""The optimisers that ``with optim = "…"`` names: any class of torch.optim, any argument."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from dpasp.errors import DataError, Diagnostic
+from dpasp.language import ast
+from dpasp.language.cursor import nearest
+from dpasp.learning.options import NETWORK_RATE
+from dpasp.neural.networks import Network, trainable
+
+OURS = ("optim", "logits")  # options that are not arguments of an optimiser
+
+
+def optimisers(networks: Sequence[Network], rate: float | None) -> list[Optimizer]:
+    """One optimiser for each network that learns; ``rate`` is for those that name none."""
+    found, seen = [], set[int]()
+    for network in trainable(networks):
+        own = [p for p in network.module.parameters() if p.requires_grad and id(p) not in seen]
+        seen.update(map(id, own))
+        if own:
+            found.append(make(network.statement, own, rate))
+    return found
+
+
+def make(
+    statement: ast.Neural, parameters: Iterable[Tensor | nn.Parameter], rate: float | None
+) -> Optimizer:
+    """The optimiser that a neural statement asks for; Adam unless it says otherwise."""
+    given = {option.name: option for option in statement.options}
+    kind = _kind(given.get("optim"))
+    arguments: dict[str, Any] = {"lr": NETWORK_RATE if rate is None else rate}
+    known = inspect.signature(kind).parameters
+    for name, option in given.items():
+        if name in OURS:
+            continue
+        if name not in known or name == "params":
+            names = [key for key in known if key != "params"]
+            help = nearest(name, [*names, *OURS]) or f"it has {', '.join(names)}"
+            message = f"{kind.__name__} has no option {name}"
+            raise DataError(Diagnostic("optimiser-option", message, option.span, help))
+        arguments[name] = option.value
+    try:
+        return kind(list(parameters), **arguments)
+    except (TypeError, ValueError) as error:
+        message = f"{kind.__name__} refuses its options: {error}"
+        raise DataError(Diagnostic("optimiser-option", message, statement.span)) from error
+
+
+def _kind(option: ast.Option | None) -> type[Optimizer]:
+    """The class of torch.optim with a name, however it is written."""
+    if option is None:
+        return torch.optim.Adam
+    known = {
+        name.lower(): kind
+        for name, kind in vars(torch.optim).items()
+        if isinstance(kind, type) and issubclass(kind, Optimizer) and kind is not Optimizer
+    }
+    found = known.get(str(option.value).lower())
+    if found is None:
+        names = sorted(kind.__name__ for kind in known.values())
+        help = nearest(str(option.value), names) or f"known are {', '.join(names)}"
+        message = f"torch has no optimiser {option.value}"
+        raise DataError(Diagnostic("unknown-optimiser", message, option.span, help))
+    return found

@@ -1,0 +1,65 @@
+"""What ``#learn`` and ``program.learn()`` may say about learning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from dpasp.errors import Diagnostic, UsageError
+from dpasp.language import ast
+from dpasp.language.cursor import nearest
+from dpasp.language.known_options import LEARN
+
+NETWORK_RATE = 0.001
+PARAMETER_RATE = 0.1
+BATCH = 100  # examples a step, for a program with networks that says nothing else
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to learn; None is what depends on the program."""
+
+    lr: float | None = None
+    niters: int = 30
+    batch: int | None = None
+    alg: str | None = None
+    momentum: float = 0.0
+    smoothing: float = 0.0
+    display: str = "progress"
+    seed: int = 0
+    shuffle: bool = True
+    validation: float = 0.0
+    patience: int | None = None
+    objective: str = "midpoint"
+    device: str = "cpu"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All options by name."""
+        return asdict(self)
+
+
+_WHOLE = {"niters", "batch", "seed", "patience"}
+
+
+def options(statement: ast.Learn | None, given: Mapping[str, Any]) -> Options:
+    """The options of a ``#learn`` statement, those given winning over it."""
+    found: dict[str, Any] = {}
+    for one in statement.options if statement else ():
+        found[one.name] = one.value
+    known = {field.name for field in fields(Options)}
+    for name, value in given.items():
+        if name not in known:
+            help = nearest(name, known) or f"known are {', '.join(sorted(known))}"
+            raise UsageError(
+                Diagnostic("unknown-option", f"learn() has no option {name}", help=help)
+            )
+        if value is not None and not LEARN[name].holds(value):
+            message = f"{name} must be {LEARN[name].words}, not {value!r}"
+            raise UsageError(Diagnostic("option-value", message))
+        found[name] = value
+    for name in _WHOLE & found.keys():
+        found[name] = found[name] if found[name] is None else int(found[name])
+    if "shuffle" in found:
+        found["shuffle"] = bool(found["shuffle"])
+    return replace(Options(), **found)

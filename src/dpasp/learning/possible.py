@@ -1,0 +1,60 @@
+"""Observations that cannot be: found before learning starts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+
+from dpasp.errors import DataError, Diagnostic, Span
+from dpasp.neural.likelihood import Likelihood
+from dpasp.neural.module import ProgramModule
+from dpasp.neural.observations import Observations, observation_text
+from dpasp.semantics.leaves import layout
+
+SHOWN = 5
+
+
+def check_possible(
+    model: ProgramModule, way: Likelihood, observations: Observations, span: Span | None
+) -> None:
+    """Raise a :class:`DataError` that names observations of probability 0.
+
+    Every output of a network counts as possible.
+    """
+    weights = _anything(model)
+    counts = torch.bincount(observations.ids.cpu(), minlength=way.count).double()
+    logs, _ = way.log_shared(weights, counts)
+    never = set(torch.nonzero((logs == -torch.inf) & (counts > 0))[:, 0].tolist())
+    if not never:
+        return
+    examples = [i for i, number in enumerate(observations.ids.tolist()) if number in never]
+    problems = [
+        Diagnostic(
+            "observation-impossible",
+            f"example {i} observes {observation_text(observations.distinct[observations.ids[i]])}, "
+            "which has probability 0",
+            span,
+            "no total choice has a model with it: correct the observation or the program",
+        )
+        for i in examples[:SHOWN]
+    ]
+    if len(examples) > SHOWN:
+        message = f"{len(examples) - SHOWN} more examples are impossible"
+        problems.append(Diagnostic("observation-impossible", message, span))
+    raise DataError(problems)
+
+
+def _anything(model: ProgramModule) -> torch.Tensor:
+    """The weights with an even distribution in place of every network's output."""
+    place = model.sources_on(torch.device("cpu"))
+    weights = place.constants.clone()
+    if len(model.probabilities):
+        matrix = model.probabilities().detach().cpu().reshape(-1)
+        own = place.parameter >= 0
+        weights[own] = matrix[place.parameter[own]]
+    starts = layout(model.ground.choices).starts
+    for first, last in pairwise(starts):
+        if bool(place.network[first] >= 0):
+            weights[first:last] = 1.0 / (last - first)
+    return weights[:, None]

@@ -1,0 +1,107 @@
+"""The learning rules: what each makes of one gradient.
+
+For a choice X with values x, g_x = (1/P(O)) ∂P(O)/∂p_x with every p_x free. Then
+
+    gradient    g_x itself, through the softmax of the parameters
+    lagrange    g_x - mean of all g: the gradient within the simplex
+    neurasp     g_x - the sum of the other g
+    fixpoint    p_x g_x = P(X = x | O), whose mean over the examples is the next p_x
+
+A circuit may leave X out where it does not matter; there g lacks the same term for
+every x, which is 1 - Σ p_x g_x, and it is added where a rule needs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dpasp.logic.program import FromNetwork, GroundProgram
+from dpasp.neural.weights import Sources
+from dpasp.semantics import leaves
+
+RULES = ("lagrange", "neurasp", "fixpoint", "gradient")
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Which leaves belong to the same choice."""
+
+    choice: Tensor  # [leaves]
+    sizes: Tensor  # [choices]: how many values each has, nothing included
+    complement: Tensor  # [leaves]: that a Boolean network's output is false
+
+    def totals(self, values: Tensor) -> Tensor:
+        """The sums over the leaves of each choice, for each leaf."""
+        sums = values.new_zeros(len(self.sizes), values.shape[1])
+        return sums.index_add_(0, self.choice, values).index_select(0, self.choice)
+
+    def to(self, device: torch.device) -> Groups:
+        """The same on a device."""
+        return Groups(self.choice.to(device), self.sizes.to(device), self.complement.to(device))
+
+
+def groups(ground: GroundProgram) -> Groups:
+    """The groups of the leaves of a program."""
+    sizes = np.array([leaves.width(choice) for choice in ground.choices], dtype=np.int64)
+    choice = np.repeat(np.arange(len(sizes)), sizes)
+    false = np.zeros(len(choice), dtype=np.bool_)
+    place = leaves.layout(ground.choices)
+    for i, one in enumerate(ground.choices):
+        if isinstance(one.weight, FromNetwork) and one.nothing:
+            false[place.starts[i + 1] - 1] = True
+    return Groups(*map(torch.from_numpy, (choice, sizes, false)))
+
+
+def complete(slopes: Tensor, weights: Tensor, group: Groups, mass: Tensor) -> Tensor:
+    """The gradient with what the circuit left out; ``mass`` is how many examples a column sums."""
+    return slopes + (mass - group.totals(weights * slopes))
+
+
+def lagrange(slopes: Tensor, group: Groups) -> Tensor:
+    """The gradient within the simplex; over the values of a choice it sums to 0.
+
+    >>> one = Groups(torch.tensor([0, 0]), torch.tensor([2]), torch.tensor([False, False]))
+    >>> lagrange(torch.tensor([[3.0], [1.0]]), one).T
+    tensor([[ 1., -1.]])
+    """
+    share = 1.0 / group.sizes.to(slopes.dtype)
+    return slopes - group.totals(slopes) * share[group.choice][:, None]
+
+
+def neurasp(slopes: Tensor, group: Groups) -> Tensor:
+    """Each value's gradient less those of all others (of complete gradients)."""
+    return 2.0 * slopes - group.totals(slopes)
+
+
+def direction(rule: str, slopes: Tensor, weights: Tensor, group: Groups, mass: Tensor) -> Tensor:
+    """The direction of ascent that a rule gives every leaf weight."""
+    if rule == "gradient":
+        return slopes
+    if rule == "neurasp":
+        mapped = neurasp(complete(slopes, weights, group, mass), group)
+    else:
+        mapped = lagrange(slopes, group)
+    # A Boolean network has one output: the direction of 'false' is already in that of 'true'.
+    return mapped.masked_fill(group.complement[:, None], 0.0)
+
+
+def by_parameter(values: Tensor, place: Sources, size: int) -> Tensor:
+    """The sums [size] of leaf values [leaves] over the instances of each parameter's entries."""
+    own = place.parameter >= 0
+    total = values.new_zeros(size)
+    return total.index_add_(0, place.parameter[own], values[own])
+
+
+def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing: float) -> Tensor:
+    """The next distributions from expected counts [parameters, width].
+
+    ``smoothing`` is added to the count of every value that is learned.
+    """
+    own = (counts.clamp(min=0.0) + smoothing) * free
+    total = own.sum(dim=1, keepdim=True)
+    new = torch.where(total > 0, room * own / total.clamp(min=1e-300), old)
+    return torch.where(free, new, old)

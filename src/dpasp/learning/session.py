@@ -1,0 +1,182 @@
+"""A program's module and its learning, for those who hold a whole program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from clingo import Symbol
+
+from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.language import ast
+from dpasp.language.printer import statement_text
+from dpasp.learning import checkpoints, observed
+from dpasp.learning.history import History, Watcher, unwatched
+from dpasp.learning.options import Options, options
+from dpasp.learning.parallel import group
+from dpasp.learning.train import Job, learn
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.constants import parse_symbol
+from dpasp.neural.answers import Bounds
+from dpasp.neural.data import Part, Rows, as_rows, check_lengths, load
+from dpasp.neural.module import ProgramModule
+from dpasp.neural.observations import Given, Reader
+from dpasp.neural.python_blocks import Python
+from dpasp.neural.weights import needed
+from dpasp.semantics.leaves import Weights
+
+ROWS = 1000  # test rows that the networks see at once
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A module, and the Python that made it."""
+
+    model: ProgramModule
+    python: Python
+
+    def rows(self, part: Part, given: Mapping[str, object] | None = None) -> dict[Symbol, Rows]:
+        """The data of the program, those given in place of its own."""
+        ground = self.model.ground
+        wanted = needed(ground)
+        own = {parse_symbol(key): as_rows(value, key) for key, value in (given or {}).items()}
+        found = {atom: rows for atom, rows in own.items() if atom in wanted}
+        rest = [atom for atom in wanted if atom not in found]
+        found |= load(ground, self.python, part, rest) if rest else {}
+        check_lengths(found, {}, part)
+        for atom in wanted:
+            if atom not in found:
+                message = f"{atom} has no {part} data"
+                help = f"say where it comes from: {atom} ~ {part}(@function)."
+                span = self.model.nets[0].statement.span
+                raise DataError(Diagnostic("data-none", message, span, help))
+        return {atom: found[atom] for atom in wanted}
+
+    @torch.no_grad()
+    def weights(self, part: Part = "test", given: Mapping[str, object] | None = None) -> Weights:
+        """The leaf weights: [leaves], or [leaves, rows] when networks read data."""
+        self.model.eval()
+        rows = self.rows(part, given)
+        if not rows:
+            return self.model.weights().cpu().numpy()[:, 0]
+        device = next(self.model.parameters(), torch.empty(0)).device
+        length = len(next(iter(rows.values())))
+        parts = []
+        for start in range(0, length, ROWS):
+            batch = {a: r.span(start, start + ROWS).to(device) for a, r in rows.items()}
+            parts.append(self.model.weights(batch).cpu().numpy())
+        return np.concatenate(parts, axis=1)
+
+    def learn(
+        self,
+        observations: object = None,
+        *,
+        data: Mapping[str, object] | None = None,
+        checkpoint: str | Path | None = None,
+        resume: str | Path | None = None,
+        watch: Watch = UNLIMITED,
+        watcher: Watcher = unwatched,
+        **given: Any,
+    ) -> History:
+        """Learn from observations, or from what ``#learn`` names."""
+        statement = learn_statement(self.model.ground.program)
+        told = options(statement, given)
+        span = statement.span if statement is not None else None
+        reader = Reader(self.model.ground, span)
+        seen = reader.read(self._observations(observations, statement))
+        rows = self.rows("train", data)
+        for atom, own in rows.items():
+            if len(own) != len(seen):
+                message = f"there are {len(seen)} observations but {len(own)} rows for {atom}"
+                help = "observation i belongs to row i of the train data"
+                raise DataError(Diagnostic("data-length", message, span, help))
+        with group(torch.device(told.device)) as processes:
+            job = Job(
+                seen,
+                rows,
+                told,
+                span,
+                None if checkpoint is None else Path(checkpoint),
+                None if resume is None else Path(resume),
+                processes,
+                watch,
+                watcher,
+            )
+            return learn(self.model, job)
+
+    def _observations(self, given: object, statement: ast.Learn | None) -> list[Given]:
+        if given is not None:
+            return observed.listed(given, "learn()")
+        if statement is None:
+            message = "there is nothing to learn from"
+            help = 'pass observations, as in learn([["a"], ["not a"]]), or say #learn @labels.'
+            raise UsageError(Diagnostic("learn-observations", message, help=help))
+        return observed.read(statement.observations, self.python)
+
+    def save(self, path: str | Path) -> None:
+        """Write the learned parameters to a file."""
+        facts = {"kind": "parameters", "learned": self.learned()}
+        checkpoints.write(path, self.model.state_dict(), facts)
+
+    def restore(self, path: str | Path) -> None:
+        """Read learned parameters from a file (a checkpoint's are as good)."""
+        tensors, facts = checkpoints.read(path)
+        if facts.get("kind") == "checkpoint":
+            names = [name for name in tensors if name.startswith("model.")]
+            tensors = {name.removeprefix("model."): tensors[name] for name in names}
+        checkpoints.load_state(self.model, tensors, path)
+
+    def learned(self) -> list[dict[str, Any]]:
+        """The learned probabilities by statement, as JSON has them."""
+        found: list[dict[str, Any]] = []
+        ground = self.model.ground
+        for parameter, values in zip(
+            ground.parameters, self.model.probabilities.table(), strict=True
+        ):
+            statement = ground.program.statements[parameter.statement]
+            record: dict[str, Any] = {
+                "rule": statement_text(statement),
+                "file": statement.span.file,
+                "line": statement.span.line,
+            }
+            if parameter.key:
+                record["key"] = {name: str(value) for name, value in parameter.key}
+            found.append(record | {"values": values[: len(parameter.initial)]})
+        return found
+
+    @torch.no_grad()
+    def accuracy(
+        self,
+        query: str | Sequence[str],
+        labels: Iterable[str],
+        data: Mapping[str, object] | None = None,
+    ) -> float:
+        """How often the most probable answer to a query is the label of its test row.
+
+        Under credal the answer with the greatest upper probability counts.
+        """
+        answers = {text: i for i, text in enumerate(self.model.answers(query))}
+        right = [answers.get(label.replace(" ", "").removesuffix("."), -1) for label in labels]
+        rows = self.rows("test", data)
+        self.model.eval()
+        hits = 0
+        for start in range(0, len(right), ROWS):
+            batch = {atom: own.span(start, start + ROWS) for atom, own in rows.items()}
+            found = self.model.prob(query, batch)
+            best = (found.upper if isinstance(found, Bounds) else found).argmax(dim=1).cpu()
+            hits += int((best == torch.tensor(right[start : start + ROWS])).sum())
+        return hits / max(len(right), 1)
+
+
+def learn_statement(program: ast.Program) -> ast.Learn | None:
+    """The ``#learn`` of a program, if there is one."""
+    return next((s for s in program.statements if isinstance(s, ast.Learn)), None)
+
+
+def starting_options(program: ast.Program, given: Mapping[str, Any]) -> Options:
+    """The options of learning, also before a network is built: its weights depend on the seed."""
+    return options(learn_statement(program), given)

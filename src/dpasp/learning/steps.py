@@ -1,0 +1,143 @@
+"""One step of learning: the likelihood of a batch, its gradient, and what a rule makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from clingo import Symbol
+from torch import Tensor
+from torch.optim import LBFGS, Optimizer
+
+from dpasp.learning.options import PARAMETER_RATE, Options
+from dpasp.learning.parallel import Group
+from dpasp.learning.rules import by_parameter, complete, direction, fixpoint, groups
+from dpasp.neural.data import Rows
+from dpasp.neural.likelihood import Likelihood
+from dpasp.neural.module import ProgramModule
+
+LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
+SMALL = 1e-3  # below this probability a prior pulls no harder
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a batch says: its log-likelihood, and the gradient of it by the leaf weights."""
+
+    total: Tensor
+    weights: Tensor
+    slopes: Tensor
+    mass: Tensor  # how many examples a column sums up
+
+
+class Learner:
+    """What a step needs: the model, the examples, the rule and the optimisers."""
+
+    def __init__(
+        self,
+        model: ProgramModule,
+        way: Likelihood,
+        ids: Tensor,
+        data: Mapping[Symbol, Rows],
+        rule: str,
+        options: Options,
+        optimisers: Sequence[Optimizer],
+        group: Group,
+    ) -> None:
+        device = ids.device
+        self.model, self.data, self.ids = model, data, ids
+        self.way = way.to(device)
+        self.rule, self.options = rule, options
+        self.optimisers, self.group = list(optimisers), group
+        self.groups = groups(model.ground).to(device)
+        self.place = model.sources_on(device)
+        self.velocity = torch.zeros_like(model.probabilities.fixed)
+
+    def step(self, batch: Tensor) -> Tensor:
+        """Learn from the examples of a batch; their log-likelihood before it, summed."""
+        seen = self._ascend(batch)
+        for optimiser in self.optimisers:
+            if isinstance(optimiser, LBFGS):
+                optimiser.step(lambda: float(-self._ascend(batch).total))  # type: ignore[no-untyped-call]
+            else:
+                optimiser.step()
+        if len(self.model.probabilities) and self.rule != "gradient":
+            self._move(seen, len(batch))
+        return seen.total
+
+    @torch.no_grad()
+    def likelihood(self, batch: Tensor) -> Tensor:
+        """The log-likelihood of some examples, summed."""
+        return self._look(self.model.weights(self._rows(batch)), batch).total
+
+    def _ascend(self, batch: Tensor) -> Seen:
+        """Set the gradients of everything that an optimiser moves; what the batch says."""
+        for optimiser in self.optimisers:
+            optimiser.zero_grad()
+        share = self.group.share(batch)
+        weights = self.model.weights(self._rows(share))
+        seen = self._look(weights.detach(), share)
+        if weights.requires_grad:
+            up = direction(self.rule, seen.slopes, seen.weights, self.groups, seen.mass)
+            torch.autograd.backward(weights, up / -len(batch))
+        if self.rule == "gradient" and self.options.smoothing and len(self.model.probabilities):
+            self._add_prior()
+        moved = (p for o in self.optimisers for part in o.param_groups for p in part["params"])
+        self.group.add([seen.total, *(p.grad for p in moved if p.grad is not None)])
+        return seen
+
+    def _look(self, weights: Tensor, batch: Tensor) -> Seen:
+        """The log-likelihood of a batch under its weights, and the gradient."""
+        ids = self.ids[batch]
+        if self.data:
+            logs, slopes = self.way.log(weights, ids)
+            return Seen(logs.clamp(min=LEAST).sum(), weights, slopes, weights.new_ones(1))
+        counts = torch.bincount(ids, minlength=self.way.count).to(weights.dtype)
+        logs, slopes = self.way.log_shared(weights, counts)
+        total = torch.where(counts > 0, logs.clamp(min=LEAST), 0.0) @ counts
+        return Seen(total, weights, slopes, counts.sum().reshape(1))
+
+    def _rows(self, batch: Tensor) -> dict[Symbol, Tensor]:
+        return {atom: rows.take(batch) for atom, rows in self.data.items()}
+
+    # --- probabilities that move by themselves -------------------------------------------------
+
+    @torch.no_grad()
+    def _move(self, seen: Seen, examples: int) -> None:
+        """Move the learnable probabilities, the way the rule says."""
+        parameters = self.model.probabilities
+        old = parameters()
+        if self.rule == "fixpoint":
+            counts = self._by_parameter(
+                seen.weights * complete(seen.slopes, seen.weights, self.groups, seen.mass)
+            )
+            smoothing = self.options.smoothing
+            new = fixpoint(counts, old, parameters.free, parameters.room, smoothing)
+            keep = self.options.momentum
+            parameters.assign(keep * old + (1.0 - keep) * new)
+            return
+        up = direction(self.rule, seen.slopes, seen.weights, self.groups, seen.mass)
+        slope = self._by_parameter(up) / examples
+        if self.options.smoothing:
+            slope += self._share_of_prior() / old.clamp(min=SMALL)
+        self.velocity = self.options.momentum * self.velocity + slope
+        rate = PARAMETER_RATE if self.options.lr is None else self.options.lr
+        parameters.project(old + rate * self.velocity)
+
+    def _by_parameter(self, values: Tensor) -> Tensor:
+        """Leaf values [leaves, columns] summed over columns and instances, [parameters, width]."""
+        shape = self.model.probabilities.fixed.shape
+        total = by_parameter(values.sum(dim=1), self.place, shape.numel()).reshape(shape)
+        self.group.add([total])
+        return total
+
+    def _share_of_prior(self) -> float:
+        """What the pseudo-observations of ``smoothing`` weigh beside one example."""
+        return self.options.smoothing / len(self.ids)
+
+    def _add_prior(self) -> None:
+        """Add the gradient of the pseudo-observations to that of the examples."""
+        parameters = self.model.probabilities
+        logs = parameters()[parameters.free].clamp(min=SMALL).log().sum()
+        torch.autograd.backward(-self._share_of_prior() / self.group.size * logs)

@@ -1,0 +1,318 @@
+"""The loop: iterations over the examples, in batches, with history, patience and checkpoints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from clingo import Symbol
+from torch import Tensor
+
+from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
+from dpasp.learning import checkpoints
+from dpasp.learning.history import History, Moment, Reason, Record, Watcher, unwatched
+from dpasp.learning.interrupts import Request, interrupts
+from dpasp.learning.optimisers import optimisers
+from dpasp.learning.options import BATCH, PARAMETER_RATE, Options
+from dpasp.learning.parallel import Group
+from dpasp.learning.possible import check_possible
+from dpasp.learning.steps import Learner
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.neural.data import Rows
+from dpasp.neural.likelihood import likelihood
+from dpasp.neural.module import ProgramModule
+from dpasp.neural.networks import trainable
+from dpasp.neural.observations import Observations
+
+REPORTS = 0.1  # seconds between two reports of progress
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to learn from, how, and who watches."""
+
+    observations: Observations
+    data: Mapping[Symbol, Rows]
+    options: Options
+    span: Span | None = None  # of the statement that asked for it
+    checkpoint: Path | None = None
+    resume: Path | None = None
+    group: Group = Group()  # noqa: RUF009 - frozen
+    watch: Watch = UNLIMITED
+    watcher: Watcher = unwatched
+
+
+def learn(model: ProgramModule, job: Job) -> History:
+    """Learn the parameters of a model; what happened."""
+    rule = choose_rule(model, job)
+    device = torch.device(job.options.device)
+    model.to(device)
+    way = likelihood(
+        model.ground,
+        model.logic,
+        model.probability,
+        job.observations.distinct,
+        job.options.objective,
+        watch=job.watch,
+    )
+    check_possible(model, way, job.observations, job.span)
+    learned = model.probabilities
+    if len(learned):
+        learned.logits.requires_grad_(rule == "gradient")
+    found = optimisers(model.nets, job.options.lr)
+    if len(learned) and rule == "gradient":
+        rate = PARAMETER_RATE if job.options.lr is None else job.options.lr
+        betas = (job.options.momentum or 0.9, 0.999)
+        found.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
+    job.group.copy(model.state_dict().values())
+    data = {atom: rows.to(device) for atom, rows in job.data.items()}
+    ids = job.observations.ids.to(device)
+    learner = Learner(model, way, ids, data, rule, job.options, found, job.group)
+    loop = Loop(learner, job, device)
+    try:
+        return loop.run()
+    finally:
+        if len(learned):
+            learned.logits.requires_grad_(True)
+        model.eval()
+
+
+def choose_rule(model: ProgramModule, job: Job) -> str:
+    """The rule that the options name, or the default; refuses what cannot be learned."""
+    nets = trainable(model.nets)
+    rule = job.options.alg or ("lagrange" if nets else "fixpoint")
+    rule = "fixpoint" if rule == "em" else rule
+    if not nets and not len(model.probabilities):
+        message = "this program has nothing to learn"
+        help = "mark a probability with '?', as in ?::a. or 0.3?::a."
+        raise DataError(Diagnostic("learn-nothing", message, job.span, help))
+    if rule == "fixpoint" and nets:
+        message = f"fixpoint cannot learn the network of {nets[0].statement.name}"
+        help = 'say alg = "lagrange" (or neurasp, or gradient), or freeze the network with !::'
+        raise DataError(Diagnostic("learn-neural-fixpoint", message, job.span, help))
+    if model.has_intervals:
+        message = "a program with intervals of probabilities cannot be learned"
+        help = "give one probability in place of each interval, or learn it: ?::a."
+        raise DataError(Diagnostic("learn-intervals", message, job.span, help))
+    return rule
+
+
+@dataclass(slots=True)
+class Place:
+    """How far learning is."""
+
+    iteration: int = 0  # finished ones
+    step: int = 0  # finished ones of the next iteration
+    total: float = 0.0  # their log-likelihood
+    best: float = -float("inf")
+    waited: int = 0
+    records: tuple[Record, ...] = ()
+
+
+class Loop:
+    """A run of learning that can stop at any step and go on from there."""
+
+    def __init__(self, learner: Learner, job: Job, device: torch.device) -> None:
+        self.learner, self.job, self.device = learner, job, device
+        self.model = learner.model
+        self.place = Place()
+        self.best: dict[str, Tensor] = {}
+        self.train, self.held = self._split(len(job.observations))
+        size = job.options.batch or (BATCH if learner.data else len(self.train))
+        self.size = min(size, len(self.train))
+        self.started = self._reported = time.monotonic()
+
+    def run(self) -> History:
+        """Run to the end; what happened."""
+        if self.job.resume is not None:
+            self._restore(self.job.resume)
+        reason = Reason.DONE
+        with interrupts() as request:
+            while self.place.iteration < self.job.options.niters:
+                self._iterate(request)
+                if self._is_patient():
+                    continue
+                reason = Reason.PATIENCE
+                break
+        if self.best:
+            self.model.load_state_dict(self.best)
+        seconds = time.monotonic() - self.started
+        return History(self.place.records, reason, len(self.train), seconds)
+
+    def _split(self, examples: int) -> tuple[Tensor, Tensor]:
+        """The examples to learn from, and those held out."""
+        share = self.job.options.validation
+        held = round(examples * share)
+        if held == 0:
+            return torch.arange(examples), torch.arange(0)
+        if held >= examples:
+            message = f"validation = {share:g} leaves no examples to learn from"
+            raise DataError(Diagnostic("learn-validation", message, self.job.span))
+        generator = torch.Generator().manual_seed(self.job.options.seed)
+        order = torch.randperm(examples, generator=generator)
+        return order[held:].sort().values, order[:held].sort().values
+
+    def _order(self) -> Tensor:
+        """The examples in the order of this iteration, which depends on its number only."""
+        if not self.job.options.shuffle or self.size >= len(self.train):
+            return self.train.to(self.device)
+        seed = self.job.options.seed * 1_000_003 + self.place.iteration + 1
+        generator = torch.Generator().manual_seed(seed)
+        return self.train[torch.randperm(len(self.train), generator=generator)].to(self.device)
+
+    def _iterate(self, request: Request) -> None:
+        """One pass over the examples."""
+        self.model.train()
+        batches = torch.split(self._order(), self.size)
+        total = torch.tensor(self.place.total, dtype=torch.float64, device=self.device)
+        for step in range(self.place.step, len(batches)):
+            self._check(request, total)
+            total += self.learner.step(batches[step])
+            self.place.step = step + 1
+            self._report(total)
+        self.place.total = float(total)
+        self._finish()
+
+    def _finish(self) -> None:
+        """Record an iteration, keep the best, save."""
+        place = self.place
+        validation = self._validate() if len(self.held) else None
+        record = Record(place.iteration + 1, place.total, validation)
+        score = place.total if validation is None else validation
+        if score > place.best:
+            place.best, place.waited = score, 0
+            if validation is not None:
+                state = self.model.state_dict()
+                self.best = {name: value.clone() for name, value in state.items()}
+        else:
+            place.waited += 1
+        place.records = (*place.records, record)
+        self._moment(record.log_likelihood, record)
+        place.iteration, place.step, place.total = place.iteration + 1, 0, 0.0
+        if self.job.checkpoint is not None and self.job.group.first:
+            self.save(self.job.checkpoint)
+
+    def _is_patient(self) -> bool:
+        patience = self.job.options.patience
+        return patience is None or self.place.waited < patience
+
+    def _validate(self) -> float:
+        """The log-likelihood of the examples held out."""
+        self.model.eval()
+        parts = torch.split(self.held.to(self.device), max(self.size, 1))
+        return float(sum(self.learner.likelihood(part) for part in parts))
+
+    # --- watching and stopping -----------------------------------------------------------------
+
+    def _report(self, total: Tensor) -> None:
+        now = time.monotonic()
+        if now - self._reported >= REPORTS and self.job.group.first:
+            self._reported = now
+            self._moment(float(total), None)
+
+    def _moment(self, total: float, record: Record | None) -> None:
+        done = min(self.place.step * self.size, len(self.train))
+        self.job.watcher(
+            Moment(
+                self.place.iteration + 1,
+                self.job.options.niters,
+                done,
+                len(self.train),
+                total / max(done, 1),
+                time.monotonic() - self.started,
+                record,
+            )
+        )
+
+    def _check(self, request: Request, total: Tensor) -> None:
+        """Stop here if a limit is reached or someone asked for it."""
+        try:
+            self.job.watch.check()
+            if request.made:
+                raise Interrupted("learning was interrupted")
+        except (Interrupted, LimitReached) as stop:
+            if self.job.checkpoint is None:
+                raise
+            self.place.total = float(total)
+            if self.job.group.first:
+                self.save(self.job.checkpoint)
+            saved = (
+                f"{stop.diagnostics[0].message}; what is learned so far is in {self.job.checkpoint}"
+            )
+            help = f"go on from there with --resume {self.job.checkpoint}"
+            raise type(stop)(Diagnostic(stop.diagnostics[0].code, saved, help=help)) from None
+
+    # --- checkpoints ---------------------------------------------------------------------------
+
+    def save(self, path: Path) -> None:
+        """Write all that is needed to go on from here."""
+        tensors: dict[str, Tensor] = {
+            f"model.{name}": value for name, value in self.model.state_dict().items()
+        }
+        tensors |= {f"best.{name}": value for name, value in self.best.items()}
+        tensors["velocity"] = self.learner.velocity
+        tensors["random"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
+        packed = [
+            checkpoints.pack_optimiser(f"optimiser.{i}", optimiser.state_dict(), tensors)
+            for i, optimiser in enumerate(self.learner.optimisers)
+        ]
+        place = self.place
+        facts = {
+            "kind": "checkpoint",
+            "options": self.job.options.to_dict(),
+            "rule": self.learner.rule,
+            "examples": len(self.job.observations),
+            "iteration": place.iteration,
+            "step": place.step,
+            "total": place.total,
+            "best": None if place.best == -float("inf") else place.best,
+            "waited": place.waited,
+            "records": [record.to_dict() for record in place.records],
+            "optimisers": packed,
+        }
+        checkpoints.write(path, tensors, facts)
+
+    def _restore(self, path: Path) -> None:
+        """Go on from where a checkpoint was written."""
+        tensors, facts = checkpoints.read(path)
+        self._check_same(path, facts)
+        state = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
+        checkpoints.load_state(self.model, state, path)
+        self.best = {
+            n.removeprefix("best."): t.to(self.device)
+            for n, t in tensors.items()
+            if n.startswith("best.")
+        }
+        self.learner.velocity = tensors["velocity"].to(self.device)
+        torch.set_rng_state(tensors["random"])
+        if "random.cuda" in tensors and self.device.type == "cuda":
+            torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
+        for optimiser, packed in zip(self.learner.optimisers, facts["optimisers"], strict=True):
+            optimiser.load_state_dict(checkpoints.unpack_optimiser(packed, tensors))
+        best = -float("inf") if facts["best"] is None else facts["best"]
+        records = tuple(Record(**record) for record in facts["records"])
+        self.place = Place(
+            facts["iteration"], facts["step"], facts["total"], best, facts["waited"], records
+        )
+
+    def _check_same(self, path: Path, facts: dict[str, Any]) -> None:
+        """Refuse a checkpoint of other learning: going on would mix the two."""
+        if facts.get("kind") != "checkpoint":
+            message = f"{path} holds learned parameters, not unfinished learning"
+            help = "read them with --load"
+            raise DataError(Diagnostic("checkpoint-other", message, help=help))
+        mine = replace(self.job.options, niters=0, display="none", device="").to_dict()
+        past = {**facts["options"], "niters": 0, "display": "none", "device": ""}
+        differ = sorted(name for name in mine if mine[name] != past.get(name))
+        if facts["examples"] != len(self.job.observations):
+            differ.append("the number of examples")
+        if differ or facts["rule"] != self.learner.rule:
+            message = f"{path} was learned otherwise: {', '.join(differ) or 'by another rule'}"
+            help = "say the same as then, or start anew without --resume"
+            raise DataError(Diagnostic("checkpoint-other", message, help=help))

@@ -1,0 +1,90 @@
+"""From masses to probabilities of queries, as differentiable torch operations.
+
+The same formulas as :mod:`dpasp.semantics.masses`, for tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from dpasp.errors import ImpossibleEvidence
+from dpasp.language.ast import Logic, Probability
+from dpasp.logic.program import GroundQuery
+from dpasp.neural.evaluate import Engine, Fields, masses
+from dpasp.semantics.masses import all_undefined, impossible_evidence
+
+
+class Bounds(NamedTuple):
+    """The lower and upper probabilities [batch, answers] under credal."""
+
+    lower: Tensor
+    upper: Tensor
+
+
+def probabilities(
+    weights: Tensor,
+    engine: Engine,
+    queries: Sequence[GroundQuery],
+    logic: Logic,
+    probability: Probability,
+    vertices: int = 1,
+) -> Tensor | Bounds:
+    """P(query | evidence), [batch, answers], under weights [leaves, batch].
+
+    With ``vertices``, the weights hold so many columns for each example, one after the
+    other; the bounds are the extremes over them.
+    """
+    fields: Fields = ("qe", "e") if probability is Probability.MAXENT else ("a", "b", "c", "d")
+    wanted = (*fields, "consistent") if logic is Logic.SMPROBLOG else fields
+    found = dict(zip(wanted, masses(weights, engine, wanted).unbind(1), strict=True))
+    if logic is Logic.SMPROBLOG:
+        _add_undefined(found, queries)
+    shape = (len(queries), -1, vertices)
+    if probability is Probability.MAXENT:
+        return _maxent(found, queries).T
+    lower, upper, possible = _credal(found)
+    lower = torch.where(possible, lower, torch.inf).reshape(shape).amin(dim=2)
+    upper = torch.where(possible, upper, -torch.inf).reshape(shape).amax(dim=2)
+    _check(possible.reshape(shape).any(dim=2), queries)
+    return Bounds(lower.T, upper.T)
+
+
+def _maxent(found: dict[str, Tensor], queries: Sequence[GroundQuery]) -> Tensor:
+    _check(found["e"] > 0, queries)
+    return (found["qe"] / found["e"]).clamp(max=1.0)
+
+
+def _credal(found: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    a, b, c, d = (found[name] for name in "abcd")
+    lower = torch.where(a + d > 0, a / torch.where(a + d > 0, a + d, 1.0), 1.0)
+    upper = torch.where(b + c > 0, b / torch.where(b + c > 0, b + c, 1.0), 0.0)
+    return lower, upper, b + d > 0
+
+
+def _add_undefined(found: dict[str, Tensor], queries: Sequence[GroundQuery]) -> None:
+    """Add the mass of total choices whose only model has every atom undefined."""
+    rest = (1.0 - found["consistent"]).clamp(min=0.0)
+
+    def masked(rows: Sequence[bool]) -> Tensor:
+        return rest * torch.tensor(rows, device=rest.device)[:, None]
+
+    given = [all_undefined(query.evidence) for query in queries]
+    asked = [all_undefined(query.literals) for query in queries]
+    yes = masked([g and a for g, a in zip(given, asked, strict=True)])
+    no = masked([g and not a for g, a in zip(given, asked, strict=True)])
+    for name, more in (("e", yes + no), ("qe", yes), ("a", yes), ("b", yes), ("c", no), ("d", no)):
+        if name in found:
+            found[name] = found[name] + more
+
+
+def _check(possible: Tensor, queries: Sequence[GroundQuery]) -> None:
+    """Raise :class:`ImpossibleEvidence` where some example makes evidence impossible."""
+    if bool(possible.all()):
+        return
+    bad = (~possible).any(dim=1).nonzero()[:, 0].tolist()
+    problems = {impossible_evidence(queries[i].evidence, queries[i].span): None for i in bad}
+    raise ImpossibleEvidence(problems)

@@ -1,0 +1,45 @@
+"""Convolutions on the CPU are about twice as fast with the channels last in memory.
+
+A custom ``forward`` may rely on the usual layout (``x.view(…)`` does), so only what runs
+inside a ``Sequential`` of torch's own layers is changed, and its output is put back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def convolve_channels_last(module: nn.Module) -> None:
+    """Let the convolutions of a module run with the channels last, where that is safe."""
+    for island in _islands(module):
+        island.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        island.register_forward_pre_hook(_enter)
+        island.register_forward_hook(_leave)
+
+
+def _islands(module: nn.Module) -> list[nn.Sequential]:
+    """The outermost sequences of torch's own layers that hold a convolution."""
+    if isinstance(module, nn.Sequential) and _is_plain(module):
+        return [module] if any(isinstance(m, nn.Conv2d) for m in module.modules()) else []
+    return [island for child in module.children() for island in _islands(child)]
+
+
+def _is_plain(module: nn.Module) -> bool:
+    return all(type(part).__module__.startswith("torch.nn.") for part in module.modules())
+
+
+def _enter(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        x.contiguous(memory_format=torch.channels_last) if _is_images(x) else x for x in inputs
+    )
+
+
+def _leave(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> Any:
+    return output.contiguous() if _is_images(output) else output
+
+
+def _is_images(value: object) -> bool:
+    return isinstance(value, Tensor) and value.ndim == 4 and value.device.type == "cpu"

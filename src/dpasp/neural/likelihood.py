@@ -1,0 +1,251 @@
+"""The probability of observations, one for each example, with its gradient.
+
+There are two ways. With few distinct observations each is a root of one circuit. With
+many, one circuit serves all: the truth of every observed atom is a leaf, and an
+observation is a pattern of 0 and 1 at those leaves (possible where the choices determine
+the atoms).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from dpasp.errors import InferenceError, SizeLimit
+from dpasp.language.ast import NOWHERE, Logic, Mode, Probability
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.neural.evaluate import Engine, Fields, Native, masses, prepare
+from dpasp.neural.observations import Observation, observation_text
+from dpasp.semantics.dependencies import determined
+from dpasp.semantics.masses import all_undefined
+
+Objective = Literal["lower", "upper", "midpoint"]
+FEW = 64  # distinct observations that are worth a root each
+TINY = 1e-290  # below this, linear space has no digits left
+
+_CREDAL: dict[str, dict[str, float]] = {
+    "lower": {"a": 1.0},
+    "upper": {"b": 1.0},
+    "midpoint": {"a": 0.5, "b": 0.5},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """What the probability of an observation is: Σ coefficients · masses + constant."""
+
+    fields: Fields
+    coefficients: Tensor  # [questions, fields]
+    constant: Tensor  # [questions]
+
+    def to(self, device: torch.device) -> Mixture:
+        """The same on a device."""
+        return Mixture(self.fields, self.coefficients.to(device), self.constant.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """Every distinct observation is a root of the circuit."""
+
+    engine: Engine
+    mixture: Mixture
+
+    @property
+    def count(self) -> int:
+        """How many distinct observations there are."""
+        return self.engine.questions
+
+    def to(self, device: torch.device) -> Roots:
+        """The same on a device."""
+        return Roots(self.engine.to(device), self.mixture.to(device))
+
+    def probability(self, weights: Tensor) -> Tensor:
+        """The probabilities [distinct observations, batch], differentiable."""
+        found = masses(weights, self.engine, self.mixture.fields)
+        mixed = (found * self.mixture.coefficients[:, :, None]).sum(dim=1)
+        return mixed + self.mixture.constant[:, None]
+
+    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
+        mix, columns = self.mixture, torch.arange(len(ids), device=weights.device)
+        seeds = weights.new_zeros(self.engine.questions, len(mix.fields), len(ids))
+        seeds[ids, :, columns] = mix.coefficients[ids]
+        found, slopes = self.engine.gradient(weights, seeds, mix.fields)
+        own = (found[ids, :, columns] * mix.coefficients[ids]).sum(1) + mix.constant[ids]
+        return _logarithm(self, weights, seeds, own, slopes)
+
+    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [distinct observations] under one weight vector [leaves, 1].
+
+        The gradient [leaves, 1] is that of Σ counts · log P over the observations.
+        """
+        found = self.engine.masses(weights, self.mixture.fields)
+        own = (found[:, :, 0] * self.mixture.coefficients).sum(1) + self.mixture.constant
+        scale = torch.where(own > TINY, counts / own.clamp(min=TINY), 0.0)
+        seeds = (self.mixture.coefficients * scale[:, None])[:, :, None]
+        slopes = self.engine.gradient(weights, seeds, self.mixture.fields)[1]
+        return _log_or_never(own), slopes
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """One circuit whose last leaves are the truth of the observed atoms."""
+
+    engine: Engine
+    mixture: Mixture
+    evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves
+
+    @property
+    def count(self) -> int:
+        """How many distinct observations there are."""
+        return len(self.evidence)
+
+    def to(self, device: torch.device) -> Leaves:
+        """The same on a device."""
+        return Leaves(self.engine.to(device), self.mixture.to(device), self.evidence.to(device))
+
+    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
+        wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
+        seeds = wide.new_ones(1, 1, len(ids))
+        found, slopes = self.engine.gradient(wide, seeds, self.mixture.fields)
+        own, slopes = _logarithm(self, wide, seeds, found[0, 0], slopes)
+        return own, slopes[: len(weights)]
+
+    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [distinct observations] under one weight vector, and the total gradient."""
+        used = counts.nonzero()[:, 0]
+        logs, total = torch.zeros_like(counts), torch.zeros_like(weights)
+        for some in torch.split(used, 1024):
+            own, slopes = self.log(weights.expand(-1, len(some)), some)
+            logs[some] = own
+            total += slopes @ counts[some][:, None]
+        return logs, total
+
+
+Likelihood = Roots | Leaves
+
+
+def _logarithm(
+    way: Likelihood, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
+) -> tuple[Tensor, Tensor]:
+    """log P and its gradient from those of P; once more in log space where P is too small."""
+    small = own <= TINY
+    if own.device.type == "cpu" and bool(small.any()) and isinstance(way.engine, Native):
+        simple = len(way.mixture.fields) == 1 and not bool(way.mixture.constant.any())
+        if simple:
+            logs, log_slopes = way.engine.log_gradient(weights, seeds, way.mixture.fields)
+            picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
+            good = picked.isfinite()
+            return picked, torch.where(good, log_slopes, 0.0)
+    safe = own.clamp(min=TINY)
+    return _log_or_never(own), torch.where(small, 0.0, slopes / safe)
+
+
+def _log_or_never(probabilities: Tensor) -> Tensor:
+    """The logarithms; -inf for what cannot be, with a gradient of 0 and not NaN."""
+    logs = probabilities.clamp(min=TINY).log()
+    return torch.where(probabilities > 0, logs, -torch.inf)
+
+
+class _Log(torch.autograd.Function):
+    """log P of each column's observation; its gradient comes with it."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, way: Likelihood, ids: Tensor) -> Tensor:
+        logs, slopes = way.log(weights.detach(), ids)
+        ctx.save_for_backward(slopes)
+        return logs
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, seeds: Tensor) -> tuple[Tensor, None, None]:
+        (slopes,) = ctx.saved_tensors
+        return slopes * seeds, None, None
+
+
+def log_probability(weights: Tensor, way: Likelihood, ids: Tensor) -> Tensor:
+    """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
+    if weights.shape[1] == 1 and len(ids) != 1:
+        if isinstance(way, Roots):
+            return _log_or_never(way.probability(weights)[:, 0])[ids]
+        weights = weights.expand(-1, len(ids))
+    return _Log.apply(weights, way, ids)  # type: ignore[no-any-return,no-untyped-call]
+
+
+def likelihood(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability,
+    observations: Sequence[Observation],
+    objective: str = "midpoint",
+    few: int = FEW,
+    watch: Watch = UNLIMITED,
+) -> Likelihood:
+    """The probability of the distinct observations, the better of the two ways."""
+    if len(observations) > few and (
+        found := _as_leaves(ground, logic, probability, observations, watch)
+    ):
+        return found
+    questions = [
+        GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
+    ]
+    engine = prepare(ground, logic, probability, questions, watch=watch)
+    mixture = _mixture(engine, logic, probability, observations, objective)
+    return Roots(engine, mixture)
+
+
+def _mixture(
+    engine: Engine,
+    logic: Logic,
+    probability: Probability,
+    observations: Sequence[Observation],
+    objective: str,
+) -> Mixture:
+    """What the semantics makes of the masses."""
+    parts = {"qe": 1.0} if probability is Probability.MAXENT else _CREDAL[objective]
+    if probability is Probability.CREDAL and isinstance(engine, Native) and engine.circuit.definite:
+        parts = {"a": 1.0}  # lower and upper are the same
+    undefined = [logic is Logic.SMPROBLOG and all_undefined(o) for o in observations]
+    fields = (*parts, "consistent") if any(undefined) else tuple(parts)
+    rows = torch.zeros(len(observations), len(fields), dtype=torch.float64)
+    for i, coefficient in enumerate(parts.values()):
+        rows[:, i] = coefficient
+    constant = torch.tensor(undefined, dtype=torch.float64)
+    if any(undefined):
+        # A total choice without stable models has one model, in which all is undefined.
+        rows[:, -1] = -constant
+    return Mixture(fields, rows, constant)
+
+
+def _as_leaves(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability,
+    observations: Sequence[Observation],
+    watch: Watch,
+) -> Leaves | None:
+    """The second way, where all observed atoms are determined; None where it does not go."""
+    literals = {literal for observation in observations for literal in observation}
+    known = determined(ground.rules, len(ground.symbols))
+    if not all(known[one.atom] and one.mode is not Mode.UNDEFINED for one in literals):
+        return None
+    atoms = sorted({literal.atom for literal in literals})
+    always = GroundQuery((), (), "", NOWHERE)
+    try:
+        engine = prepare(ground, logic, probability, [always], atoms, watch)
+    except (InferenceError, SizeLimit):
+        return None
+    place = {atom: 2 * i for i, atom in enumerate(atoms)}
+    evidence = torch.ones(len(observations), 2 * len(atoms), dtype=torch.float64)
+    for row, observation in enumerate(observations):
+        for literal in observation:
+            # What was seen true cannot be false, and the other way round.
+            evidence[row, place[literal.atom] + (literal.mode is Mode.TRUE)] = 0.0
+    one, none = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
+    return Leaves(engine, Mixture(("consistent",), one, none), evidence)

@@ -1,0 +1,266 @@
+"""A program as a torch module: its networks and learnable probabilities are its parameters.
+
+>>> import dpasp
+>>> model = dpasp.loads("?::a. b :- a. #semantics maxent.").module()
+>>> model.log_prob(["b", "not b"]).exp()
+tensor([0.5000, 0.5000], dtype=torch.float64, grad_fn=<ExpBackward0>)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from clingo import Symbol
+from torch import Tensor, nn
+
+from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.inference.vertices import vertex_weights
+from dpasp.language.ast import Logic, Probability
+from dpasp.logic.constants import parse_symbol
+from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery, Interval
+from dpasp.neural.answers import Bounds, probabilities
+from dpasp.neural.evaluate import Engine, prepare
+from dpasp.neural.likelihood import Likelihood, likelihood, log_probability
+from dpasp.neural.networks import Network, build
+from dpasp.neural.observations import Given, Observations, Reader
+from dpasp.neural.parameters import Parameters
+from dpasp.neural.python_blocks import Python
+from dpasp.neural.weights import Sources, join, needed, network_outputs, sources
+from dpasp.semantics import leaves
+
+Data = Mapping[str, Tensor] | Mapping[Symbol, Tensor]
+Ask = Callable[[str], Sequence[GroundQuery]]
+REMEMBERED = 16  # sets of queries whose circuits are kept
+
+
+class ProgramModule(nn.Module):
+    """A program whose probabilities are differentiable functions of data and parameters."""
+
+    networks: nn.ModuleList
+    probabilities: Parameters
+
+    def __init__(
+        self,
+        ground: GroundProgram,
+        logic: Logic,
+        probability: Probability,
+        python: Python,
+        ask: Ask,
+        objective: str = "midpoint",
+        other: ProgramModule | None = None,
+    ) -> None:
+        """``other`` is a module of the same program whose networks and parameters to share."""
+        super().__init__()
+        if objective not in ("lower", "upper", "midpoint"):
+            raise UsageError(f"the objective is lower, upper or midpoint, not {objective!r}")
+        self.ground = ground
+        self.logic, self.probability = logic, probability
+        self.objective = objective
+        self.networks = other.networks if other else nn.ModuleList(build(ground, python))
+        self.probabilities = other.probabilities if other else Parameters(ground.parameters)
+        self.reader = Reader(ground)
+        self._ask = ask
+        self._needed = needed(ground)
+        self._sources = sources(ground, self.probabilities.fixed.shape[1])
+        self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
+        self._queries: dict[str, tuple[tuple[GroundQuery, ...], Engine]] = {}
+        self._vertices = _vertices(ground)
+
+    # --- probabilities -------------------------------------------------------------------------
+
+    def forward(
+        self, observations: Observations | Iterable[Given], data: Data | None = None
+    ) -> Tensor:
+        """The same as :meth:`log_prob`, for wrappers that call a module."""
+        return self.log_prob(observations, data)
+
+    def log_prob(
+        self, observations: Observations | Iterable[Given], data: Data | None = None
+    ) -> Tensor:
+        """log P(O) [batch] of one observation a row, not normalised by consistency.
+
+        Under credal, P is what ``objective`` says: the lower or upper probability or
+        their mean.
+        """
+        if not isinstance(observations, Observations):
+            observations = self.observe(observations)
+        weights = self.weights(data)
+        if weights.shape[1] not in (1, len(observations)):
+            rows = weights.shape[1]
+            message = f"there are {len(observations)} observations but {rows} rows of data"
+            raise DataError(Diagnostic("data-length", message, help="give one for each row"))
+        if self.has_intervals:
+            raise _no_intervals()
+        ids = observations.ids.to(weights.device)
+        return self._log(weights, ids).to(self._dtype)
+
+    def prob(self, query: str | Sequence[str], data: Data | None = None) -> Tensor | Bounds:
+        """P(query | evidence) [batch, answers], normalised; under credal, lower and upper.
+
+        A query with variables has one answer for each of its ground instances.
+        """
+        queries, engine = self._asked(query)
+        weights = self.weights(data)
+        count = 1
+        if self._vertices is not None:
+            weights, count = self._at_vertices(weights)
+        found = probabilities(
+            weights, engine.to(weights.device), queries, self.logic, self.probability, count
+        )
+        if isinstance(found, Bounds):
+            return Bounds(found.lower.to(self._dtype), found.upper.to(self._dtype))
+        return found.to(self._dtype)
+
+    def answers(self, query: str | Sequence[str]) -> tuple[str, ...]:
+        """What the columns of :meth:`prob` stand for."""
+        return tuple(question.text for question in self._asked(query)[0])
+
+    # --- weights -------------------------------------------------------------------------------
+
+    def weights(self, data: Data | None = None) -> Tensor:
+        """The leaf weights [leaves, batch] (batch 1 where no network reads data)."""
+        given = self._data(data)
+        batch = len(next(iter(given.values()))) if given else 1
+        outputs = [
+            network_outputs(network, use, given)
+            for network, use in zip(self.nets, self.ground.networks, strict=True)
+        ]
+        matrix = self.probabilities() if len(self.probabilities) else None
+        device = outputs[0].device if outputs else matrix.device if matrix is not None else None
+        place = self.sources_on(device or torch.device("cpu"))
+        return join(place, matrix, outputs, batch)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        """Of results: that of the networks' outputs, though no less than single precision."""
+        if not len(self.networks):
+            return torch.float64
+        kinds = [net.dtype for net in self.nets]
+        return torch.float64 if torch.float64 in kinds else torch.float32
+
+    @property
+    def nets(self) -> list[Network]:
+        """The networks, one for each neural statement."""
+        return list(self.networks)  # type: ignore[arg-type]
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some probabilities are intervals."""
+        return self._vertices is not None
+
+    def sources_on(self, device: torch.device) -> Sources:
+        """Where each leaf weight comes from, on a device."""
+        if device != self._sources.index.device:
+            self._sources = self._sources.to(device)
+        return self._sources
+
+    def _data(self, data: Data | None) -> dict[Symbol, Tensor]:
+        """The data by atom, as many rows for each; only what the networks need."""
+        given: dict[Symbol, Tensor] = {}
+        for key, rows in (data or {}).items():
+            atom = parse_symbol(key) if isinstance(key, str) else key
+            if atom in self._needed:
+                given[atom] = rows
+            elif not any(atom == known.atom for known in self.ground.data):
+                known = ", ".join(map(str, self._needed)) or "none"
+                message = f"{key} is no data atom of this program"
+                raise DataError(Diagnostic("data-none", message, help=f"it has: {known}"))
+        lengths = {atom: len(rows) for atom, rows in given.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{atom} has {length}" for atom, length in lengths.items())
+            message = f"the data differ in their numbers of rows: {told}"
+            raise DataError(Diagnostic("data-length", message, help="give as many for each"))
+        return given
+
+    # --- observations and queries --------------------------------------------------------------
+
+    def observe(self, given: Iterable[Given]) -> Observations:
+        """Read observations and prepare what evaluates them; passing the result on is quick."""
+        found = self.reader.read(given)
+        self.prepare_observations()
+        return found
+
+    def prepare_observations(self) -> None:
+        """Compile what evaluates the observations that were read and are not compiled yet."""
+        distinct = self.reader.distinct
+        known = sum(way.count for way, _ in self._groups)
+        if known < len(distinct):
+            way = likelihood(
+                self.ground, self.logic, self.probability, distinct[known:], self.objective
+            )
+            self._groups.append((way, known))
+
+    def ways(self, device: torch.device) -> list[tuple[Likelihood, int]]:
+        """What evaluates the observations, with the number of the first one of each."""
+        moved = [(way.to(device), first) for way, first in self._groups]
+        if device.type != "cpu":
+            self._groups = moved
+        return moved
+
+    def _log(self, weights: Tensor, ids: Tensor) -> Tensor:
+        ways = self.ways(weights.device)
+        if len(ways) == 1:
+            return log_probability(weights, ways[0][0], ids)
+        result = weights.new_zeros(len(ids))
+        for way, first in ways:
+            own = ((ids >= first) & (ids < first + way.count)).nonzero()[:, 0]
+            if len(own):
+                columns = weights if weights.shape[1] == 1 else weights[:, own]
+                found = log_probability(columns, way, ids[own] - first)
+                result = result.index_copy(0, own, found)
+        return result
+
+    def _asked(self, query: str | Sequence[str]) -> tuple[tuple[GroundQuery, ...], Engine]:
+        texts = (query,) if isinstance(query, str) else tuple(query)
+        key = "\n".join(texts)
+        if key not in self._queries:
+            found = tuple(self._own(one) for text in texts for one in self._ask(text))
+            engine = prepare(self.ground, self.logic, self.probability, found)
+            while len(self._queries) >= REMEMBERED:
+                self._queries.pop(next(iter(self._queries)))
+            self._queries[key] = found, engine
+        return self._queries[key]
+
+    def _own(self, query: GroundQuery) -> GroundQuery:
+        """A query that was ground with other questions, over the atoms of this program."""
+
+        def own(literals: Iterable[GroundLiteral]) -> tuple[GroundLiteral, ...]:
+            atoms = self.ground.atoms
+            return tuple(one._replace(atom=atoms.get(one.symbol, 0)) for one in literals)
+
+        return replace(query, literals=own(query.literals), evidence=own(query.evidence))
+
+    def _at_vertices(self, weights: Tensor) -> tuple[Tensor, int]:
+        """The weights at every vertex of the credal choices, columns of an example together."""
+        assert self._vertices is not None
+        corners = self._vertices.to(weights)
+        count = corners.shape[1]
+        wide = weights[:, :, None].expand(-1, -1, count)
+        corners = corners[:, None, :].expand_as(wide)
+        joined = torch.where(corners.isnan(), wide, corners)
+        return joined.reshape(len(weights), -1), count
+
+
+def _vertices(ground: GroundProgram) -> Tensor | None:
+    """The weights [leaves, vertices] of credal choices, NaN elsewhere; None if there are none."""
+    if not any(isinstance(choice.weight, Interval) for choice in ground.choices):
+        return None
+    blank = leaves.weights(ground)
+    place = leaves.layout(ground.choices)
+    for i, choice in enumerate(ground.choices):
+        if not isinstance(choice.weight, Interval):
+            blank[place.of(i)] = float("nan")
+    batches = vertex_weights(ground, blank[:, None], 1 << 16)
+    return torch.cat([torch.from_numpy(batch[:, :, 0].copy()) for batch in batches], dim=1)
+
+
+def _no_intervals() -> UsageError:
+    return UsageError(
+        Diagnostic(
+            "learn-intervals",
+            "a program with intervals of probabilities cannot be learned",
+            help="give one probability in place of each interval, or learn it with ?::",
+        )
+    )

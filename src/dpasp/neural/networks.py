@@ -1,0 +1,177 @@
+"""The networks behind neural statements: where they come from and what their outputs mean.
+
+A network is built once for each statement that names it, runs on whole batches only, and
+gives probabilities [rows, outcomes, values]: checked, renormalised and in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from dpasp.errors import DataError, Diagnostic
+from dpasp.language import ast
+from dpasp.logic.program import GroundNetwork, GroundProgram
+from dpasp.neural.layout import convolve_channels_last
+from dpasp.neural.python_blocks import Python, guarded, plain
+
+TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum
+
+
+class Network(nn.Module):
+    """A network and how its outputs are read: one distribution for each row and outcome."""
+
+    def __init__(self, module: nn.Module, statement: ast.Neural, use: GroundNetwork) -> None:
+        super().__init__()
+        self.module = module
+        self.statement = statement
+        self.outcomes = max(1, len(use.outcomes))
+        self.boolean = not use.values
+        self.values = max(1, len(use.values))
+        self.logits = bool(option(statement, "logits", False))
+        self.frozen = not statement.learnable
+        self.dtype = torch.get_default_dtype()  # of the last output
+        self._checked = False
+        if self.frozen:
+            module.requires_grad_(False)
+            module.eval()
+
+    def train(self, mode: bool = True) -> Network:
+        """Set the training mode; a frozen network stays as it is in use."""
+        super().train(mode and not self.frozen)
+        return self
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """The probabilities [rows, outcomes, values] for a batch of rows."""
+        with guarded(f"the network of {self.statement.name}", None, self.statement.span):
+            output = self.module(*inputs)
+        raw = self._shaped(output, len(inputs[0]))
+        if self.logits:
+            return torch.sigmoid(raw) if self.boolean else torch.softmax(raw, dim=-1)
+        # Looking at numbers makes a GPU wait, so there it is done for the first batch only.
+        if raw.device.type == "cpu" or not self._checked:
+            self._check(raw.detach())
+            self._checked = True
+        if self.boolean:
+            return raw.clamp(0.0, 1.0)
+        return raw / raw.sum(dim=-1, keepdim=True)
+
+    def _shaped(self, output: object, rows: int) -> Tensor:
+        """The output as [rows, outcomes, values] in float64."""
+        if not isinstance(output, Tensor):
+            raise self._error(
+                "network-output", f"gives a {type(output).__name__}, not a tensor", ""
+            )
+        shape = (rows, self.outcomes, self.values)
+        allowed = {shape, (rows * self.outcomes, self.values)}
+        if self.outcomes == 1:
+            allowed.add((rows, self.values))
+        if self.values == 1:
+            allowed |= {(rows, self.outcomes), (rows * self.outcomes,)}
+        if tuple(output.shape) not in allowed:
+            seen = " × ".join(map(str, output.shape))
+            want = "one probability" if self.boolean else f"{self.values} probabilities"
+            each = " for each outcome" if self.outcomes > 1 else ""
+            raise self._error(
+                "network-size",
+                f"gives an output of shape {seen} for {rows} rows",
+                f"{self.statement.name} needs {want} a row{each}: "
+                f"{' × '.join(map(str, shape if self.outcomes > 1 else (rows, self.values)))}",
+            )
+        self.dtype = output.dtype
+        return output.reshape(shape).double()
+
+    def _check(self, raw: Tensor) -> None:
+        if self.boolean:
+            off = ~((raw >= -TOLERANCE) & (raw <= 1 + TOLERANCE))
+            what = "is no probability"
+        else:
+            total = raw.sum(dim=-1, keepdim=True)
+            off = ~((raw >= -TOLERANCE).all(-1, keepdim=True) & ((total - 1).abs() <= TOLERANCE))
+            what = "is no distribution"
+        if bool(off.any()):
+            row = int(off.flatten(1).any(1).nonzero()[0])
+            shown = ", ".join(f"{x:.4g}" for x in raw[row].flatten()[:5].tolist())
+            more = ", …" if raw[row].numel() > 5 else ""
+            raise self._error(
+                "network-simplex",
+                f"gives ({shown}{more}) for row {row} of a batch, which {what}",
+                "end the network with a softmax (a sigmoid for a neural fact), "
+                "or say that it gives logits: as @net with logits",
+            )
+
+    def _error(self, code: str, what: str, help: str) -> DataError:
+        message = f"the network of {self.statement.name} {what}"
+        return DataError(Diagnostic(code, message, self.statement.span, help))
+
+
+def build(ground: GroundProgram, python: Python) -> list[Network]:
+    """The networks of a ground program, one for each neural statement."""
+    networks = []
+    for use in ground.networks:
+        statement = ground.program.statements[use.statement]
+        assert isinstance(statement, ast.Neural)
+        module = make(statement.network, python)
+        convolve_channels_last(module)
+        networks.append(Network(module, statement, use))
+    return networks
+
+
+def make(network: ast.Network, python: Python) -> nn.Module:
+    """The module that a statement names."""
+    if network.repository is not None:
+        made: object = _from_hub(network, python)
+    else:
+        found = python.function(network.factory.function, network.factory.span)
+        made = found if isinstance(found, nn.Module) else python.call(network.factory)
+    if isinstance(made, nn.Module):
+        return made
+    message = f"@{network.factory.function} gives a {type(made).__name__}, not a torch.nn.Module"
+    help = f"def {network.factory.function}(): return torch.nn.Sequential(…)"
+    raise DataError(Diagnostic("network-type", message, network.span, help))
+
+
+def _from_hub(network: ast.Network, python: Python) -> object:
+    """Load a network from a PyTorch Hub repository: a folder, or one on GitHub."""
+    if not python.allowed:
+        raise python.refusal("a hub repository runs Python", network.span)
+    assert network.repository is not None
+    source, where = "github", network.repository
+    if network.host is None:
+        source = "local"
+        where = str(_folder(network))
+    name = network.factory.function
+    arguments = [plain(argument) for argument in network.factory.arguments]
+    with guarded(f"loading {name} from {network.repository}", None, network.span):
+        # torch.hub asks before it runs a repository that it does not trust yet.
+        return torch.hub.load(where, name, *arguments, source=source, trust_repo="check")  # type: ignore[no-untyped-call]
+
+
+def _folder(network: ast.Network) -> Path:
+    """The folder of a local repository, looked for beside the program."""
+    assert network.repository is not None
+    path = Path(network.repository).expanduser()
+    if not path.is_absolute():
+        path = Path(network.span.file).parent / path
+    if not (path / "hubconf.py").is_file():
+        message = f"there is no hubconf.py in {network.repository}"
+        help = f'for a repository on GitHub write: on "{network.repository}" at "github"'
+        raise DataError(Diagnostic("hub-folder", message, network.span, help))
+    return path
+
+
+def option(statement: ast.Neural, name: str, default: ast.Value) -> ast.Value:
+    """The value of one of the ``with`` options of a neural statement."""
+    return next((o.value for o in statement.options if o.name == name), default)
+
+
+def trainable(networks: Sequence[Network]) -> list[Network]:
+    """The networks that learn, each module once."""
+    found: dict[int, Network] = {}
+    for network in networks:
+        if not network.frozen:
+            found.setdefault(id(network.module), network)
+    return list(found.values())
