@@ -3,7 +3,7 @@
 The grounder is native code that may work for a long time without coming back to
 Python. So it runs in a thread of its own while this one waits, looks at the clock,
 and can leave at any moment; the work then ends at its next call back into Python.
-(A join that finds nothing never calls back: it is left to end with the process.)
+(A join that finds nothing never calls back: it is left behind, to end with the process.)
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Event, Thread
 
 from dpasp.limits import Watch
 
 TICK = 0.02  # seconds between two looks at the clock
-GRACE = 0.2  # seconds that stopped work is given to come to its end
+GRACE = 0.01  # seconds that stopped work is given to come to its end
 
 
 class Stopped(BaseException):
@@ -56,11 +57,28 @@ class Supervisor:
         except BaseException:
             self._left = True
             thread.join(GRACE)
+            if thread.is_alive():
+                _exit_at_once()
             raise
         thread.join()
         if failure:
             raise failure[0]
         self._watch.check()
+
+
+@cache
+def _exit_at_once() -> None:
+    """When this process ends, let it end at once, with its exit code.
+
+    Otherwise the C library would first take down clingo's symbols under the work that
+    was left behind, and the process would crash. Where there is no ``on_exit`` to
+    prevent that (it is glibc's), so be it.
+    """
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    if hasattr(library, "on_exit"):
+        library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)
 
 
 @contextmanager
