@@ -70,6 +70,7 @@ class Program:
         self.constants = {name: str(value) for name, value in (constants or {}).items()}
         self._module: ModuleType | None = None
         self._session: Session | None = None
+        self._history: History | None = None
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Grounded] = OrderedDict()
         _refuse(source, self.constants)
 
@@ -141,6 +142,7 @@ class Program:
         data: Mapping[str, object] | None = None,
         semantics: str | None = None,
         checkpoint: str | Path | None = None,
+        periodic: bool = True,
         resume: str | Path | None = None,
         limits: Limits = NO_LIMITS,
         watcher: Watcher | None = None,
@@ -149,7 +151,9 @@ class Program:
         """Learn from observations, or from what ``#learn`` names; what happened.
 
         ``data`` is used in place of the program's train data, ``options`` (``lr``,
-        ``niters``, ``alg``, …) in place of those of ``#learn``.
+        ``niters``, ``alg``, …) in place of those of ``#learn``. Unfinished learning is kept
+        in the file ``checkpoint``: after every iteration if ``periodic``, and when it is
+        stopped; ``resume`` goes on from such a file.
         """
         _need_torch()
         import torch
@@ -161,15 +165,17 @@ class Program:
         told = starting_options(self.source, options)
         with torch.random.fork_rng():
             torch.manual_seed(told.seed)
-            return self._learning(semantics, told.objective).learn(
+            self._history = self._learning(semantics, told.objective).learn(
                 observations,
                 data=data,
                 checkpoint=checkpoint,
+                periodic=periodic,
                 resume=resume,
                 watch=watch,
                 watcher=watcher or unwatched,
                 **options,
             )
+        return self._history
 
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors)."""
@@ -214,6 +220,12 @@ class Program:
         found = self._grounded(asked, (), NO_LIMITS.start()).program.questions
         return [question for question in found if isinstance(question, GroundQuery)]
 
+    def _told(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """What was learned and how, for those who read the answers."""
+        if self._session is None:
+            return [], []
+        return self._session.learned(), self._history.to_list() if self._history else []
+
     def _weights(self, found: GroundProgram) -> NDArray[np.float64] | None:
         """The leaf weights that networks and learned parameters give; None: the program's own."""
         if self._session is None and not found.networks:
@@ -252,7 +264,8 @@ class Program:
         )
         statistics = dict(answers.statistics)
         statistics["seconds"] = {"ground": grounded.seconds, **statistics["seconds"]}
-        return replace(answers, statistics=statistics)
+        learned, history = self._told()
+        return replace(answers, statistics=statistics, learned=learned, history=history)
 
     def _grounded(
         self, questions: tuple[str, ...], evidence: tuple[str, ...], watch: Watch

@@ -43,6 +43,8 @@ examples:
     dpasp run alarm.plp --query "burglary | alarm" --evidence "not earthquake"
     dpasp run alarm.plp --semantics lstable,maxent --json
     dpasp run graph.plp -c n=5 --time-limit 10
+    dpasp run digits.plp --save digits.safetensors    learn, and keep what was learned
+    dpasp run digits.plp --load digits.safetensors    answer with it, without learning
 """
 
 CHECK = """\
@@ -125,7 +127,14 @@ def build() -> tuple[Parser, dict[str, Parser]]:
 
     return top, {
         "run": add(
-            "run", "answer the queries of a program", RUN, _questions, _engine, _limits, _python
+            "run",
+            "answer the queries of a program",
+            RUN,
+            _questions,
+            _engine,
+            _learning,
+            _limits,
+            _python,
         ),
         "check": add("check", "report the mistakes in a program", CHECK, _constants),
         "ground": add("ground", "show the ground program", GROUND, _constants, _limits, _python),
@@ -209,6 +218,16 @@ def _engine(parser: Parser) -> None:
     )
 
 
+def _learning(parser: Parser) -> None:
+    group = parser.add_argument_group("learning")
+    group.add_argument("--no-learn", action="store_true", help="answer without learning first")
+    group.add_argument("--save", metavar="F", help="write what was learned to a file")
+    group.add_argument("--load", metavar="F", help="read what was learned; do not learn")
+    group.add_argument("--resume", metavar="F", help="go on with learning that was interrupted")
+    group.add_argument("--seed", metavar="N", type=_whole, help="of everything random")
+    group.add_argument("--device", help="where networks run: cpu, cuda or auto (default: cpu)")
+
+
 def _limits(parser: Parser) -> None:
     group = parser.add_argument_group("limits")
     group.add_argument(
@@ -247,6 +266,12 @@ def _positive(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return value
+
+
+def _whole(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
 
 
 def _constant(text: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from dpasp.cli.reading import add_questions, python_allowed, read_limits, read_p
 from dpasp.display.progress import watching
 from dpasp.errors import ProgramError, UsageError
 from dpasp.inference.answers import Answers
+from dpasp.language.ast import Learn
 from dpasp.language.checks import parse_semantics
 from dpasp.program import Program
 
@@ -22,6 +23,12 @@ def execute(options: Namespace, console: Console) -> int:
         python=python_allowed(options),
         constants=dict(options.constants),
     )
+    if learns(options, program):
+        from dpasp.cli.learn import learn_first, speaks
+
+        learn_first(program, options, console)
+        if not speaks():
+            return 0
     with watching("answering", None if console.quiet else console.messages) as progress:
         answers = program.query(
             semantics=wanted_semantics(options),
@@ -32,6 +39,14 @@ def execute(options: Namespace, console: Console) -> int:
         )
     show(replace(answers, files=source.files), console)
     return 0
+
+
+def learns(options: Namespace, program: Program) -> bool:
+    """Whether something is to be learned, loaded or saved (and torch to be imported)."""
+    statements = program.source.statements
+    return any(isinstance(statement, Learn) for statement in statements) or bool(
+        options.save or options.load or options.resume
+    )
 
 
 def wanted_semantics(options: Namespace) -> str | None:

@@ -150,6 +150,8 @@ class Answers(Sequence[Answer | MapAnswer]):
     files: tuple[str, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     statistics: Mapping[str, Any] = field(default_factory=dict)
+    learned: Sequence[Mapping[str, Any]] = ()  # the parameters that were learned, by statement
+    history: Sequence[Mapping[str, Any]] = ()  # the iterations of learning
 
     @overload
     def __getitem__(self, key: int | str) -> Answer | MapAnswer: ...
@@ -185,6 +187,8 @@ class Answers(Sequence[Answer | MapAnswer]):
             "engine": self.engine,
             "inconsistent": self.inconsistent,
             "answers": [answer.to_dict() for answer in self.answers],
+            **({"learned": list(self.learned)} if self.learned or self.history else {}),
+            **({"history": list(self.history)} if self.history else {}),
             "statistics": dict(self.statistics),
         }
 

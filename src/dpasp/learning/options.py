@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+import torch
+
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.cursor import nearest
@@ -33,6 +35,13 @@ class Options:
     patience: int | None = None
     objective: str = "midpoint"
     device: str = "cpu"
+
+    @property
+    def place(self) -> str:
+        """The device: auto is a GPU where there is one."""
+        if self.device != "auto":
+            return self.device
+        return "cuda" if torch.cuda.is_available() else "cpu"
 
     def to_dict(self) -> dict[str, Any]:
         """All options by name."""

@@ -77,6 +77,7 @@ class Session:
         *,
         data: Mapping[str, object] | None = None,
         checkpoint: str | Path | None = None,
+        periodic: bool = True,
         resume: str | Path | None = None,
         watch: Watch = UNLIMITED,
         watcher: Watcher = unwatched,
@@ -94,13 +95,14 @@ class Session:
                 message = f"there are {len(seen)} observations but {len(own)} rows for {atom}"
                 help = "observation i belongs to row i of the train data"
                 raise DataError(Diagnostic("data-length", message, span, help))
-        with group(torch.device(told.device)) as processes:
+        with group(torch.device(told.place)) as processes:
             job = Job(
                 seen,
                 rows,
                 told,
                 span,
                 None if checkpoint is None else Path(checkpoint),
+                periodic,
                 None if resume is None else Path(resume),
                 processes,
                 watch,

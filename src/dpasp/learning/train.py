@@ -39,7 +39,8 @@ class Job:
     data: Mapping[Symbol, Rows]
     options: Options
     span: Span | None = None  # of the statement that asked for it
-    checkpoint: Path | None = None
+    checkpoint: Path | None = None  # where to save when stopped,
+    periodic: bool = True  # and after every iteration
     resume: Path | None = None
     group: Group = Group()  # noqa: RUF009 - frozen
     watch: Watch = UNLIMITED
@@ -49,7 +50,7 @@ class Job:
 def learn(model: ProgramModule, job: Job) -> History:
     """Learn the parameters of a model; what happened."""
     rule = choose_rule(model, job)
-    device = torch.device(job.options.device)
+    device = torch.device(job.options.place)
     model.to(device)
     way = likelihood(
         model.ground,
@@ -193,7 +194,7 @@ class Loop:
         place.records = (*place.records, record)
         self._moment(record.log_likelihood, record)
         place.iteration, place.step, place.total = place.iteration + 1, 0, 0.0
-        if self.job.checkpoint is not None and self.job.group.first:
+        if self.job.checkpoint and self.job.periodic and self.job.group.first:
             self.save(self.job.checkpoint)
 
     def _is_patient(self) -> bool:

@@ -1,0 +1,66 @@
+"""What ``dpasp run`` does before it answers: read what was learned, or learn."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from pathlib import Path
+
+from dpasp.cli.console import Console
+from dpasp.cli.reading import read_limits
+from dpasp.display.learning import watching_learning
+from dpasp.errors import UsageError
+from dpasp.language import ast
+from dpasp.program import Program
+
+
+def learn_first(program: Program, options: Namespace, console: Console) -> None:
+    """Learn if the program says so and nothing speaks against it; load and save."""
+    statement = next((s for s in program.source.statements if isinstance(s, ast.Learn)), None)
+    if options.resume and (options.load or options.no_learn):
+        raise UsageError("--resume goes on learning: it does not go with --load or --no-learn")
+    if options.resume and statement is None:
+        raise UsageError("--resume goes on learning, but the program has no #learn")
+    if options.load:
+        program.restore(options.load)
+    elif statement is not None and not options.no_learn:
+        _learn(program, statement, options, console)
+    if options.save and speaks():
+        program.save(options.save)
+        if not console.quiet:
+            console.note(f"saved what was learned in {options.save}")
+
+
+def speaks() -> bool:
+    """Whether this process prints: of those that ``torchrun`` started, only the first."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def _learn(program: Program, statement: ast.Learn, options: Namespace, console: Console) -> None:
+    display = next((str(o.value) for o in statement.options if o.name == "display"), "progress")
+    told = {"seed": options.seed, "device": options.device}
+    given = {name: value for name, value in told.items() if value is not None}
+    kept = checkpoint(options)
+    stream = None if console.quiet or not speaks() else console.messages
+    with watching_learning(display, stream) as watcher:
+        program.learn(
+            semantics=None,
+            checkpoint=kept,
+            periodic=bool(options.save or options.resume),
+            resume=options.resume,
+            limits=read_limits(options),
+            watcher=watcher,
+            **given,
+        )
+    if speaks():
+        kept.unlink(missing_ok=True)  # it is finished
+
+
+def checkpoint(options: Namespace) -> Path:
+    """Where unfinished learning is kept: beside --save, or in the current folder."""
+    if options.resume:
+        return Path(options.resume)
+    if options.save:
+        return Path(f"{options.save}.checkpoint")
+    name = "program" if options.files[0] == "-" else Path(options.files[0]).stem
+    return Path(f"{name}.checkpoint")
