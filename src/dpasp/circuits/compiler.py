@@ -36,7 +36,7 @@ class HeadCycle(InferenceError):
     default_code = "head-cycle"
 
 
-def compile(  # noqa: A001 - the pipeline's verb
+def compile(
     ground: GroundProgram,
     logic: Logic,
     probability: Probability | None = None,

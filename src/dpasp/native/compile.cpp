@@ -82,37 +82,51 @@ class Compiler {
         uint32_t width = 0;
     };
 
-    std::vector<Attempt> attempts(const Part &part) {
+    // What to try; `hard` adds what takes long to prepare.
+    std::vector<Attempt> attempts(const Part &part, bool hard) {
         std::vector<Attempt> list;
         bool least = options_.mode == Mode::Least && !part.undefined.empty();
         auto allowed = [&](const std::string &way) {
             return options_.way == "auto" || options_.way == way;
         };
+        bool any_order = true;  // unless an order of this kind is forced
+        for (int s = 0; s < SWEEPS; ++s) any_order = any_order && options_.order != name(Sweep(s));
         auto sweeps = [&](const std::string &way) {
             for (int s = 0; s < SWEEPS; ++s) {
-                if (options_.order != "auto" && options_.order != name(Sweep(s))) continue;
-                Attempt attempt{way, name(Sweep(s)), {}, 0};
+                std::string named = name(Sweep(s));
+                bool costly = Sweep(s) == Sweep::Polished;
+                if (any_order ? costly != hard : options_.order != named) continue;
+                Attempt attempt{way, named, {}, 0};
                 attempt.inputs = order_inputs(problem_, part, positions(Sweep(s)));
-                attempt.width = cut_width(problem_, part, attempt.inputs);
-                list.push_back(std::move(attempt));
+                Attempt reverse{way, "reverse " + named, attempt.inputs, 0};
+                std::reverse(reverse.inputs.begin(), reverse.inputs.end());
+                for (Attempt *one : {&attempt, &reverse}) {
+                    one->width = cut_width(problem_, part, one->inputs);
+                    list.push_back(std::move(*one));
+                }
             }
         };
-        bool outer = part.guesses.empty();
-        // A forced way that does not apply gives room to the one that does.
-        if (outer && (allowed("diagram"))) sweeps("diagram");
-        if (!outer && (allowed("tables") || least || options_.way == "diagram")) sweeps("tables");
-        if (outer && options_.way == "tables") sweeps("tables");
+        // A forced way that does not apply gives room to the one that always does.
+        bool functions = part.guesses.empty() || (options_.mode == Mode::Bits && !least);
+        if (functions && allowed("diagram")) sweeps("diagram");
+        if (allowed("tables") || least || (!functions && options_.way == "diagram"))
+            sweeps("tables");
         std::stable_sort(list.begin(), list.end(),
                          [](auto &a, auto &b) { return a.width < b.width; });
+        if (!least && !hard && allowed("search"))
+            for (const char *order : {"width", "frequency"})
+                if (options_.order == "auto" || options_.order == order)
+                    list.push_back({"search", order, {}, 0});
+        if (list.empty() && !hard) sweeps("tables");
         return list;
     }
 
     std::vector<uint32_t> compile_part(const Part &part, const std::vector<Ask> &asks,
                                        Compiled &result) {
-        std::vector<Attempt> list = attempts(part);
+        std::vector<Attempt> list = attempts(part, false);
         Budget budget{std::min<size_t>(20000, options_.nodes),
                       std::min<size_t>(50000, options_.entries)};
-        for (;;) {
+        for (int round = 0;;) {
             for (const Attempt &attempt : list) {
                 auto start = Clock::now();
                 size_t before = builder.nodes.size();
@@ -130,6 +144,8 @@ class Compiler {
             }
             if (budget.nodes >= options_.nodes && budget.entries >= options_.entries)
                 throw Stopped(Reason::Size, too_large(part, list));
+            if (++round == 2)
+                for (Attempt &attempt : attempts(part, true)) list.push_back(std::move(attempt));
             budget.nodes = std::min(budget.nodes * 8, options_.nodes);
             budget.entries = std::min(budget.entries * 8, options_.entries);
         }
@@ -146,11 +162,11 @@ class Compiler {
 
     std::vector<uint32_t> run(const Part &part, const std::vector<Ask> &asks,
                               const Attempt &attempt, const Budget &budget) {
-        if (attempt.way == "diagram") {
-            std::vector<uint32_t> order;
-            for (const Input &input : attempt.inputs) order.push_back(input.id);
-            return compile_diagram(problem_, part, order, asks, budget, builder, watch_);
-        }
+        if (attempt.way == "diagram")
+            return compile_diagram(problem_, part, attempt.inputs, asks, budget, builder, watch_);
+        if (attempt.way == "search")
+            return compile_search(problem_, part, attempt.order == "frequency", asks, budget,
+                                  builder, watch_);
         std::vector<uint32_t> roots;
         Mode mode = options_.mode == Mode::Least && part.undefined.empty() ? Mode::Counts
                                                                            : options_.mode;

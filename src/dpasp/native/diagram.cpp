@@ -1,7 +1,11 @@
 // Functions of the choices as reduced ordered decision diagrams with one child per value.
+// Guesses are variables too, and are quantified away: that some model exists is all that the
+// credal semantics asks of them.
 //
 // An edge is 2 * node, plus 1 when complemented; node 0 is true. The first child of a node is
 // never complemented, so that equal functions are equal edges.
+#include <unordered_set>
+
 #include "part.hpp"
 
 namespace dpasp {
@@ -40,7 +44,7 @@ class Diagram {
                 equal = pool_[child_[node] + v] == (children[v] ^ flip);
             if (equal) return 2 * node + flip;
         }
-        if (level_.size() >= most_) throw Stopped(Reason::Size, "decision diagram");
+        if (level_.size() >= most_) throw Stopped(Reason::Size, "diagram");
         uint32_t node = uint32_t(level_.size());
         level_.push_back(level);
         child_.push_back(uint32_t(pool_.size()));
@@ -61,6 +65,7 @@ class Diagram {
         size_t at = mix(key) & (cache_.size() - 1);
         if (cache_[at].key == key) return cache_[at].result;
         watch_.check();
+        if (++steps_ > 40 * most_) throw Stopped(Reason::Size, "diagram");
         uint32_t la = level(a), lb = level(b), top = std::min(la, lb), n = arity_[top];
         Dd result;
         if (n == 2) {
@@ -91,7 +96,48 @@ class Diagram {
         return result;
     }
 
+    // There is a value of the variable at that level that makes it true.
+    Dd some(Dd edge, uint32_t at) {
+        std::unordered_map<Dd, Dd> done;
+        return some(edge, at, done);
+    }
+
+    // The levels that a function depends on.
+    std::vector<uint8_t> support(Dd edge) const {
+        std::vector<uint8_t> found(arity_.size(), 0);
+        std::vector<uint32_t> todo{edge >> 1};
+        std::unordered_set<uint32_t> seen;
+        while (!todo.empty()) {
+            uint32_t node = todo.back();
+            todo.pop_back();
+            if (!node || !seen.insert(node).second) continue;
+            found[level_[node]] = 1;
+            for (uint32_t v = 0; v < arity_[level_[node]]; ++v)
+                todo.push_back(pool_[child_[node] + v] >> 1);
+        }
+        return found;
+    }
+
   private:
+    Dd some(Dd edge, uint32_t at, std::unordered_map<Dd, Dd> &done) {
+        uint32_t top = level(edge);
+        if (top > at) return edge;
+        auto found = done.find(edge);
+        if (found != done.end()) return found->second;
+        uint32_t n = arity_[top];
+        Dd result;
+        if (top == at) {
+            result = DD_FALSE;
+            for (uint32_t v = 0; v < n; ++v) result = both(result ^ 1u, child(edge, v) ^ 1u) ^ 1u;
+        } else {
+            std::vector<Dd> children(n);
+            for (uint32_t v = 0; v < n; ++v) children[v] = some(child(edge, v), at, done);
+            result = make(top, children.data());
+        }
+        done.emplace(edge, result);
+        return result;
+    }
+
     struct Entry {
         uint64_t key = 0;
         Dd result = 0;
@@ -123,85 +169,198 @@ class Diagram {
     std::vector<Dd> pool_;
     std::vector<uint32_t> slots_;
     std::vector<Entry> cache_;
+    size_t steps_ = 0;
 };
 
-// Copies a function into the circuit, with `leaf` where it is true.
+// Copies functions into the circuit: where (yes, no, other) say which kinds of models there are.
 class Copier {
   public:
     Copier(const Diagram &diagram, const std::vector<ChoiceShape> &shapes, Builder &builder)
         : diagram_(diagram), shapes_(shapes), builder_(builder) {}
 
-    uint32_t copy(Dd edge, uint32_t leaf) {
-        if (edge == DD_TRUE) return leaf;
-        if (edge == DD_FALSE) return Builder::FALSE_NODE;
-        uint64_t key = (uint64_t(leaf) << 32) | edge;
+    uint32_t copy(Dd yes, Dd no, Dd other) {
+        uint32_t top = std::min({diagram_.level(yes), diagram_.level(no), diagram_.level(other)});
+        if (top == shapes_.size()) return leaf(yes, no, other);
+        Key key{(uint64_t(yes) << 32) | no, other};
         auto found = done_.find(key);
         if (found != done_.end()) return found->second;
-        const ChoiceShape &shape = shapes_[diagram_.level(edge)];
+        const ChoiceShape &shape = shapes_[top];
         std::vector<uint32_t> children(shape.values);
-        for (uint32_t v = 0; v < shape.values; ++v) children[v] = copy(diagram_.child(edge, v), leaf);
+        auto below = [&](Dd edge, uint32_t v) {
+            return diagram_.level(edge) == top ? diagram_.child(edge, v) : edge;
+        };
+        for (uint32_t v = 0; v < shape.values; ++v)
+            children[v] = copy(below(yes, v), below(no, v), below(other, v));
         uint32_t node = builder_.decision(shape.leaf, children);
         done_.emplace(key, node);
         return node;
     }
 
   private:
+    struct Hash {
+        size_t operator()(const Key &key) const { return combine(key.low, key.high); }
+    };
+
+    uint32_t leaf(Dd yes, Dd no, Dd other) {
+        Value value;
+        if (yes == DD_TRUE) value.kinds |= Value::QE;
+        if (no == DD_TRUE) value.kinds |= Value::E;
+        if (other == DD_TRUE) value.kinds |= Value::OTHER;
+        if (!value.kinds) return Builder::FALSE_NODE;
+        double all = (yes == DD_TRUE) + (no == DD_TRUE) + (other == DD_TRUE);
+        value.qe = (yes == DD_TRUE) / all;
+        value.e = ((yes == DD_TRUE) + (no == DD_TRUE)) / all;
+        return builder_.leaf(value);
+    }
+
     const Diagram &diagram_;
     const std::vector<ChoiceShape> &shapes_;  // by level
     Builder &builder_;
-    std::unordered_map<uint64_t, uint32_t> done_;
+    std::unordered_map<Key, uint32_t, Hash> done_;
+};
+
+// The gates of a part as functions, and what is asserted with its guesses quantified away.
+class Functions {
+  public:
+    Functions(const Problem &problem, const Part &part, const std::vector<Input> &order,
+              const Budget &budget, Watch &watch)
+        : gates_(problem.gates), shapes_(shapes(problem, order)),
+          diagram_(arities(shapes_), budget.nodes, watch) {
+        std::unordered_map<uint32_t, uint32_t> choice_level, guess_level;
+        for (uint32_t level = 0; level < order.size(); ++level) {
+            (order[level].choice ? choice_level : guess_level)[order[level].id] = level;
+            if (!order[level].choice) guesses_.push_back(level);
+        }
+        known_[0] = DD_TRUE;
+        for (uint32_t g : part.gates) {
+            const Gate &gate = gates_.gates[g];
+            if (gate.kind == Kind::And) {
+                std::vector<Dd> inputs;
+                for (const Lit *in = gates_.begin(g); in != gates_.end(g); ++in)
+                    inputs.push_back(function(*in));
+                known_[g] = diagram_.all(std::move(inputs));
+            } else if (gate.kind == Kind::Value) {
+                known_[g] = variable(choice_level.at(gate.first), gate.second);
+            } else {
+                known_[g] = variable(guess_level.at(g), 0);
+            }
+        }
+        for (Lit lit : part.asserted) asserted_.push_back(function(lit));
+    }
+
+    std::vector<uint32_t> answer(const std::vector<Ask> &asks, Builder &builder) {
+        struct Functional {
+            Dd query, evidence;
+        };
+        std::vector<Functional> asked;
+        std::vector<uint8_t> kept(shapes_.size(), 0);
+        for (const Ask &ask : asks) {
+            asked.push_back({conjunction(ask.query), conjunction(ask.evidence)});
+            for (Dd edge : {asked.back().query, asked.back().evidence}) {
+                auto used = diagram_.support(edge);
+                for (size_t l = 0; l < used.size(); ++l) kept[l] = kept[l] || used[l];
+            }
+        }
+        std::vector<uint32_t> early, late;
+        for (uint32_t level : guesses_) (kept[level] ? late : early).push_back(level);
+        quantify(asserted_, early);
+        Copier copier(diagram_, shapes_, builder);
+        std::vector<uint32_t> roots;
+        for (auto &[query, evidence] : asked) {
+            Dd yes = models(diagram_.both(evidence, query), late);
+            Dd no = models(diagram_.both(evidence, query ^ 1u), late);
+            Dd other = models(evidence ^ 1u, late);
+            roots.push_back(copier.copy(yes, no, other));
+        }
+        return roots;
+    }
+
+  private:
+    const Gates &gates_;
+    std::vector<ChoiceShape> shapes_;  // by level
+    Diagram diagram_;
+    std::vector<uint32_t> guesses_;  // levels
+    std::unordered_map<uint32_t, Dd> known_;
+    std::vector<Dd> asserted_;
+
+    static std::vector<ChoiceShape> shapes(const Problem &problem,
+                                           const std::vector<Input> &order) {
+        std::vector<ChoiceShape> result;
+        for (const Input &input : order)
+            result.push_back(input.choice ? problem.gates.choices[input.id] : ChoiceShape{2, 0});
+        return result;
+    }
+
+    static std::vector<uint32_t> arities(const std::vector<ChoiceShape> &shapes) {
+        std::vector<uint32_t> result;
+        for (const ChoiceShape &shape : shapes) result.push_back(shape.values);
+        return result;
+    }
+
+    Dd variable(uint32_t level, uint32_t value) {
+        std::vector<Dd> children(shapes_[level].values, DD_FALSE);
+        children[value] = DD_TRUE;
+        return diagram_.make(level, children.data());
+    }
+
+    Dd function(Lit lit) const { return known_.at(gate_of(lit)) ^ (lit & 1u); }
+
+    Dd conjunction(const std::vector<Lit> &lits) {
+        std::vector<Dd> edges;
+        for (Lit lit : lits) edges.push_back(function(lit));
+        return diagram_.all(std::move(edges));
+    }
+
+    // For which choices some model satisfies the condition.
+    Dd models(Dd condition, const std::vector<uint32_t> &levels) {
+        std::vector<Dd> factors(asserted_);
+        factors.push_back(condition);
+        quantify(factors, levels);
+        return diagram_.all(std::move(factors));
+    }
+
+    // Remove the guesses one by one: join only the factors that depend on each.
+    void quantify(std::vector<Dd> &factors, std::vector<uint32_t> levels) {
+        std::vector<std::vector<uint8_t>> used;
+        for (Dd factor : factors) used.push_back(diagram_.support(factor));
+        while (!levels.empty()) {
+            size_t best = 0, least = SIZE_MAX;
+            for (size_t i = 0; i < levels.size(); ++i) {
+                std::vector<uint8_t> joint(shapes_.size(), 0);
+                for (auto &one : used)
+                    if (one[levels[i]])
+                        for (size_t l = 0; l < joint.size(); ++l) joint[l] |= one[l];
+                size_t width = size_t(std::count(joint.begin(), joint.end(), 1));
+                if (width < least) least = width, best = i;
+            }
+            uint32_t level = levels[best];
+            levels.erase(levels.begin() + ptrdiff_t(best));
+            std::vector<Dd> joined, rest;
+            std::vector<std::vector<uint8_t>> rest_used;
+            for (size_t i = 0; i < factors.size(); ++i) {
+                if (used[i][level]) {
+                    joined.push_back(factors[i]);
+                } else {
+                    rest.push_back(factors[i]);
+                    rest_used.push_back(std::move(used[i]));
+                }
+            }
+            Dd result = diagram_.some(diagram_.all(std::move(joined)), level);
+            rest.push_back(result);
+            rest_used.push_back(diagram_.support(result));
+            factors = std::move(rest);
+            used = std::move(rest_used);
+        }
+    }
 };
 
 }  // namespace
 
 std::vector<uint32_t> compile_diagram(const Problem &problem, const Part &part,
-                                      const std::vector<uint32_t> &order,
+                                      const std::vector<Input> &order,
                                       const std::vector<Ask> &asks, const Budget &budget,
                                       Builder &builder, Watch &watch) {
-    const Gates &gates = problem.gates;
-    std::vector<uint32_t> arity;
-    std::vector<ChoiceShape> shapes;
-    std::unordered_map<uint32_t, uint32_t> level;
-    for (uint32_t choice : order) {
-        level[choice] = uint32_t(arity.size());
-        arity.push_back(gates.choices[choice].values);
-        shapes.push_back(gates.choices[choice]);
-    }
-    Diagram diagram(arity, budget.nodes, watch);
-    std::unordered_map<uint32_t, Dd> known{{0, DD_TRUE}};
-    auto function = [&](Lit lit) { return known.at(gate_of(lit)) ^ (lit & 1u); };
-    for (uint32_t g : part.gates) {
-        const Gate &gate = gates.gates[g];
-        if (gate.kind == Kind::Value) {
-            uint32_t at = level.at(gate.first);
-            std::vector<Dd> children(arity[at], DD_FALSE);
-            children[gate.second] = DD_TRUE;
-            known[g] = diagram.make(at, children.data());
-        } else if (gate.kind == Kind::And) {
-            std::vector<Dd> inputs;
-            for (const Lit *in = gates.begin(g); in != gates.end(g); ++in)
-                inputs.push_back(function(*in));
-            known[g] = diagram.all(std::move(inputs));
-        }
-    }
-    auto conjunction = [&](const std::vector<Lit> &lits) {
-        std::vector<Dd> edges;
-        for (Lit lit : lits) edges.push_back(function(lit));
-        return diagram.all(std::move(edges));
-    };
-    Dd consistent = conjunction(part.asserted);
-    uint32_t only_e = builder.leaf({Value::E, 0, 1}), other = builder.leaf({Value::OTHER, 0, 0});
-    std::vector<uint32_t> roots;
-    Copier copier(diagram, shapes, builder);
-    for (const Ask &ask : asks) {
-        Dd query = conjunction(ask.query), evidence = conjunction(ask.evidence);
-        Dd with = diagram.both(consistent, evidence);
-        uint32_t yes = copier.copy(diagram.both(with, query), Builder::TRUE_NODE);
-        uint32_t no = copier.copy(diagram.both(with, query ^ 1u), only_e);
-        uint32_t out = copier.copy(diagram.both(consistent, evidence ^ 1u), other);
-        roots.push_back(builder.sum({{-1, yes}, {-1, no}, {-1, out}}));
-    }
-    return roots;
+    return Functions(problem, part, order, budget, watch).answer(asks, builder);
 }
 
 }  // namespace dpasp

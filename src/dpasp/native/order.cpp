@@ -1,6 +1,7 @@
 #include "order.hpp"
 
 #include <deque>
+#include <random>
 
 namespace dpasp {
 namespace {
@@ -25,7 +26,8 @@ class Arranger {
         mark_.assign(n, 0);
     }
 
-    std::vector<uint32_t> run(Sweep sweep) {
+    std::vector<uint32_t> run(Sweep sweep, uint32_t first = UINT32_MAX) {
+        if (first != UINT32_MAX) narrow(first);
         for (uint32_t v = 0; v < problem_.vertices; ++v) {
             if (position_[v] != UINT32_MAX) continue;
             std::vector<uint32_t> region = reach(v);
@@ -117,6 +119,98 @@ class Arranger {
     std::vector<uint8_t> listed_;
 };
 
+// Improves an order: what matters is how many vertices wait for a later one, exponentially.
+class Polisher {
+  public:
+    Polisher(const Problem &problem, Watch &watch) : problem_(problem), watch_(watch) {
+        std::vector<uint8_t> used(problem.vertices, 0);
+        for (const Scope &scope : problem.scopes)
+            for (uint32_t v : scope.members) used[v] = 1;
+        for (uint32_t v = 0; v < problem.vertices; ++v)
+            if (used[v]) vertices_.push_back(v);
+    }
+
+    std::vector<uint32_t> run() {
+        std::mt19937 random(1);
+        std::vector<uint32_t> best;
+        double least = INFINITY;
+        size_t starts = std::min<size_t>(vertices_.size(), vertices_.size() > 2000 ? 4 : 60);
+        for (size_t i = 0; i < std::max<size_t>(starts, 1) && !vertices_.empty(); ++i) {
+            watch_.look();
+            uint32_t first = vertices_[starts == vertices_.size() ? i : random() % vertices_.size()];
+            auto position = Arranger(problem_, watch_).run(Sweep::Narrow, first);
+            double now = cost(position);
+            if (now < least) least = now, best = position;
+        }
+        if (best.empty()) best.assign(problem_.vertices, 0);
+        if (vertices_.size() <= 2000) anneal(best, least, random);
+        return best;
+    }
+
+  private:
+    const Problem &problem_;
+    Watch &watch_;
+    std::vector<uint32_t> vertices_;
+
+    double cost(const std::vector<uint32_t> &position) const {
+        std::vector<uint32_t> last(position);  // by vertex: the last position it waits for
+        for (const Scope &scope : problem_.scopes) {
+            uint32_t end = 0;
+            for (uint32_t v : scope.members) end = std::max(end, position[v]);
+            for (uint32_t v : scope.members) last[v] = std::max(last[v], end);
+        }
+        std::vector<int32_t> change(position.size() + 1, 0);
+        for (uint32_t v : vertices_) ++change[position[v]], --change[last[v]];
+        double total = 0;
+        int32_t open = 0;
+        for (int32_t c : change) total += std::exp2(1.6 * (open += c));
+        return total;
+    }
+
+    // Move single vertices elsewhere; accept what is better, and at first a little worse.
+    void anneal(std::vector<uint32_t> &position, double least, std::mt19937 &random) {
+        std::vector<uint32_t> at(position.size());
+        for (uint32_t v = 0; v < position.size(); ++v) at[position[v]] = v;
+        std::vector<uint32_t> best(position);
+        double now = std::log(least), record = now;
+        size_t work = 0;
+        for (const Scope &scope : problem_.scopes) work += scope.members.size() + 2;
+        size_t rounds = std::min<size_t>(30000, 60000000 / (work + position.size() + 1));
+        std::uniform_real_distribution<double> uniform(0, 1);
+        for (size_t i = 0; i < rounds; ++i) {
+            watch_.check();
+            double heat = 0.4 * (1 - double(i) / double(rounds));
+            const Scope &scope = problem_.scopes[random() % problem_.scopes.size()];
+            uint32_t v = scope.members[random() % scope.members.size()];
+            uint32_t u = scope.members[random() % scope.members.size()];
+            uint32_t from = position[v], to = position[u];
+            if (random() % 4 == 0) to = uint32_t(random() % at.size());
+            if (from == to) continue;
+            shift(at, position, from, to);
+            double then = std::log(cost(position));
+            if (then <= now || uniform(random) < std::exp((now - then) / (heat + 1e-9))) {
+                now = then;
+                if (now < record - 1e-12) record = now, best = position;
+            } else {
+                shift(at, position, to, from);
+            }
+        }
+        position = best;
+    }
+
+    static void shift(std::vector<uint32_t> &at, std::vector<uint32_t> &position, uint32_t from,
+                      uint32_t to) {
+        uint32_t v = at[from];
+        int step = from < to ? 1 : -1;
+        for (uint32_t i = from; i != to; i = uint32_t(int64_t(i) + step)) {
+            at[i] = at[size_t(int64_t(i) + step)];
+            position[at[i]] = i;
+        }
+        at[to] = v;
+        position[v] = to;
+    }
+};
+
 // Positions as a depth-first walk over gates, from the questions down, meets the inputs.
 std::vector<uint32_t> depth_first(const Problem &problem) {
     std::vector<uint32_t> position(problem.vertices, UINT32_MAX);
@@ -161,13 +255,16 @@ const char *name(Sweep sweep) {
         return "narrow";
     case Sweep::Breadth:
         return "breadth";
-    default:
+    case Sweep::Depth:
         return "depth";
+    default:
+        return "polished";
     }
 }
 
 std::vector<uint32_t> arrange(const Problem &problem, Sweep sweep, Watch &watch) {
     if (sweep == Sweep::Depth) return depth_first(problem);
+    if (sweep == Sweep::Polished) return Polisher(problem, watch).run();
     return Arranger(problem, watch).run(sweep);
 }
 

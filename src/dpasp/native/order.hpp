@@ -8,10 +8,11 @@ namespace dpasp {
 enum class Sweep {
     Narrow,   // greedily keep the frontier small
     Breadth,  // level by level from one end
-    Depth     // as a depth-first walk from the questions meets the inputs
+    Depth,    // as a depth-first walk from the questions meets the inputs
+    Polished  // the best of many narrow ones, improved by local search
 };
 
-constexpr int SWEEPS = 3;
+constexpr int SWEEPS = 4;
 const char *name(Sweep sweep);
 
 // The position of every vertex of the problem.

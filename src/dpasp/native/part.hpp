@@ -39,9 +39,9 @@ struct Budget {
 
 // Each way gives one root a question, or throws Stopped(Size) when it outgrows its budget.
 
-// Functions of the choices as decision diagrams; only for parts without guesses.
+// Functions of the choices as decision diagrams; with guesses, for Mode::Bits only.
 std::vector<uint32_t> compile_diagram(const Problem &problem, const Part &part,
-                                      const std::vector<uint32_t> &order,
+                                      const std::vector<Input> &order,
                                       const std::vector<Ask> &asks, const Budget &budget,
                                       Builder &builder, Watch &watch);
 

@@ -1,0 +1,437 @@
+// The first way: top-down search over clauses, with components solved once.
+//
+// Outer variables are decided before inner ones within a component; determined ones whenever
+// the order likes. Components without outer variables are only counted: they leave a leaf
+// with the numbers of models of each kind for every question.
+#include <array>
+#include <map>
+#include <random>
+
+#include "clauses.hpp"
+
+namespace dpasp {
+namespace {
+
+// For one question: how many models satisfy q and e, e only, not e.
+using Counts = std::array<Scaled, 3>;
+
+struct Component {
+    std::vector<uint32_t> variables;
+    std::vector<uint32_t> clauses;  // those with more than two literals
+    bool outer = false;             // has an undecided outer variable
+    Key key;
+};
+
+class Search {
+  public:
+    Search(const Problem &problem, const Part &part, bool frequency, const std::vector<Ask> &asks,
+           const Budget &budget, Watch &watch)
+        : part_(part), asks_(asks), budget_(budget), watch_(watch), frequency_(frequency),
+          cnf_(problem, part) {
+        sketch_.most = budget.nodes;
+        std::unordered_map<uint32_t, Lit> known;
+        for (size_t i = 0; i < part.gates.size(); ++i) known[part.gates[i]] = cnf_.literal[i];
+        tracks_.resize(2 * cnf_.variables);
+        for (uint32_t k = 0; k < asks.size(); ++k) {
+            for (Lit lit : asks[k].query) note(known.at(gate_of(lit)) ^ (lit & 1u), k, 1);
+            for (Lit lit : asks[k].evidence) note(known.at(gate_of(lit)) ^ (lit & 1u), k, 2);
+        }
+        if (!frequency) depth_ = tree_depth(cnf_, width, watch);
+        prepare();
+    }
+
+    uint32_t width = 0;
+
+    // One root a question.
+    std::vector<uint32_t> run(Builder &builder) {
+        uint32_t root = Builder::FALSE_NODE;
+        bool possible = true;
+        for (const auto &clause : cnf_.clauses)
+            if (clause.size() == 1) possible = possible && assign(clause[0]);
+        if (possible && propagate()) {
+            Component all;
+            for (uint32_t v = 0; v < cnf_.variables; ++v) all.variables.push_back(v);
+            for (uint32_t c = 0; c < cnf_.clauses.size(); ++c)
+                if (cnf_.clauses[c].size() > 2) all.clauses.push_back(c);
+            root = rest(all, 0);
+        }
+        std::vector<uint32_t> roots;
+        for (uint32_t k = 0; k < asks_.size(); ++k) roots.push_back(settle(root, k, builder));
+        return roots;
+    }
+
+  private:
+    static constexpr int32_t TRACK = 1 << 28, COUNTED = 1 << 29;  // pseudo weights of a sketch
+
+    const Part &part_;
+    const std::vector<Ask> &asks_;
+    const Budget &budget_;
+    Watch &watch_;
+    bool frequency_;
+    Clauses cnf_;
+    std::vector<uint32_t> depth_;
+    Builder sketch_;
+    // By literal: the questions that it breaks, with the kind of models that are left.
+    std::vector<std::vector<std::pair<uint32_t, int>>> tracks_;
+
+    std::vector<int8_t> truth_;  // by literal: 1 true, 0 false, -1 open
+    std::vector<Lit> trail_;
+    size_t head_ = 0;
+    std::vector<std::vector<uint32_t>> watches_;  // by literal: clauses that watch it
+    std::vector<std::vector<uint32_t>> long_of_;  // by variable: clauses with over two literals
+    std::vector<std::vector<Lit>> implied_;       // by literal: what follows by binary clauses
+    std::vector<Key> variable_key_, clause_key_;
+    std::vector<uint32_t> seen_variable_, seen_clause_, score_;
+    uint32_t stamp_ = 0;
+    size_t decisions_ = 0;
+
+    std::unordered_map<Key, uint32_t, KeyHash> nodes_, counted_;
+    std::vector<std::vector<Counts>> counts_;
+    std::map<std::vector<std::pair<double, int64_t>>, uint32_t> count_index_;
+
+    void note(Lit lit, uint32_t question, int kind) {
+        tracks_[negate(lit)].push_back({question, kind});
+    }
+
+    // --- propagation ---------------------------------------------------------------------
+
+    void prepare() {
+        uint32_t n = cnf_.variables;
+        truth_.assign(2 * n, -1);
+        watches_.resize(2 * n);
+        implied_.resize(2 * n);
+        long_of_.resize(n);
+        std::mt19937_64 random(7);
+        for (uint32_t v = 0; v < n; ++v) variable_key_.push_back({random(), random()});
+        for (uint32_t c = 0; c < cnf_.clauses.size(); ++c) {
+            auto &clause = cnf_.clauses[c];
+            clause_key_.push_back({random(), random()});
+            if (clause.size() == 2) {
+                implied_[negate(clause[0])].push_back(clause[1]);
+                implied_[negate(clause[1])].push_back(clause[0]);
+            } else if (clause.size() > 2) {
+                watches_[clause[0]].push_back(c);
+                watches_[clause[1]].push_back(c);
+                for (Lit lit : clause) long_of_[gate_of(lit)].push_back(c);
+            }
+        }
+        seen_variable_.assign(n, 0);
+        seen_clause_.assign(cnf_.clauses.size(), 0);
+        score_.assign(n, 0);
+    }
+
+    bool assign(Lit lit) {
+        if (truth_[lit] >= 0) return truth_[lit] == 1;
+        truth_[lit] = 1;
+        truth_[negate(lit)] = 0;
+        trail_.push_back(lit);
+        return true;
+    }
+
+    bool propagate() {
+        while (head_ < trail_.size()) {
+            Lit lit = trail_[head_++];
+            for (Lit other : implied_[lit])
+                if (!assign(other)) return false;
+            auto &list = watches_[negate(lit)];
+            size_t kept = 0;
+            for (size_t i = 0; i < list.size(); ++i) {
+                auto &clause = cnf_.clauses[list[i]];
+                if (clause[0] == negate(lit)) std::swap(clause[0], clause[1]);
+                if (truth_[clause[0]] == 1) {
+                    list[kept++] = list[i];
+                    continue;
+                }
+                size_t k = 2;
+                while (k < clause.size() && truth_[clause[k]] == 0) ++k;
+                if (k < clause.size()) {
+                    std::swap(clause[1], clause[k]);
+                    watches_[clause[1]].push_back(list[i]);
+                    continue;
+                }
+                list[kept++] = list[i];
+                if (!assign(clause[0])) {
+                    for (++i; i < list.size(); ++i) list[kept++] = list[i];
+                    list.resize(kept);
+                    return false;
+                }
+            }
+            list.resize(kept);
+        }
+        return true;
+    }
+
+    void undo(size_t size) {
+        while (trail_.size() > size) {
+            Lit lit = trail_.back();
+            trail_.pop_back();
+            truth_[lit] = truth_[negate(lit)] = -1;
+        }
+        head_ = size;
+    }
+
+    // --- components ----------------------------------------------------------------------
+
+    bool satisfied(uint32_t c) const {
+        for (Lit lit : cnf_.clauses[c])
+            if (truth_[lit] == 1) return true;
+        return false;
+    }
+
+    // The components of what is left of `whole`.
+    std::vector<Component> split(const Component &whole) {
+        ++stamp_;
+        std::vector<Component> found;
+        std::vector<uint32_t> todo;
+        for (uint32_t root : whole.variables) {
+            if (truth_[2 * root] >= 0 || seen_variable_[root] == stamp_) continue;
+            Component part;
+            todo.assign(1, root);
+            seen_variable_[root] = stamp_;
+            while (!todo.empty()) {
+                uint32_t v = todo.back();
+                todo.pop_back();
+                part.variables.push_back(v);
+                part.key.toggle(variable_key_[v]);
+                part.outer = part.outer || cnf_.kind[v] == Class::Outer;
+                reach(v, part, todo);
+            }
+            found.push_back(std::move(part));
+        }
+        return found;
+    }
+
+    void reach(uint32_t v, Component &part, std::vector<uint32_t> &todo) {
+        auto visit = [&](Lit lit) {
+            uint32_t u = gate_of(lit);
+            if (truth_[lit] < 0 && seen_variable_[u] != stamp_)
+                seen_variable_[u] = stamp_, todo.push_back(u);
+        };
+        for (Lit lit : implied_[2 * v]) visit(lit);
+        for (Lit lit : implied_[2 * v + 1]) visit(lit);
+        for (uint32_t c : long_of_[v]) {
+            if (seen_clause_[c] == stamp_) continue;
+            seen_clause_[c] = stamp_;
+            if (satisfied(c)) continue;
+            part.clauses.push_back(c);
+            part.key.toggle(clause_key_[c]);
+            for (Lit lit : cnf_.clauses[c]) visit(lit);
+        }
+    }
+
+    uint32_t pick(const Component &part, bool counting) {
+        for (uint32_t c : part.clauses)
+            for (Lit lit : cnf_.clauses[c]) ++score_[gate_of(lit)];
+        uint32_t best = UINT32_MAX;
+        std::pair<int64_t, int64_t> most{INT64_MIN, INT64_MIN};
+        for (uint32_t v : part.variables) {
+            if (!counting && cnf_.kind[v] == Class::Inner) continue;
+            int64_t often = int64_t(4 * score_[v] + implied_[2 * v].size() + implied_[2 * v + 1].size());
+            std::pair<int64_t, int64_t> now{frequency_ ? 0 : -int64_t(depth_[v]), often};
+            if (best == UINT32_MAX || now > most) most = now, best = v;
+        }
+        for (uint32_t c : part.clauses)
+            for (Lit lit : cnf_.clauses[c]) score_[gate_of(lit)] = 0;
+        return best;
+    }
+
+    void spend() {
+        watch_.check();
+        if (++decisions_ > budget_.nodes * 4) throw Stopped(Reason::Size, "search");
+    }
+
+    // The ways to decide a variable: both signs, or each value of its group that is open.
+    std::vector<Lit> branches(uint32_t v) const {
+        auto [begin, end] = cnf_.group[v];
+        if (end - begin == 1) return {2 * v, 2 * v + 1};
+        std::vector<Lit> result;
+        for (uint32_t u = begin; u < end; ++u)
+            if (truth_[2 * u] < 0) result.push_back(2 * u);
+        return result;
+    }
+
+    // --- with outer variables: a sketch ----------------------------------------------------
+
+    // What was assigned since `mark` times what is left of `whole`.
+    uint32_t rest(const Component &whole, size_t mark) {
+        uint32_t node = Builder::TRUE_NODE;
+        std::vector<Lit> assigned(trail_.begin() + ptrdiff_t(mark), trail_.end());
+        for (const Component &part : split(whole)) {
+            node = sketch_.product(node, solve(part));
+            if (node == Builder::FALSE_NODE) return node;
+        }
+        std::vector<int32_t> factors;
+        for (Lit lit : assigned) {
+            if (cnf_.weight[lit] >= 0) factors.push_back(cnf_.weight[lit]);
+            if (!tracks_[lit].empty()) factors.push_back(TRACK + int32_t(lit));
+        }
+        std::sort(factors.begin(), factors.end());
+        for (int32_t factor : factors) node = sketch_.sum({{factor, node}});
+        return node;
+    }
+
+    uint32_t solve(const Component &part) {
+        if (!part.outer) return counted(part);
+        if (part.variables.size() == 1 && tracks_[2 * part.variables[0]].empty() &&
+            tracks_[2 * part.variables[0] + 1].empty())
+            return Builder::TRUE_NODE;  // a free choice: its weights sum to 1
+        auto found = nodes_.find(part.key);
+        if (found != nodes_.end()) return found->second;
+        spend();
+        std::vector<Edge> edges;
+        for (Lit lit : branches(pick(part, false))) {
+            size_t mark = trail_.size();
+            uint32_t node = Builder::FALSE_NODE;
+            if (assign(lit) && propagate()) node = rest(part, mark);
+            undo(mark);
+            edges.push_back({-1, node});
+        }
+        uint32_t node = sketch_.sum(std::move(edges));
+        nodes_.emplace(part.key, node);
+        return node;
+    }
+
+    // --- without: numbers ------------------------------------------------------------------
+
+    uint32_t counted(const Component &part) {
+        uint32_t id = count(part);
+        if (counts_[id].empty()) return Builder::FALSE_NODE;
+        return sketch_.sum({{COUNTED + int32_t(id), Builder::TRUE_NODE}});
+    }
+
+    // The number of models of each kind for each question; an empty vector is none.
+    uint32_t count(const Component &part) {
+        auto found = counted_.find(part.key);
+        if (found != counted_.end()) return found->second;
+        spend();
+        std::vector<Counts> total;
+        for (Lit lit : branches(pick(part, true))) {
+            size_t mark = trail_.size();
+            if (assign(lit) && propagate()) add(total, product(part, mark));
+            undo(mark);
+        }
+        uint32_t id = intern(total);
+        counted_.emplace(part.key, id);
+        return id;
+    }
+
+    std::vector<Counts> product(const Component &whole, size_t mark) {
+        std::vector<Counts> result(asks_.size(), Counts{Scaled(1), Scaled(0), Scaled(0)});
+        for (size_t i = mark; i < trail_.size(); ++i)
+            for (auto &[k, kind] : tracks_[trail_[i]]) {
+                Counts broken{Scaled(0), Scaled(0), Scaled(0)};
+                broken[size_t(kind)] = Scaled(1);
+                result[k] = times(result[k], broken);
+            }
+        for (const Component &part : split(whole)) {
+            const auto &more = counts_[count(part)];
+            if (more.empty()) return {};
+            for (size_t k = 0; k < result.size(); ++k) result[k] = times(result[k], more[k]);
+        }
+        return result;
+    }
+
+    static Counts times(const Counts &x, const Counts &y) {
+        Scaled all = y[0] + y[1] + y[2], given = y[0] + y[1];
+        return {x[0] * y[0], x[1] * given + x[0] * y[1], x[2] * all + (x[0] + x[1]) * y[2]};
+    }
+
+    static void add(std::vector<Counts> &total, std::vector<Counts> more) {
+        if (more.empty()) return;
+        if (total.empty()) {
+            total = std::move(more);
+            return;
+        }
+        for (size_t k = 0; k < total.size(); ++k)
+            for (size_t i = 0; i < 3; ++i) total[k][i] += more[k][i];
+    }
+
+    uint32_t intern(const std::vector<Counts> &total) {
+        std::vector<std::pair<double, int64_t>> key;
+        for (const Counts &counts : total)
+            for (const Scaled &number : counts) key.push_back({number.m, number.e});
+        auto [place, fresh] = count_index_.try_emplace(key, uint32_t(counts_.size()));
+        if (fresh) counts_.push_back(total);
+        return place->second;
+    }
+
+    // --- the sketch, for one question ------------------------------------------------------
+
+    uint32_t settle(uint32_t root, uint32_t k, Builder &builder) {
+        std::unordered_map<uint32_t, uint32_t> done;
+        return settle(root, k, builder, done);
+    }
+
+    uint32_t settle(uint32_t id, uint32_t k, Builder &builder,
+                    std::unordered_map<uint32_t, uint32_t> &done) {
+        if (id <= Builder::TRUE_NODE) return id;
+        auto found = done.find(id);
+        if (found != done.end()) return found->second;
+        const Node node = sketch_.nodes[id];
+        uint32_t result;
+        if (node.op == Op::Product) {
+            uint32_t a = settle(sketch_.edges[node.begin].child, k, builder, done);
+            uint32_t b = settle(sketch_.edges[node.begin + 1].child, k, builder, done);
+            result = builder.product(a, b);
+        } else {
+            std::vector<Edge> edges;
+            for (uint32_t e = node.begin; e < node.end; ++e) {
+                Edge edge = sketch_.edges[e];
+                uint32_t child = settle(edge.child, k, builder, done);
+                if (edge.weight >= COUNTED)
+                    edges.push_back({-1, builder.product(child, value(edge.weight - COUNTED, k, builder))});
+                else if (edge.weight >= TRACK)
+                    edges.push_back({-1, builder.product(child, broken(Lit(edge.weight - TRACK), k, builder))});
+                else
+                    edges.push_back({edge.weight, child});
+            }
+            result = merge(std::move(edges), builder);
+        }
+        done.emplace(id, result);
+        return result;
+    }
+
+    // A sum of single weighted edges is one sum over those weights.
+    uint32_t merge(std::vector<Edge> edges, Builder &builder) {
+        if (edges.size() < 2) return builder.sum(std::move(edges));
+        std::vector<Edge> flat;
+        for (const Edge &edge : edges) {
+            const Node &node = builder.nodes[edge.child];
+            if (edge.weight < 0 && node.op == Op::Sum && node.end - node.begin == 1)
+                flat.push_back(builder.edges[node.begin]);
+            else
+                flat.push_back(edge);
+        }
+        return builder.sum(std::move(flat));
+    }
+
+    uint32_t broken(Lit lit, uint32_t k, Builder &builder) const {
+        int worst = 0;
+        for (auto &[question, kind] : tracks_[lit])
+            if (question == k) worst = std::max(worst, kind);
+        if (worst == 2) return builder.leaf({Value::OTHER, 0, 0});
+        if (worst == 1) return builder.leaf({Value::E, 0, 1});
+        return Builder::TRUE_NODE;
+    }
+
+    uint32_t value(int32_t id, uint32_t k, Builder &builder) const {
+        const Counts &counts = counts_[size_t(id)][k];
+        Value value;
+        for (size_t i = 0; i < 3; ++i)
+            if (!counts[i].zero()) value.kinds |= uint8_t(1u << i);
+        Scaled all = counts[0] + counts[1] + counts[2];
+        value.qe = ratio(counts[0], all);
+        value.e = ratio(counts[0] + counts[1], all);
+        return builder.leaf(value);
+    }
+};
+
+}  // namespace
+
+std::vector<uint32_t> compile_search(const Problem &problem, const Part &part, bool frequency,
+                                     const std::vector<Ask> &asks, const Budget &budget,
+                                     Builder &builder, Watch &watch) {
+    return Search(problem, part, frequency, asks, budget, watch).run(builder);
+}
+
+}  // namespace dpasp
