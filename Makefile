@@ -23,7 +23,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	touch $@
 
 .venv/test.stamp: .venv/install.stamp
-	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev,learn,plot]'
 	touch $@
 
 .PHONY: demo test check bench random clean

@@ -225,6 +225,7 @@ def _learning(parser: Parser) -> None:
     group.add_argument("--load", metavar="F", help="read what was learned; do not learn")
     group.add_argument("--resume", metavar="F", help="go on with learning that was interrupted")
     group.add_argument("--seed", metavar="N", type=_whole, help="of everything random")
+    group.add_argument("--threads", metavar="N", type=_count, help="how many networks may use")
     group.add_argument("--device", help="where networks run: cpu, cuda or auto (default: cpu)")
 
 
@@ -269,9 +270,16 @@ def _positive(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
+
+
+def _count(text: str) -> int:
+    value = _whole(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("0 is not a whole number above 0")
+    return value
 
 
 def _constant(text: str) -> tuple[str, str]:

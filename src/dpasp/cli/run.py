@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from dpasp.cli.console import Console
 from dpasp.cli.reading import add_questions, python_allowed, read_limits, read_program
+from dpasp.display.answers import answers_text
 from dpasp.display.progress import watching
 from dpasp.errors import ProgramError, UsageError
 from dpasp.inference.answers import Answers
-from dpasp.language.ast import Learn
+from dpasp.language.ast import Learn, Neural
 from dpasp.language.checks import parse_semantics
 from dpasp.program import Program
 
@@ -23,6 +24,10 @@ def execute(options: Namespace, console: Console) -> int:
         python=python_allowed(options),
         constants=dict(options.constants),
     )
+    if options.threads is not None and uses_torch(program):
+        import torch
+
+        torch.set_num_threads(options.threads)
     if learns(options, program):
         from dpasp.cli.learn import learn_first, speaks
 
@@ -49,6 +54,11 @@ def learns(options: Namespace, program: Program) -> bool:
     )
 
 
+def uses_torch(program: Program) -> bool:
+    """Whether the program has networks or learns."""
+    return any(isinstance(s, Learn | Neural) for s in program.source.statements)
+
+
 def wanted_semantics(options: Namespace) -> str | None:
     """The semantics that the command line asks for; None leaves it to the program."""
     single = [name for name in (options.logic, options.probability) if name]
@@ -69,7 +79,7 @@ def show(answers: Answers, console: Console) -> None:
     if console.json:
         console.answer(answers.to_json(indent=2))
     elif len(answers):
-        console.answer(str(answers))
+        console.answer(answers_text(answers))
     elif not console.quiet:
         console.note("the program asks nothing; add a #query, or use --query")
     if console.verbose:

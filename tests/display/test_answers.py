@@ -1,0 +1,36 @@
+"""Answers as text: lines, or a table with a line for each test row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpasp.display.answers import answers_text
+from dpasp.inference.answers import Answer, Answers, MapAnswer
+
+
+def answers(*found: Answer | MapAnswer) -> Answers:
+    return Answers(found, "stable", "maxent", "compile")
+
+
+def test_a_line_for_each_answer() -> None:
+    given = answers(Answer("a", value=0.25), Answer("b | c", lower=0.2, upper=0.7))
+    assert answers_text(given) == "ℙ(a) = 0.250000\nℙ(b | c) = [0.200000, 0.700000]"
+
+
+def test_a_table_when_there_is_a_number_for_each_row() -> None:
+    given = answers(
+        Answer("sum(1)", value=np.array([0.5, 1e-9])),
+        Answer("x", value=0.25),
+        Answer("sum(10)", lower=np.array([0.0, 0.1]), upper=np.array([1.0, 0.2])),
+    )
+    assert answers_text(given).splitlines() == [
+        "ℙ(x) = 0.250000",
+        "row     ℙ(sum(1))            ℙ(sum(10))",
+        "  0      0.500000  [0.000000, 1.000000]",
+        "  1  1.000000e-09  [0.100000, 0.200000]",
+    ]
+
+
+def test_most_probable_values_stay_lines() -> None:
+    given = answers(MapAnswer("a? | b", {"a": True}, value=0.4))
+    assert answers_text(given) == "max ℙ(a? | b) = 0.400000 at a"
