@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,26 @@ class Session:
         **given: Any,
     ) -> History:
         """Learn from observations, or from what ``#learn`` names."""
+        told = options(learn_statement(self.model.ground.program), given)
+        with group(torch.device(told.place)) as processes:
+            job = self.job(observations, data=data, **given)
+            return learn(
+                self.model,
+                replace(
+                    job,
+                    checkpoint=None if checkpoint is None else Path(checkpoint),
+                    periodic=periodic,
+                    resume=None if resume is None else Path(resume),
+                    group=processes,
+                    watch=watch,
+                    watcher=watcher,
+                ),
+            )
+
+    def job(
+        self, observations: object = None, data: Mapping[str, object] | None = None, **given: Any
+    ) -> Job:
+        """What is to be learned from, read and checked."""
         statement = learn_statement(self.model.ground.program)
         told = options(statement, given)
         span = statement.span if statement is not None else None
@@ -95,20 +115,7 @@ class Session:
                 message = f"there are {len(seen)} observations but {len(own)} rows for {atom}"
                 help = "observation i belongs to row i of the train data"
                 raise DataError(Diagnostic("data-length", message, span, help))
-        with group(torch.device(told.place)) as processes:
-            job = Job(
-                seen,
-                rows,
-                told,
-                span,
-                None if checkpoint is None else Path(checkpoint),
-                periodic,
-                None if resume is None else Path(resume),
-                processes,
-                watch,
-                watcher,
-            )
-            return learn(self.model, job)
+        return Job(seen, rows, told, span)
 
     def _observations(self, given: object, statement: ast.Learn | None) -> list[Given]:
         if given is not None:

@@ -49,6 +49,17 @@ class Job:
 
 def learn(model: ProgramModule, job: Job) -> History:
     """Learn the parameters of a model; what happened."""
+    loop = start(model, job)
+    try:
+        return loop.run()
+    finally:
+        if len(model.probabilities):
+            model.probabilities.logits.requires_grad_(True)
+        model.eval()
+
+
+def start(model: ProgramModule, job: Job) -> Loop:
+    """Everything ready to learn, nothing learned yet."""
     rule = choose_rule(model, job)
     device = torch.device(job.options.place)
     model.to(device)
@@ -73,13 +84,7 @@ def learn(model: ProgramModule, job: Job) -> History:
     data = {atom: rows.to(device) for atom, rows in job.data.items()}
     ids = job.observations.ids.to(device)
     learner = Learner(model, way, ids, data, rule, job.options, found, job.group)
-    loop = Loop(learner, job, device)
-    try:
-        return loop.run()
-    finally:
-        if len(learned):
-            learned.logits.requires_grad_(True)
-        model.eval()
+    return Loop(learner, job, device)
 
 
 def choose_rule(model: ProgramModule, job: Job) -> str:
@@ -134,7 +139,7 @@ class Loop:
         reason = Reason.DONE
         with interrupts() as request:
             while self.place.iteration < self.job.options.niters:
-                self._iterate(request)
+                self.iterate(request)
                 if self._is_patient():
                     continue
                 reason = Reason.PATIENCE
@@ -157,7 +162,7 @@ class Loop:
         order = torch.randperm(examples, generator=generator)
         return order[held:].sort().values, order[:held].sort().values
 
-    def _order(self) -> Tensor:
+    def order(self) -> Tensor:
         """The examples in the order of this iteration, which depends on its number only."""
         if not self.job.options.shuffle or self.size >= len(self.train):
             return self.train.to(self.device)
@@ -165,10 +170,10 @@ class Loop:
         generator = torch.Generator().manual_seed(seed)
         return self.train[torch.randperm(len(self.train), generator=generator)].to(self.device)
 
-    def _iterate(self, request: Request) -> None:
+    def iterate(self, request: Request) -> None:
         """One pass over the examples."""
         self.model.train()
-        batches = torch.split(self._order(), self.size)
+        batches = torch.split(self.order(), self.size)
         total = torch.tensor(self.place.total, dtype=torch.float64, device=self.device)
         for step in range(self.place.step, len(batches)):
             self._check(request, total)

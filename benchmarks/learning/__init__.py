@@ -1,0 +1,1 @@
+"""Learning, measured side by side with a hand-written PyTorch loop."""
