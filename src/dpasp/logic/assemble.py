@@ -49,24 +49,25 @@ def assemble(
         fresh = count(backend.add_atom())
     markers = encoding.choices.find(control)
     rules, bodies, links = _split(found.found, {m.atom for m in markers} | _hidden_atoms(control))
-    rules += _external_rules(found.externals, rules)
     assembly = Assembly(_atoms(control), Weights(numbers), fresh, bodies, rules)
     instances = encoding.choices.read(markers, links, assembly.atoms)
     _add_annotated(assembly, instances, encoding.program)
     for neural in encoding.neural.read(control):
         _add_neural(assembly, neural, encoding.program)
+    rules += _external_rules(found.externals, rules)
     assembly.problems += encoding.neural.problems
     return assembly
 
 
 def _atoms(control: Control) -> dict[Symbol, int]:
-    """The program's own atoms by name."""
+    """The program's own atoms by name; those without a number turned out to be never true."""
     base = control.symbolic_atoms
     return {
-        atom.symbol: atom.literal
+        atom.symbol: literal
         for name, arity, positive in base.signatures
         if not is_hidden(name)
         for atom in base.by_signature(name, arity, positive)
+        if (literal := atom.literal)
     }
 
 
@@ -101,12 +102,14 @@ def _split(found: Iterable[Rule], hidden: set[int]) -> tuple[list[Rule], Bodies,
     return rules, bodies, links
 
 
-def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> Iterator[Rule]:
+def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> list[Rule]:
     """External atoms that no rule derives are false, unless they are declared true or free."""
     derived = {atom for rule in rules for atom in rule.head} if externals else set()
-    for atom, value in externals.items():
-        if atom not in derived and value in (TruthValue.True_, TruthValue.Free):
-            yield Rule((atom,), (), choice=value == TruthValue.Free)
+    return [
+        Rule((atom,), (), choice=value == TruthValue.Free)
+        for atom, value in externals.items()
+        if atom not in derived and value in (TruthValue.True_, TruthValue.Free)
+    ]
 
 
 def _add_annotated(assembly: Assembly, instances: Iterable[Instance], program: ast.Program) -> None:

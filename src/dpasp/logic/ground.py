@@ -120,6 +120,7 @@ class Session:
     """A control of clingo's, with what it said and what went wrong."""
 
     def __init__(self, program: ast.Program, functions: Functions, watch: Watch) -> None:
+        self._program = program
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
         self._rewriter = Messages(program.sources)
@@ -144,10 +145,9 @@ class Session:
         if self._functions.failure is not None:
             return self._functions.failure
         said = [m for code, m in self._messages if code == MessageCode.RuntimeError]
-        problems = [
-            d for message in said or [str(error)] for d in self._rewriter.rewrite(message, ())
-        ]
-        return ProgramError(problems)
+        rewrite = self._rewriter.rewrite
+        problems = [d for message in said or [str(error)] for d in rewrite(message, ())]
+        return ProgramError(sorted_by_place(problems, self._program))
 
     def warnings(self) -> list[Diagnostic]:
         """What clingo said that does not stop the grounder."""

@@ -74,6 +74,7 @@ class _Pattern:
     """The predicate of a question's markers, and what their arguments belong to."""
 
     name: str
+    group: int  # which of the groups of literals that share no variables
     literals: tuple[tuple[Asked, Signature], ...]
 
 
@@ -95,12 +96,14 @@ class QuestionMarkers:
         literals = asked(question)
         guards = () if isinstance(question, ast.Evidence) else question.guards
         if isinstance(question, ast.Query):
-            self._add_group(index, literals, guards)
+            self._add_group(index, 0, literals, guards)
         else:
-            for group, conditions in _linked(literals, guards):
-                self._add_group(index, group, conditions)
+            for number, (group, conditions) in enumerate(_linked(literals, guards)):
+                self._add_group(index, number, group, conditions)
 
-    def _add_group(self, index: int, group: Sequence[Asked], guards: Sequence[AST]) -> None:
+    def _add_group(
+        self, index: int, number: int, group: Sequence[Asked], guards: Sequence[AST]
+    ) -> None:
         patterns = self._patterns[index]
         for symbols in product(*(unpooled_atoms(literal.atom) for literal in group)):
             name = f"{HIDDEN}ask{index}_{len(patterns)}"
@@ -113,16 +116,20 @@ class QuestionMarkers:
             location = symbols[0].location
             self.rules.append(choice_rule(function(name, terms, location), body, location))
             signatures = (signature for signature, _ in split)
-            patterns.append(_Pattern(name, tuple(zip(group, signatures, strict=True))))
+            patterns.append(_Pattern(name, number, tuple(zip(group, signatures, strict=True))))
 
     def read(self, control: Control, index: int) -> list[tuple[Told, ...]]:
         """The instances of a question in clingo's order of terms, each once."""
-        found: dict[tuple[Told, ...], None] = {}
+        found: dict[tuple[Told, ...], int] = {}
         for pattern in self._patterns[index]:
             atoms = control.symbolic_atoms.by_signature(pattern.name, len(pattern.literals))
             for atom in atoms:
-                found[tuple(_told(pattern, atom.symbol.arguments))] = None
-        return sorted(found, key=lambda told: [literal.symbol for literal in told])
+                found[tuple(_told(pattern, atom.symbol.arguments))] = pattern.group
+
+        def order(told: tuple[Told, ...]) -> tuple[int, list[Symbol]]:
+            return found[told], [literal.symbol for literal in told]
+
+        return sorted(found, key=order)
 
 
 def asked(question: Question) -> list[Asked]:
@@ -150,11 +157,14 @@ def _linked(
         *((_names(guard), [], [guard]) for guard in guards),
     ]
     for names, some, conditions in items:
-        for group in [group for group in groups if group[0] & names]:
+        touching = [group for group in groups if group[0] & names]
+        at = groups.index(touching[0]) if touching else len(groups)
+        for group in touching:
             groups.remove(group)
-            names |= group[0]
-            some, conditions = group[1] + some, group[2] + conditions
-        groups.append((names, some, conditions))
+        names = names.union(*(group[0] for group in touching))
+        some = [literal for group in touching for literal in group[1]] + some
+        conditions = [guard for group in touching for guard in group[2]] + conditions
+        groups.insert(at, (names, some, conditions))
     # A guard without literals (``1 < 2``) is a condition on everything.
     common = [guard for _, some, conditions in groups if not some for guard in conditions]
     return [(some, conditions + common) for _, some, conditions in groups if some]
