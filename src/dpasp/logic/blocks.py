@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from types import ModuleType
+from typing import Any
 
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import ast
@@ -16,15 +17,15 @@ def run_blocks(program: ast.Program) -> ModuleType:
     module = ModuleType(NAME)
     for statement in program.statements:
         if isinstance(statement, ast.Python):
-            _run(statement, module)
+            run_code(statement.code, statement.span, module.__dict__)
     return module
 
 
-def _run(statement: ast.Python, module: ModuleType) -> None:
-    span = statement.span
-    code = "\n" * (span.line - 1) + textwrap.dedent(statement.code)  # lines as in the file
+def run_code(text: str, span: Span, namespace: dict[str, Any]) -> None:
+    """Run a piece of a program that is Python; an error is shown at the line that raised it."""
+    code = "\n" * (span.line - 1) + textwrap.dedent(text)  # lines as in the file
     try:
-        exec(compile(code, span.file, "exec"), module.__dict__)
+        exec(compile(code, span.file, "exec"), namespace)
     except Exception as error:
         message = f"this Python fails: {type(error).__name__}: {error}"
         raise ProgramError(Diagnostic("python-error", message, _place(error, span))) from error

@@ -5,7 +5,6 @@ Nothing runs unless the caller allows Python.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from clingo.ast import AST, ASTType
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import ast
 from dpasp.language.cursor import nearest
+from dpasp.logic.blocks import run_code
 from dpasp.logic.markers import FACTS
 from dpasp.logic.terms import descendants
 
@@ -38,23 +38,7 @@ def _run(statement: ast.Plain, namespace: dict[str, Any], allowed: bool) -> None
     if not allowed:
         raise _error("python-not-allowed", "this program runs Python", span, _ALLOW)
     namespace.setdefault("__name__", "dpasp_script")
-    try:
-        exec(compile(textwrap.dedent(node.code), span.file, "exec"), namespace)
-    except Exception as error:
-        message = f"this script fails: {type(error).__name__}: {error}"
-        raise _error("python-error", message, _script_span(error, span)) from error
-
-
-def _script_span(error: Exception, span: Span) -> Span:
-    """The line of a script at which an error was raised."""
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == span.file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    at = span.line + (line or 1) - 1
-    return Span(span.file, at, 1, at, 2) if at <= span.end_line else span
+    run_code(node.code, span, namespace)
 
 
 def _error(code: str, message: str, span: Span | None, help: str = "") -> ProgramError:
