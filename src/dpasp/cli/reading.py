@@ -11,7 +11,8 @@ from dpasp.display.style import in_terminal
 from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.language import extend
 from dpasp.language.ast import Program
-from dpasp.language.reader import load_text, read_readable
+from dpasp.language.files import load_text
+from dpasp.language.reader import read_readable
 from dpasp.limits import Limits
 
 # Mistakes that a statement makes by itself, whatever the rest of the program says.

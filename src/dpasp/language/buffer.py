@@ -15,12 +15,15 @@ class Buffer:
 
     def blank(self, start: int, end: int) -> None:
         """Overwrite a slice with spaces; line ends stay."""
-        self._chars[start:end] = ["\n" if char == "\n" else " " for char in self._chars[start:end]]
+        old = self._chars[start:end]
+        self._chars[start:end] = (
+            ["\n" if char == "\n" else " " for char in old] if "\n" in old else " " * len(old)
+        )
 
     def put(self, start: int, end: int, text: str) -> None:
         """Overwrite a slice with a text that is not longer, and spaces after it."""
         self.blank(start, end)
-        self._chars[start : start + len(text)] = list(text)
+        self._chars[start : start + len(text)] = text
 
     def end_statement(self, end: int) -> None:
         """Put the dot that a statement lacks after its last character."""
@@ -29,6 +32,6 @@ class Buffer:
         else:
             self._chars[end - 1] += "."
 
-    def text(self) -> str:
-        """The text as it is now."""
-        return "".join(self._chars)
+    def text(self, start: int = 0, end: int | None = None) -> str:
+        """The text (or a slice of it) as it is now."""
+        return "".join(self._chars[start:end])

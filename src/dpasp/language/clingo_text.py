@@ -1,24 +1,36 @@
-"""clingo's own parser on the blanked text: nodes in order, and its complaints in our words."""
+"""clingo's own parser on the blanked text: nodes in order, and where it got stuck."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from clingo import MessageCode
 from clingo.ast import AST, parse_string
 
-from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.mistakes import explain
-from dpasp.language.source import Place, SourceFile, Sources
+from dpasp.language.lexer import STRING
 
 _MESSAGE = re.compile(
-    r"<string>:(\d+):(\d+)(?:-(?:(\d+):)?(\d+))?: (error|warning|info|note): (.*)", re.DOTALL
+    r"<string>:(\d+):(\d+)(?:-(?:(\d+):)?(\d+))?: error: (.*)", re.DOTALL | re.ASCII
 )
-_MESSAGE_LIMIT = 1_000
+_FOREIGN = re.compile(rf"({STRING})|[^\x00-\x7f]|\x00")
+_NESTING = re.compile(
+    rf"{STRING}|(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<cut>[,;:])"
+    r"|(?P<operator>\*\*|\.\.|[-+*/\\&?^~|<>=@]|\bnot\b)"
+)
+DEEPEST = 200  # operators and brackets around one term; clingo's recursion overflows the stack
 
 
-def parse_clingo(text: str, first_line: int) -> tuple[list[AST], list[str]]:
-    """The statements that clingo reads and the messages that it has, lines counted on."""
+class Stuck(NamedTuple):
+    """Where clingo's parser did not know how to go on, as a slice, and its words for it."""
+
+    start: int
+    end: int
+    words: str
+
+
+def parse_clingo(text: str, first_line: int = 1) -> tuple[list[AST], Stuck | None]:
+    """The statements that clingo reads, and the first place where it got stuck, if any."""
     nodes: list[AST] = []
     messages: list[str] = []
 
@@ -26,33 +38,67 @@ def parse_clingo(text: str, first_line: int) -> tuple[list[AST], list[str]]:
         messages.append(message)
 
     try:
-        padded = "\n" * (first_line - 1) + text
-        parse_string(padded, nodes.append, logger=note, message_limit=_MESSAGE_LIMIT)
-    except RuntimeError as error:
-        if not messages:  # pragma: no cover - clingo always says why
-            raise ProgramError(Diagnostic("clingo", str(error))) from error
-    return nodes[1:], messages  # the first is the '#program base.' that every text begins with
+        parse_string("\n" * (first_line - 1) + safe(text), nodes.append, logger=note)
+    except RuntimeError:
+        stuck = (_stuck(message, text, first_line) for message in messages)
+        return [], next(filter(None, stuck), Stuck(0, len(text), ""))
+    return nodes[1:], None  # the first is the '#program base.' that every text begins with
 
 
-def message_place(message: str, sources: Sources) -> tuple[Place, Place, str] | None:
-    """The two ends and the text of a message of clingo's, if it has a place."""
+def safe(text: str) -> str:
+    """The text without characters that clingo's parser does not survive outside strings.
+
+    It ends the process over them. The reader refuses such programs earlier; this makes
+    sure of it.
+    """
+    if text.isascii() and "\0" not in text:
+        return text
+    return _FOREIGN.sub(lambda match: match[1] or "$", text)
+
+
+def _stuck(message: str, text: str, first_line: int) -> Stuck | None:
     match = _MESSAGE.match(message)
     if match is None:
         return None
-    line, column, end_line, end_column, _, what = match.groups()
-    begin = sources.place(int(line), int(column))
-    end = sources.place(int(end_line or line), int(end_column or int(column) + 1))
-    return begin, end, what.strip()
+    line, column, end_line, end_column, words = match.groups()
+    start = _offset(text, int(line) - first_line, int(column))
+    end = _offset(text, int(end_line or line) - first_line, int(end_column or int(column) + 1))
+    return Stuck(start, max(start, end), words.strip())
 
 
-def syntax_error(message: str, sources: Sources, file: SourceFile) -> tuple[Diagnostic, int]:
-    """One of clingo's syntax errors, told by what the user wrote, and its offset."""
-    placed = message_place(message, sources)
-    if placed is None:
-        return Diagnostic("syntax", message.strip(), file.span(0, 0)), 0
-    begin, end, what = placed
-    start, stop = file.offset(begin), file.offset(end)
-    last = len(file.text.rstrip())
-    if start >= last:
-        start, stop, what = max(last - 1, 0), last, "unexpected end"
-    return explain(file, start, max(stop, start + 1), what), start
+def _offset(text: str, line: int, column: int) -> int:
+    """The offset of a column that clingo counted in bytes, clipped into the text."""
+    start = 0
+    for _ in range(line):
+        start = text.find("\n", start) + 1
+        if not start:
+            return len(text)
+    content = text[start : start + column].encode()[: column - 1]
+    return min(start + len(content.decode(errors="ignore")), len(text))
+
+
+def too_deep(text: str) -> int | None:
+    """Where a statement is nested more deeply than clingo's parser survives, if it is.
+
+    >>> too_deep("a(f(g(1)))."), too_deep("a(" + "-" * 500 + "1).")
+    (None, 201)
+    """
+    if len(text) <= DEEPEST:
+        return None
+    levels, depth = [0], 0  # operators seen at each level of brackets; their sum and the brackets
+    for match in _NESTING.finditer(text):
+        kind = match.lastgroup
+        if kind == "open":
+            levels.append(0)
+            depth += 1
+        elif kind == "close" and len(levels) > 1:
+            depth -= levels.pop() + 1
+        elif kind == "cut":
+            depth -= levels[-1]
+            levels[-1] = 0
+        elif kind == "operator":
+            levels[-1] += 1
+            depth += 1
+        if depth > DEEPEST:
+            return match.start()
+    return None

@@ -19,7 +19,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("maxnet", ["maxent", "credal"])
     "did you mean 'maxent'?"
     """
-    found = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    found = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
     return f"did you mean '{found[0]}'?" if found else ""
 
 
@@ -41,7 +41,7 @@ class Cursor:
     def peek(self, ahead: int = 0) -> Token:
         """The next token; past the last one, an empty one at the end of the slice."""
         index = self.index + ahead
-        if index < len(self.tokens):
+        if 0 <= index < len(self.tokens):
             return self.tokens[index]
         at = self.tokens[-1].end if self.tokens else self.start
         return Token("end", "", at, at)
@@ -60,7 +60,8 @@ class Cursor:
         """Take the next token, which must be this one."""
         token = self.accept(text)
         if token is None:
-            self.fail(code, f"expected '{text}' {self.before(self.peek())}", self.peek(), help)
+            found = self.peek()
+            self.fail(code, f"expected '{text}' {self.before(found)}", found, help)
         return token
 
     @staticmethod
@@ -87,4 +88,12 @@ class Cursor:
     ) -> NoReturn:
         """Refuse the statement, pointing at a token or a slice."""
         start, end = (where.start, where.end) if isinstance(where, Token) else where
-        raise ProgramError(Diagnostic(code, message, self.file.span(start, end), help))
+        raise Refused(Diagnostic(code, message, self.file.span(start, end), help), start)
+
+
+class Refused(ProgramError):
+    """A statement that cannot be read, with the offset at which that was found."""
+
+    def __init__(self, problem: Diagnostic, offset: int) -> None:
+        super().__init__(problem)
+        self.offset = offset

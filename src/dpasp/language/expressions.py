@@ -10,45 +10,87 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import NoReturn
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.ast import Expression, Name, Number, Operation, Variable
 from dpasp.language.cursor import Cursor, nearest
+from dpasp.language.lexer import Token
 
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "\\": 2, "**": 4}
 _UNARY = 3
+_DEEPEST = 100  # operations inside one another: far below the limit of Python's recursion
 _HELP = "write a number such as 0.3, a fraction such as 3/10, a constant, or an expression"
 
 
-def read_expression(cursor: Cursor, level: int = 1) -> Expression:
-    """Read an expression whose operators bind at least as tightly as ``level``."""
-    left = _operand(cursor)
-    while (precedence := _PRECEDENCE.get(cursor.peek().text, 0)) >= level:
-        operator = cursor.next().text
-        # '**' groups to the right, the others to the left.
-        right = read_expression(cursor, precedence + (operator != "**"))
-        left = Operation(operator, left, right, left.span.to(right.span))
-    return left
+def read_expression(cursor: Cursor) -> Expression:
+    """Read an expression, up to what cannot be part of one."""
+    return _Reader(cursor).binary(1, 0)
 
 
-def _operand(cursor: Cursor) -> Expression:
-    token = cursor.next()
-    span = cursor.file.span(token.start, token.end)
-    if token.kind == "number":
-        return Number(float(token.text), span)
-    if token.kind == "name":
-        return Name(token.text, span)
-    if token.kind == "variable" and token.text.strip("_"):
-        return Variable(token.text, span)
-    if token.text == "-":
-        operand = read_expression(cursor, _UNARY)
-        return Operation("-", None, operand, span.to(operand.span))
-    if token.text == "(":
-        inner = read_expression(cursor)
-        cursor.expect(")", "probability-syntax", "close the parenthesis")
-        return inner
-    what = f"'{token.text}' is not a probability" if token.text else "a probability is missing"
-    cursor.fail("probability-syntax", what, token, _HELP)
+class _Reader:
+    """Reads an expression by the precedence of its operators; ``depth`` is how deep we are."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+
+    def binary(self, level: int, depth: int) -> Expression:
+        """Operations that bind at least as tightly as ``level``."""
+        left, inside = self.operand(depth), depth
+        while (precedence := _PRECEDENCE.get(self.cursor.peek().text, 0)) >= level:
+            operator = self.cursor.next()
+            inside += 1
+            self.check(inside, operator)
+            # '**' groups to the right, the others to the left.
+            right = self.binary(precedence + (operator.text != "**"), inside)
+            left = Operation(operator.text, left, right, left.span.to(right.span))
+        return left
+
+    def operand(self, depth: int) -> Expression:
+        token = self.cursor.next()
+        span = self.cursor.file.span(token.start, token.end)
+        self.check(depth, token)
+        if token.kind == "number":
+            return Number(real(self.cursor, token), span)
+        if token.kind == "name":
+            return Name(token.text, span)
+        if token.kind == "variable" and token.text.strip("_"):
+            return Variable(token.text, span)
+        if token.text == "-":
+            operand = self.binary(_UNARY, depth + 1)
+            return Operation("-", None, operand, span.to(operand.span))
+        if token.text == "(":
+            inner = self.binary(1, depth + 1)
+            self.cursor.expect(")", "probability-syntax", "close the parenthesis with ')'")
+            return inner
+        self.refuse(token)
+
+    def check(self, depth: int, token: Token) -> None:
+        if depth > _DEEPEST:
+            message = "this expression is nested too deeply"
+            self.cursor.fail("too-deep", message, token, "give a part of it a name with #const")
+
+    def refuse(self, token: Token) -> NoReturn:
+        if token.text.startswith("_"):
+            what, help = "'_' has no value", "name a variable that the body binds"
+        elif token.kind == "string":
+            what, help = f"{token.text} is text, not a number", "write the number without quotes"
+        elif token.kind == "call":
+            what = "a probability cannot be computed by a function"
+            help = "bind its value to a variable in the body: P/100::a :- P = @f."
+        elif token.text in _PRECEDENCE or token.kind == "end":
+            what, help = "a number is missing here", _HELP
+        else:
+            what, help = f"'{token.text}' is not a probability", _HELP
+        self.cursor.fail("probability-syntax", what, token, help)
+
+
+def real(cursor: Cursor, token: Token) -> float:
+    """The value of a number token."""
+    value = float(token.text)
+    if math.isinf(value):
+        cursor.fail("number-range", "this number is too large", token, "write a smaller one")
+    return value
 
 
 def variables(expression: Expression) -> Iterator[Variable]:
@@ -66,15 +108,17 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> float:
     match expression:
         case Number(value):
             return value
-        case Name(name) | Variable(name):
+        case Name(name):
             if name not in values:
-                what = "constant" if isinstance(expression, Name) else "variable"
-                raise _error(
-                    f"unknown-{what}",
-                    f"the {what} {name} has no numeric value here",
-                    expression,
-                    nearest(name, values) or f"say '#const {name} = 0.3.' or write a number",
-                )
+                help = nearest(name, values) or f"say '#const {name} = 0.3.', or write a number"
+                message = f"the constant {name} has no numeric value"
+                raise _error("unknown-constant", message, expression, help)
+            return values[name]
+        case Variable(name):
+            if name not in values:
+                help = nearest(name, values) or "bind it to a number in the body"
+                message = f"the variable {name} has no numeric value here"
+                raise _error("unknown-variable", message, expression, help)
             return values[name]
         case Operation(operator, left, right):
             first = 0.0 if left is None else evaluate(left, values)
@@ -98,13 +142,12 @@ def _apply(operator: str, left: float, right: float, expression: Operation) -> f
             case _:
                 result = math.pow(left, right)
     except (ArithmeticError, ValueError) as error:
-        zero = operator in "/\\" and right == 0
-        raise _error(
-            "arithmetic",
-            "division by zero" if zero else f"{left:g} {operator} {right:g} is not a real number",
-            expression,
-            "make sure that the divisor is not 0" if zero else "",
-        ) from error
+        if operator in "/\\" and right == 0:
+            help = "make sure that the divisor is not 0"
+            raise _error("arithmetic", "division by zero", expression, help) from error
+        message = f"{left:g} {operator} {right:g} is not a real number"
+        help = "make sure that the result is a number from 0 to 1"
+        raise _error("arithmetic", message, expression, help) from error
     return result
 
 

@@ -1,16 +1,22 @@
-"""Syntax errors explained: what the place looks like decides what a person is told."""
+"""Common mistakes: what the place of an error looks like decides what a person is told."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dpasp.errors import Diagnostic
+from dpasp.language.lexer import Token
 from dpasp.language.source import SourceFile
 
 
 class Mistake(NamedTuple):
-    """A pattern that ends at (or just after) the place of an error, and what it means."""
+    """A pattern that covers the place of an error, and what it means.
+
+    ``{0}`` in the texts is the first group of the pattern, ``{lower}`` the same with its
+    first letter in lower case, ``{under}`` with '_' in place of '-'.
+    """
 
     pattern: re.Pattern[str]
     code: str
@@ -19,71 +25,158 @@ class Mistake(NamedTuple):
 
 
 def _mistake(pattern: str, code: str, message: str, help: str) -> Mistake:
-    return Mistake(re.compile(pattern), code, message, help)
+    return Mistake(re.compile(pattern, re.ASCII), code, message, help)
 
 
-# Looked up in order at the error's line; each pattern must cover the error's place.
+# How other languages begin a comment, looked for at the beginning of a statement.
+FOREIGN_COMMENT = re.compile(r"//|/\*|--|#(?![A-Za-z_!])|;+|<!--")
+
+# Looked up in order; each pattern must cover the error's place.
 MISTAKES = (
     _mistake(
-        r"\d+\.\d+\s*:(?![:-])",
+        r"(?<![\w.:])(\d+(?:\.\d+)?|\?)\s*:(?![:~-])",
         "single-colon",
         "a probability is followed by two colons",
-        "write 0.3::a",
+        "write {0}::a",
     ),
     _mistake(
-        r"\b\d+\.\d+",
-        "real-number",
-        "a real number stands where clingo has only integers",
-        "real numbers are allowed as probabilities (0.3::a) and in #const; scale it to an integer",
+        r"(?<![\w.:])([a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+\.\d+)",
+        "probability-last",
+        "the probability comes before the atom",
+        "write {1}::{0}",
     ),
     _mistake(r"\\\+", "prolog-not", "'\\+' is Prolog's negation", "write 'not'"),
     _mistake(r"=<", "prolog-less", "'=<' is Prolog's comparison", "write '<='"),
-    _mistake(r"\\==?", "prolog-unequal", "'\\=' is Prolog's comparison", "write '!='"),
-    _mistake(r"=:=|=\\=", "prolog-compare", "this is Prolog's comparison", "write '=' or '!='"),
-    _mistake(r"\b[A-Z]\w*\s+is\b.*", "prolog-is", "'is' is Prolog's", "write 'X = Y + 1'"),
-    _mistake(r"<-+", "arrow", "a rule is not written with an arrow", "write 'head :- body.'"),
-    _mistake(r"~\s*-?[a-z_]", "tilde-not", "'~' is not negation here", "write 'not'"),
-    _mistake(r"!\s*[a-z]", "bang-not", "'!' is not negation here", "write 'not'"),
-    _mistake(r"\bt\(_?\w*\)\s*::", "problog-learn", "t(_) is ProbLog's", "write '?::a'"),
-    _mistake(r"\b[A-Z]\w*\s*\(", "capital-predicate", "a predicate begins in lower case", ""),
-    _mistake(r"\band\b|&&|\bor\b|\|\|", "word-operator", "conditions are joined by ','", ""),
-    _mistake(r"\bif\b", "word-if", "a rule is written 'head :- body.'", "write ':-'"),
-    _mistake(r"->", "arrow", "there is no '->' here", "write rules as 'head :- body.'"),
-    _mistake(r"'[^'\n]*'", "quotes", "strings are written in double quotes", 'write "text"'),
+    _mistake(r"=:=|==", "prolog-equal", "this comparison is another language's", "write '='"),
+    _mistake(r"=\\=|\\==?", "prolog-unequal", "this comparison is Prolog's", "write '!='"),
+    _mistake(
+        r"([A-Z]\w*)\s+is\b",
+        "prolog-is",
+        "'is' is Prolog's",
+        "write '{0} = …', with '=' in place of 'is'",
+    ),
+    _mistake(r"\b(mod|rem)\b", "prolog-mod", "'{0}' is Prolog's", "write X \\ 2 for X modulo 2"),
+    _mistake(
+        r"(?:,|:-)\s*!",
+        "prolog-cut",
+        "there is no cut",
+        "leave it out: the order of rules and conditions has no meaning",
+    ),
+    _mistake(r"\?-", "prolog-query", "'?-' is Prolog's query", "write #query a."),
+    _mistake(
+        r"\[[^\[\]]*\]?",
+        "list",
+        "there are no lists",
+        "write one fact for each element, or a tuple (1,2,3)",
+    ),
+    _mistake(
+        r"<[-=]+|←",
+        "arrow",
+        "a rule is not written with an arrow",
+        "write 'head :- body.'",
+    ),
+    _mistake(
+        r"[-=]+>",
+        "arrow",
+        "a rule is not written with an arrow",
+        "write it the other way round, 'head :- body.'",
+    ),
+    _mistake(r":=", "assignment", "there are no assignments", "write '='"),
+    _mistake(r"!\s*(-?[a-z_]\w*)", "bang-not", "'!' is not negation here", "write 'not {0}'"),
+    _mistake(r"~\s*(-?[a-z_]\w*)", "tilde-not", "'~' is not negation here", "write 'not {0}'"),
+    _mistake(
+        r"\bnot\s*\([^()]*\)",
+        "not-group",
+        "'not' goes before one atom, not before a group",
+        "define an atom by a rule, 'c :- a, b.', and write 'not c'",
+    ),
+    _mistake(
+        r"\b([A-Z]\w*)\s*\(",
+        "capital-predicate",
+        "the name of a predicate begins in lower case; {0} is a variable",
+        "write {lower}(…)",
+    ),
+    _mistake(
+        r"\b(and)\b|&+", "word-operator", "conditions are joined by ','", "write ',' in its place"
+    ),
+    _mistake(
+        r"\b(or|xor)\b|\|\|",
+        "word-operator",
+        "there is no 'or' inside a body",
+        "write one rule for each case",
+    ),
+    _mistake(r"\b(if|when|where)\b", "word-operator", "'{0}' is written ':-'", "write a :- b."),
+    _mistake(
+        r"\b(given)\b", "word-operator", "'given' is written '|'", "write #query a | b, not c."
+    ),
+    _mistake(
+        r"(?<!#)\b(count|sum|min|max)\s*\{[^{}]*",
+        "aggregate-hash",
+        "an aggregate begins with '#'",
+        "write #{0}{{…}}",
+    ),
+    _mistake(
+        r"#(count|sum|min|max)\s*\(",
+        "aggregate-braces",
+        "an aggregate has its elements in braces",
+        "write #{0}{{X : p(X)}}",
+    ),
+    _mistake(
+        r"\(\s*#(count|sum|min|max)\b",
+        "aggregate-nested",
+        "an aggregate cannot be part of a term",
+        "give its value to a variable: N = #{0}{{…}}",
+    ),
+    _mistake(
+        r"\b([a-z]\w*(?:-[a-z]\w*)+)(?=\s*(?:\(|:-|\.|$))(?:\([^()]*\))?",
+        "name-dash",
+        "a name has no '-' in it",
+        "write {under}",
+    ),
+    _mistake(
+        r"\b([a-z]\w*)\?(?=\()(?:\([^()]*\))?", "name-mark", "a name has no '?' in it", "write {0}"
+    ),
+    _mistake(
+        r"'[^'\n]*'?|`[^`\n]*`?",
+        "quotes",
+        "text is written in double quotes",
+        'write "text", or a name in lower case',
+    ),
+    _mistake(r"@(?!\s*[A-Za-z_])", "function-syntax", "a name is missing after '@'", "write @name"),
+    _mistake(
+        r"#(?![A-Za-z_])", "unknown-directive", "a word is missing after '#'", "remove the '#'"
+    ),
 )
 
-_UNEXPECTED = re.compile(r"\w+ error, unexpected (.*?)(?:, expecting (.*))?$", re.DOTALL)
 
-
-def explain(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:
-    """The diagnostic for a syntax error at a slice of the text."""
-    line_start = file.text.rfind("\n", 0, start) + 1
-    line_end = file.text.find("\n", start)
-    line = file.text[line_start : len(file.text) if line_end < 0 else line_end]
-    at = start - line_start
+def known_mistake(file: SourceFile, found: Sequence[Token], at: int) -> Diagnostic | None:
+    """The diagnostic of the first mistake whose pattern covers an offset among the tokens."""
+    base, masked = found[0].start, _masked(file.text, found)
     for mistake in MISTAKES:
-        for match in mistake.pattern.finditer(line):
-            if match.start() <= at <= match.end():
-                span = file.span(line_start + match.start(), line_start + match.end())
-                return Diagnostic(mistake.code, mistake.message, span, mistake.help)
-    return _unexpected(file, start, end, what)
+        for match in mistake.pattern.finditer(masked):
+            if match.start() <= at - base <= match.end():
+                end = match.start() + len(match.group().rstrip())
+                span = file.span(base + match.start(), base + end)
+                message, help = _filled(mistake.message, match), _filled(mistake.help, match)
+                return Diagnostic(mistake.code, message, span, help)
+    return None
 
 
-def _unexpected(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:
-    span = file.span(start, end)
-    seen = file.text[start:end].strip()
-    if what == "unexpected end":
-        help = "end the last statement with a dot"
-        return Diagnostic("missing-dot", "the program ends inside a statement", span, help)
-    match = _UNEXPECTED.match(what)
-    expecting = match.group(2) if match else None
-    message = f"unexpected '{seen}'" if seen else "this cannot be read"
-    if expecting:
-        wanted = re.sub(r"<(\w+)>", lambda m: m.group(1).lower(), expecting)
-        return Diagnostic("syntax", message, span, f"expected {wanted} here")
-    help = "does the statement before it end with a dot?"
-    if seen == ".":
-        help = "something is missing before the final dot"
-    elif seen in (")", "]", "}"):
-        help = "is a bracket opened and closed in its place?"
-    return Diagnostic("syntax", message, span, help)
+def _filled(text: str, match: re.Match[str]) -> str:
+    groups = [group or "" for group in match.groups()]
+    first = groups[0] if groups else ""
+    return text.format(
+        *groups, lower=first[:1].lower() + first[1:], under=first.replace("-", "_").lower()
+    )
+
+
+def _masked(text: str, found: Sequence[Token]) -> str:
+    """The text of the tokens, without comments and with strings emptied."""
+    parts: list[str] = []
+    at = found[0].start
+    for token in found:
+        parts.append(re.sub(r"[^\n]", " ", text[at : token.start]))
+        quoted = f'"{" " * (len(token.text) - 2)}"'
+        parts.append(quoted if token.kind == "string" else token.text)
+        at = token.end
+    return "".join(parts)

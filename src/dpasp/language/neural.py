@@ -1,4 +1,4 @@
-"""Neural statements and data predicates.
+"""Neural statements.
 
 ``?::digit(X, {0..9}) as @net with lr = 0.1 :- input(X).`` reaches clingo as the rule
 ``digit(X, (0..9)) ; xxxx :- input(X).``: sets become tuples, the network an atom.
@@ -7,109 +7,227 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import NoReturn
 
 from clingo.ast import AST, ASTType
 
-from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import ast
-from dpasp.language.annotations import Draft, head_atoms
+from dpasp.language.annotations import Draft, head_atoms, head_text
 from dpasp.language.buffer import Buffer
-from dpasp.language.cursor import CLOSING, OPENING, Cursor, nearest
-from dpasp.language.lexer import Piece, Token
-from dpasp.language.options import function_name, read_call, read_options, unquote
+from dpasp.language.cursor import Cursor, Refused
+from dpasp.language.diagnose import unbalanced
+from dpasp.language.lexer import Token
+from dpasp.language.options import call_arguments, function_name, read_call, read_options, unquote
 from dpasp.language.source import SourceFile, Sources
+from dpasp.language.split import Piece
 
-_NETWORK = re.compile(r"\bas\s*@|\(.*\{.*\}.*\)|!\s*::", re.DOTALL)
-_FORM = "a neural statement is written ?::digit(X, {0..9}) as @net :- input(X)."
-_DATA_FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
+_NETWORK = re.compile(r"\bas\s*@|!\s*::|::\s*-?\w+\s*\([^)]*\{|\)\s*as\s+[\w\"]", re.ASCII)
+FORM = "a neural statement is written ?::digit(X, {0..9}) as @net :- input(X)."
+_SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 
 
 def is_neural(text: str) -> bool:
     """Whether the head of an annotated statement names a network (or should)."""
-    return _NETWORK.search(text.partition(":-")[0]) is not None
+    return _NETWORK.search(head_text(text)) is not None
 
 
-class _Sets:
-    """Which arguments of a neural head are sets, and how many elements each has written."""
+@dataclass(slots=True)
+class _Argument:
+    """One argument of a neural head: where it begins, and whether it is a set of several."""
 
-    def __init__(self) -> None:
-        self.commas: dict[int, int] = {}  # argument → commas between its elements
-        self.semicolon: int | None = None  # the first argument after the ';'
+    start: Token
+    is_set: bool
+    commas: int = 0
+
+
+@dataclass(slots=True)
+class _Arguments:
+    """The arguments of a neural head; the outcomes follow a ';'."""
+
+    found: list[_Argument]
+    semicolon: int | None = None  # how many arguments stand before it
+
+    def values(self) -> int | None:
+        """The index of the argument that is the set of values, if there is one."""
+        cut = len(self.found) if self.semicolon is None else self.semicolon
+        return cut - 1 if cut and self.found[cut - 1].is_set else None
 
 
 def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read a neural statement, its body and terms left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
-    sign = cursor.next()
-    if sign.text not in ("?", "!") or cursor.next().text != "::":
-        cursor.fail(
-            "neural-annotation",
-            "a neural head is annotated with '?' (learnable) or '!' (frozen)",
-            sign,
-            _FORM,
-        )
-    buffer.blank(piece.start, cursor.peek().start)
-    sets = _head(cursor, buffer)
+    if problem := unbalanced(file, cursor.tokens):
+        raise Refused(problem, piece.start)
+    learnable = _annotation(cursor, buffer)
+    positive = cursor.accept("-") is None
+    name = cursor.next()
+    if name.kind != "name":
+        what, help = f"'{name.text}' is not the name of a predicate", FORM
+        if name.kind == "variable":
+            help = f"write {name.text[:1].lower()}{name.text[1:]}: names begin in lower case"
+        cursor.fail("neural-syntax", what, name, help)
+    arguments = _arguments(cursor, buffer) if cursor.peek().text == "(" else _Arguments([])
     network, options = _network(cursor, buffer)
+    has_body = cursor.peek().text == ":-"
     span = file.span(piece.start, piece.end)
 
-    def finish(node: AST | None, sources: Sources) -> ast.Statement | None:
-        if node is None:
+    def finish(nodes: list[AST], sources: Sources) -> ast.Statement | None:
+        if not nodes:
             return None
-        atom, call = head_atoms(node, sources, span)
-        factory = _call(network.factory, call.symbol)
-        return _neural(
-            atom.symbol,
-            sets,
-            sources,
-            learnable=sign.text == "?",
+        (node,) = nodes
+        atom, call = head_atoms(node, 2)
+        symbol = atom.symbol if positive else atom.symbol.argument
+        first, values, outcomes = _sorted(list(_children(symbol)), arguments)
+        factory = call_arguments(network.factory, call.symbol)
+        return ast.Neural(
+            name=name.text,
+            positive=positive,
+            arguments=first,
+            values=values,
+            outcomes=outcomes,
+            learnable=learnable,
             network=ast.Network(factory, network.repository, network.host, network.span),
             options=options,
-            body=tuple(node.body),
+            body=tuple(node.body) if has_body else (),
             span=span,
         )
 
-    return Draft(piece.start, piece.end, finish)
+    return Draft(finish)
 
 
-def _head(cursor: Cursor, buffer: Buffer) -> _Sets:
-    """Rewrite the atom of a neural head into a term of clingo's, up to ``as``."""
-    sets, depth, argument = _Sets(), 0, 0
-    while cursor.peek().text != "as":
-        token = cursor.next()
-        if token.kind == "end" or (depth == 0 and token.text in (":-", ".", ";", "|")):
-            cursor.fail("neural-network-missing", "this neural head names no network", token, _FORM)
-        if token.text == "{" and depth == 1:
-            sets.commas[argument] = 0
-        if token.text in "{}":
-            buffer.put(token.start, token.end, "(" if token.text == "{" else ")")
-        elif token.kind == "ellipsis":
+def _children(symbol: AST) -> list[AST]:
+    return list(symbol.arguments) if symbol.ast_type == ASTType.Function else []
+
+
+def _sorted(
+    nodes: list[AST], arguments: _Arguments
+) -> tuple[tuple[AST, ...], tuple[AST, ...], tuple[AST, ...]]:
+    """The arguments, values and outcomes of a neural head."""
+    cut, at = arguments.semicolon, arguments.values()
+    values = () if at is None else _elements(nodes[at], arguments.found[at])
+    outcomes = () if cut is None else _elements(nodes[cut], arguments.found[cut])
+    last = at if at is not None else cut
+    return tuple(nodes[:last]), values, outcomes
+
+
+def _elements(node: AST, argument: _Argument) -> tuple[AST, ...]:
+    return tuple(node.arguments) if argument.commas else (node,)
+
+
+# --- the head -----------------------------------------------------------------------------------
+
+
+def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
+    """Take ``?::`` or ``!::``; give back whether the network is learnable."""
+    sign = cursor.next()
+    mark = cursor.next()
+    if sign.text not in ("?", "!") or mark.text != "::":
+        end = next(token.start for token in cursor.tokens if token.text == "::")
+        message = "a neural head has '?' (learnable) or '!' (frozen) in place of a probability"
+        cursor.fail("neural-annotation", message, (sign.start, max(end, sign.end)), FORM)
+    buffer.blank(sign.start, mark.end)
+    return sign.text == "?"
+
+
+def _arguments(cursor: Cursor, buffer: Buffer) -> _Arguments:
+    """Rewrite the arguments of a neural head into terms of clingo's."""
+    cursor.next()
+    result = _Arguments([])
+    while True:
+        start = cursor.peek()
+        argument = _Argument(start, is_set=start.text == "{")
+        if argument.is_set:
+            argument.commas = _set(cursor, buffer)
+        result.found.append(argument)
+        ending = _rest_of_argument(cursor, argument)
+        if ending.text == ")":
+            break
+        if ending.text == ";":
+            if result.semicolon is not None:
+                cursor.fail("neural-sets", "a second ';' in a neural head", ending, _SETS)
+            result.semicolon = len(result.found)
+            buffer.put(ending.start, ending.end, ",")
+    _check_sets(cursor, result)
+    return result
+
+
+def _rest_of_argument(cursor: Cursor, argument: _Argument) -> Token:
+    """Go on to after the ',', ';' or ')' that ends an argument."""
+    while cursor.peek().text not in (",", ";", ")"):
+        token = cursor.peek()
+        if argument.is_set or token.text == "{":
+            message = "a set is an argument of its own"
+            cursor.fail("neural-sets", message, token, _SETS)
+        if token.text == "[":
+            message = "the values of a network stand in braces"
+            cursor.fail("neural-sets", message, token, "write {a, b}")
+        cursor.skip_group()
+    return cursor.next()
+
+
+def _set(cursor: Cursor, buffer: Buffer) -> int:
+    """Rewrite ``{a, b}`` into ``(a, b)``; give back how many commas are left in it."""
+    opening, commas = cursor.next(), 0
+    buffer.put(opening.start, opening.end, "(")
+    while True:
+        token = cursor.peek()
+        if token.text in ("}", ","):
+            where = (opening.start, token.end)
+            message = "a value is missing in this set"
+            cursor.fail("neural-sets", message, where, "write the values, as in {a, b} or {0..9}")
+        if token.kind == "ellipsis":
             _ellipsis(cursor, buffer)
-            sets.commas[argument] = sets.commas.get(argument, 1) - 1  # it joined two elements
-        elif depth == 1 and token.text in ";,":
-            argument += 1
-            if token.text == ";":
-                if sets.semicolon is not None:
-                    cursor.fail("neural-outcomes", "a second ';' in a neural head", token, _FORM)
-                sets.semicolon = argument
-                buffer.put(token.start, token.end, ",")
-        elif depth == 2 and token.text == "," and argument in sets.commas:
-            sets.commas[argument] += 1
-        depth += (token.text in OPENING) - (token.text in CLOSING)
-    return sets
+            commas -= 1  # it joined two elements
+        while cursor.peek().text not in (",", ";", "}"):
+            cursor.skip_group()
+        ending = cursor.next()
+        if ending.text == ";":
+            cursor.fail("neural-sets", "the values of a set have ',' between them", ending, _SETS)
+        if ending.text == "}":
+            buffer.put(ending.start, ending.end, ")")
+            return commas
+        commas += 1
 
 
 def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
-    """Rewrite ``0, ..., 9`` (the ellipsis was just taken) into ``0 .. 9``."""
-    before, dots, after = cursor.peek(-2), cursor.peek(-1), cursor.next()
-    if before.text != "," or after.text != ",":
-        cursor.fail("ellipsis", "an ellipsis stands between two numbers", dots, "{0, ..., 9}")
-    buffer.put(before.start, after.end, "..")
+    """Rewrite ``0, ..., 9`` (the ellipsis is next) into ``0 .. 9``."""
+    before, comma, dots = cursor.peek(-2), cursor.peek(-1), cursor.next()
+    after, last = cursor.next(), cursor.peek()
+    if not (before.text.isdigit() and after.text == "," and last.text.isdigit()):
+        message = "an ellipsis stands between two integers"
+        cursor.fail("ellipsis", message, dots, "write {0, ..., 9}, or {0..9}")
+    earlier, between = cursor.peek(-6), cursor.peek(-5)  # as in 'earlier, before, ..., last'
+    if between.text == "," and earlier.text.isdigit():
+        step = float(before.text) - float(earlier.text)
+        if step != 1:
+            message = f"an ellipsis counts by ones, not by {step:g}"
+            cursor.fail("ellipsis", message, dots, "write out all the values")
+    buffer.put(comma.start, after.end, "..")
+
+
+def _check_sets(cursor: Cursor, arguments: _Arguments) -> None:
+    """Values are the last argument (before the ';'), outcomes the only one after it."""
+    found, cut = arguments.found, arguments.semicolon
+    first = found if cut is None else found[:cut]
+    for argument in first[:-1]:
+        if argument.is_set:
+            message = "the set of values is the last argument of a neural head"
+            cursor.fail("neural-sets", message, argument.start, _SETS)
+    if cut is not None and (len(found) != cut + 1 or not found[cut].is_set):
+        message = "one set of outcomes follows the ';' in a neural head"
+        wrong = found[cut] if not found[cut].is_set else found[cut + 1]
+        cursor.fail("neural-sets", message, wrong.start, _SETS)
+
+
+# --- the network --------------------------------------------------------------------------------
 
 
 def _network(cursor: Cursor, buffer: Buffer) -> tuple[ast.Network, tuple[ast.Option, ...]]:
     """Read ``as @net on "repo" at "github" with …`` and leave the call to clingo as an atom."""
     keyword = cursor.next()
+    if keyword.text != "as":
+        _refuse_network(cursor, keyword)
     buffer.put(keyword.start, keyword.end, ";")
     token, _ = read_call(cursor)
     buffer.put(token.start, token.end, "x" * (token.end - token.start))
@@ -117,17 +235,21 @@ def _network(cursor: Cursor, buffer: Buffer) -> tuple[ast.Network, tuple[ast.Opt
     repository = host = None
     if cursor.accept("on"):
         repository = _string(cursor, 'a repository is written on "owner/repo" or on "folder"')
-    if cursor.accept("at"):
+    if (at := cursor.accept("at")) is not None:
         host = _string(cursor, 'the host of a repository is written at "github"')
+        if repository is None:
+            help = 'write on "owner/repo" at "github"'
+            cursor.fail("neural-syntax", "a host without a repository", at, help)
     end = cursor.peek(-1).end
     options: tuple[ast.Option, ...] = ()
     if cursor.accept("with"):
-        options = read_options(cursor, (":-", "."))
-    if cursor.peek().text not in (":-", ".") and not cursor.at_end():
-        cursor.fail("neural-syntax", f"unexpected '{cursor.peek().text}'", cursor.peek(), _FORM)
-    buffer.blank(rest, cursor.peek().start)
-    span = cursor.file.span(token.start, end)
+        options = read_options(cursor, (":-", ".", "on", "at"))
+    after = cursor.peek()
+    if after.text not in (":-", "."):
+        _refuse_after(cursor, after, bool(options))
+    buffer.blank(rest, after.start)
     factory = ast.Call(function_name(token), (), cursor.file.span(token.start, token.end))
+    span = cursor.file.span(token.start, end)
     return ast.Network(factory, repository, host, span), options
 
 
@@ -138,128 +260,22 @@ def _string(cursor: Cursor, help: str) -> str:
     return unquote(token.text)
 
 
-def _call(call: ast.Call, node: AST) -> ast.Call:
-    """The call with the arguments that clingo read."""
-    arguments = tuple(node.arguments) if node.ast_type == ASTType.Function else ()
-    return ast.Call(call.function, arguments, call.span)
-
-
-def _neural(
-    symbol: AST,
-    sets: _Sets,
-    sources: Sources,
-    *,
-    learnable: bool,
-    network: ast.Network,
-    options: tuple[ast.Option, ...],
-    body: tuple[AST, ...],
-    span: Span,
-) -> ast.Neural:
-    positive = symbol.ast_type != ASTType.UnaryOperation
-    function = symbol if positive else symbol.argument
-    arguments = list(function.arguments) if function.ast_type == ASTType.Function else []
-    cut = len(arguments) if sets.semicolon is None else sets.semicolon
-    first, second = arguments[:cut], arguments[cut:]
-
-    def elements(index: int) -> tuple[AST, ...]:
-        node = arguments[index]
-        return tuple(node.arguments) if sets.commas[index] else (node,)
-
-    values = elements(cut - 1) if cut - 1 in sets.commas else ()
-    outcomes = elements(cut) if cut in sets.commas else ()
-    misplaced = [index for index in sets.commas if index not in (cut - 1, cut)]
-    if misplaced or len(second) > 1 or (second and not outcomes):
-        where = arguments[misplaced[0]] if misplaced else second[-1]
-        raise ProgramError(
-            Diagnostic(
-                "neural-sets",
-                "a neural head has its values last, and after ';' one set of outcomes",
-                sources.span_of(where.location),
-                "write f(X, {a,b}) or f(X, {a,b}; {0..8})",
-            )
-        )
-    return ast.Neural(
-        name=function.name,
-        positive=positive,
-        arguments=tuple(first[:-1] if values else first),
-        values=values,
-        outcomes=outcomes,
-        learnable=learnable,
-        network=network,
-        options=options,
-        body=body,
-        span=span,
-    )
-
-
-def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a data predicate, the terms left to clingo."""
-    cursor = Cursor(file, piece.start, piece.end)
-    while cursor.peek().text != "~":
-        cursor.skip_group()
-    tilde = cursor.next()
-    buffer.put(tilde.start, tilde.end, ";")
-    origins: dict[str, ast.Origin] = {}
-    while True:
-        role = cursor.next()
-        origins[_role(cursor, role, origins)] = _origin(cursor, buffer)
-        comma = cursor.accept(",", ";")
-        if comma is None:
-            break
-        buffer.put(comma.start, comma.end, ";")
-    if cursor.peek().text != ".":
-        cursor.fail("data-syntax", f"unexpected '{cursor.peek().text}'", cursor.peek(), _DATA_FORM)
-    span = file.span(piece.start, piece.end)
-
-    def finish(node: AST | None, sources: Sources) -> ast.Statement | None:
-        if node is None:
-            return None
-        atom, *roles = head_atoms(node, sources, span)
-        function = atom.symbol
-        if function.ast_type != ASTType.Function or len(function.arguments) != 1:
-            raise ProgramError(
-                Diagnostic(
-                    "data-predicate",
-                    "a data predicate has exactly one argument",
-                    sources.span_of(function.location),
-                    _DATA_FORM,
-                )
-            )
-        given = {
-            role.symbol.name: _with_arguments(origins[role.symbol.name], role.symbol.arguments[0])
-            for role in roles
-        }
-        argument = function.arguments[0]
-        return ast.Data(function.name, argument, given.get("test"), given.get("train"), span)
-
-    return Draft(piece.start, piece.end, finish)
-
-
-def _role(cursor: Cursor, role: Token, seen: dict[str, ast.Origin]) -> str:
-    if role.text not in ("test", "train"):
-        help = nearest(role.text, ("test", "train")) or _DATA_FORM
-        cursor.fail("data-syntax", "expected test(…) or train(…)", role, help)
-    if role.text in seen:
-        cursor.fail("data-twice", f"{role.text} is given twice", role, "keep one")
-    return role.text
-
-
-def _origin(cursor: Cursor, buffer: Buffer) -> ast.Origin:
-    """Read ``(@f(0))`` or ``("file")``."""
-    cursor.expect("(", "data-syntax", _DATA_FORM)
-    token = cursor.peek()
-    origin: ast.Origin
-    if token.kind == "string":
-        cursor.next()
-        origin = ast.File(unquote(token.text), cursor.file.span(token.start, token.end))
+def _refuse_network(cursor: Cursor, token: Token) -> NoReturn:
+    texts = [other.text for other in cursor.tokens[cursor.index :]]
+    if "as" in texts:
+        message, help = "the network is named before the ':-'", FORM
     else:
-        read_call(cursor)
-        buffer.put(token.start, token.end, "x" * (token.end - token.start))
-        span = cursor.file.span(token.start, cursor.peek(-1).end)
-        origin = ast.Call(function_name(token), (), span)
-    cursor.expect(")", "data-syntax", _DATA_FORM)
-    return origin
+        message, help = "this neural head names no network", FORM
+    cursor.fail("neural-network-missing", message, token, help)
 
 
-def _with_arguments(origin: ast.Origin, node: AST) -> ast.Origin:
-    return _call(origin, node) if isinstance(origin, ast.Call) else origin
+def _refuse_after(cursor: Cursor, token: Token, options: bool) -> NoReturn:
+    message, help = f"unexpected '{token.text}' after the network", FORM
+    if token.text in (";", "|"):
+        message, help = "a neural statement has one head", "write a statement for each head"
+    elif token.text in ("on", "at") and options:
+        message = f"'{token.text}' comes before 'with'"
+        help = 'write as @net on "owner/repo" at "github" with lr = 0.1'
+    elif token.text == "=":
+        help = "options follow 'with': as @net with lr = 0.1"
+    cursor.fail("neural-syntax", message, token, help)

@@ -1,12 +1,17 @@
-"""Options ``name = value, …`` and what they are given to: calls, files, lists of names."""
+"""Options ``name = value, …`` and what they are given to: calls and files."""
 
 from __future__ import annotations
 
+from clingo.ast import AST, ASTType
+
 from dpasp.language import ast
 from dpasp.language.cursor import Cursor
+from dpasp.language.expressions import real
 from dpasp.language.lexer import Token
 
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
+_FORM = "options are written name = value, with ',' between them"
+_LONGEST = 18  # digits of an integer
 
 
 def unquote(text: str) -> str:
@@ -27,33 +32,27 @@ def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[ast.Op
     """Read options up to one of the ``stop`` tokens; the same name twice is an error."""
     options: dict[str, ast.Option] = {}
     while True:
+        start = cursor.peek().start
         option = _option(cursor)
         if option.name in options:
-            where = _slice(cursor, option)
+            where = (start, cursor.peek(-1).end)
             message = f"the option {option.name} is given twice"
-            cursor.fail("option-twice", message, where, "keep one")
+            cursor.fail("option-twice", message, where, "keep one of them")
         options[option.name] = option
         if cursor.at_end() or cursor.peek().text in stop:
             return tuple(options.values())
-        cursor.expect(",", "option-syntax", "options are written name = value, with commas between")
-
-
-def _slice(cursor: Cursor, option: ast.Option) -> tuple[int, int]:
-    end = cursor.peek(-1).end
-    start = next(
-        token.start
-        for token in reversed(cursor.tokens[: cursor.index])
-        if token.text == option.name and token.kind == "name"
-    )
-    return start, end
+        cursor.expect(",", "option-syntax", _FORM)
 
 
 def _option(cursor: Cursor) -> ast.Option:
     name = cursor.next()
     if name.kind not in ("name", "variable"):
-        what = f"'{name.text}' is not an option" if name.text else "an option is missing"
-        cursor.fail("option-syntax", what, name, "options are written name = value")
+        missing = name.text in ("", ".", ":-", ",")
+        what = "an option is missing here" if missing else f"'{name.text}' is not an option"
+        cursor.fail("option-syntax", what, name, _FORM)
     value: ast.Value = True
+    if cursor.peek().text in (":", ":=", "=="):
+        cursor.fail("option-syntax", "an option has '=' before its value", cursor.peek(), _FORM)
     if cursor.accept("="):
         value = _value(cursor)
     return ast.Option(name.text, value, cursor.file.span(name.start, cursor.peek(-1).end))
@@ -71,7 +70,8 @@ def _value(cursor: Cursor) -> ast.Value:
         return token.text.lower() == "true"
     if token.kind == "name":
         return token.text
-    what = f"'{token.text}' is not a value" if token.text else "a value is missing"
+    missing = token.text in ("", ".", ":-", ",")
+    what = "a value is missing here" if missing else f"'{token.text}' is not a value"
     cursor.fail("option-syntax", what, token, 'a value is a number, a "string", true or false')
 
 
@@ -80,8 +80,10 @@ def _number(cursor: Cursor, token: Token) -> int | float:
     if token.text in ("-", "+"):
         token = cursor.next()
     if token.kind != "number":
-        cursor.fail("option-syntax", "a number is missing after the sign", token)
-    return sign * (int(token.text) if token.text.isdigit() else float(token.text))
+        help = "write a number such as 0.001"
+        cursor.fail("option-syntax", "a number is missing here", token, help)
+    whole = token.text.isdigit() and len(token.text) <= _LONGEST
+    return sign * (int(token.text) if whole else real(cursor, token))
 
 
 def _tuple(cursor: Cursor) -> tuple[int | float, ...]:
@@ -98,14 +100,32 @@ def read_call(cursor: Cursor) -> tuple[Token, bool]:
     """Take ``@f`` or ``@f(…)``; give back the name's token and whether arguments follow it."""
     token = cursor.next()
     if token.kind != "call":
-        what = f"'{token.text}' is not a function" if token.text else "a function is missing"
-        cursor.fail("function-syntax", what, token, "name a Python function with @, as in @net")
+        named = token.kind in ("name", "variable", "string")
+        what = f"{token.text} is not a function" if named else "a function is missing here"
+        name = token.text.strip('"').split("/")[-1] if named else "net"
+        cursor.fail("function-syntax", what, token, f"name a Python function with @: @{name}")
+    if token.text.find(":") < 0 and _is_module(cursor, token):
+        message = "a function in a module is named after a colon"
+        help = f"write {token.text}.module:function"
+        cursor.fail("function-syntax", message, token, help)
     if cursor.peek().text != "(":
         return token, False
     cursor.skip_group()
     return token, True
 
 
+def _is_module(cursor: Cursor, token: Token) -> bool:
+    """Whether ``@package`` goes on as ``.module``, with no function after a colon."""
+    following = cursor.file.text[token.end : token.end + 2]
+    return following[:1] == "." and (following[1:].isalpha() or following[1:] == "_")
+
+
 def function_name(token: Token) -> str:
     """The name in a call token, without the ``@``."""
     return token.text[1:].strip()
+
+
+def call_arguments(call: ast.Call, node: AST) -> ast.Call:
+    """The call with the arguments that clingo read."""
+    arguments = tuple(node.arguments) if node.ast_type == ASTType.Function else ()
+    return ast.Call(call.function, arguments, call.span)

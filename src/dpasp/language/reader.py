@@ -9,27 +9,34 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clingo.ast import AST, ASTType
+from clingo.ast import AST
 
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language import ast, lexer
+from dpasp.language import ast
 from dpasp.language.annotations import Draft, read_annotated
 from dpasp.language.buffer import Buffer
-from dpasp.language.clingo_text import parse_clingo, syntax_error
-from dpasp.language.cursor import nearest
+from dpasp.language.clingo_text import Stuck, parse_clingo, too_deep
+from dpasp.language.cursor import Refused, nearest
+from dpasp.language.data import is_data, read_data
+from dpasp.language.diagnose import diagnose, missing_end, structural, unexpected
 from dpasp.language.directives import (
     read_const,
     read_include,
     read_inference,
     read_learn,
     read_python,
+    read_script,
     read_semantics,
 )
-from dpasp.language.neural import is_neural, read_data, read_neural
-from dpasp.language.questions import read_question
+from dpasp.language.files import find_included, load_text
+from dpasp.language.lexer import DIRECTIVES, INLINE, QUESTIONS
+from dpasp.language.neural import is_neural, read_neural
+from dpasp.language.problems import describe, describe_mark, is_left
+from dpasp.language.questions import join_outcomes, read_question
 from dpasp.language.source import SourceFile, Sources
+from dpasp.language.split import Piece, Split, split
 
-Reader = Callable[[SourceFile, lexer.Piece, Buffer], Draft]
+Reader = Callable[[SourceFile, Piece, Buffer], Draft]
 
 _READERS: dict[str, Reader] = {
     "#query": read_question,
@@ -41,23 +48,8 @@ _READERS: dict[str, Reader] = {
     "#learn": read_learn,
     "#inference": read_inference,
     "#python": read_python,
+    "#script": read_script,
 }
-
-_PROBLEMS = {
-    "unclosed-comment": ("this comment is never closed", "end it with *%"),
-    "unclosed-string": ("this string is never closed", 'end it with " on the same line'),
-    "bad-character": ("this character has no meaning here", "remove it, or put it into a string"),
-    "unclosed-block": ("this block is never closed", "end it with '#end.'"),
-}
-
-_PASSES = 20  # how often a text with errors is read again to find the next ones
-
-_REFUSED = ("#minimize", "#maximize", "#minimise", "#maximise")
-
-# Words with '#' that clingo knows at the start of a statement or inside one.
-_WORDS = frozenset(
-    "#true #false #inf #infimum #sup #supremum #sum #sum+ #count #min #max #end".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,255 +88,239 @@ def read_readable(
         if name and not name.startswith("<"):
             reading.seen.add(Path(name).resolve())
         _read_file(reading, name, text)
-    statements = _join_outcomes(reading.statements)
+    statements = join_outcomes(reading.statements)
     program = ast.Program(statements, reading.sources, tuple(reading.warnings))
     return program, sorted(reading.errors, key=_order(reading.sources))
 
 
-def load_text(path: str | Path) -> str:
-    """The text of a file, or a :class:`ProgramError` that says why there is none."""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        message = f"{path} is not text in UTF-8 (byte {error.start})"
-        raise ProgramError(Diagnostic("encoding", message, help="save it as UTF-8")) from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        message = f"cannot read {path}: {reason}"
-        problem = Diagnostic("file", message, help=_similar_file(Path(path)))
-        raise ProgramError(problem) from error
-
-
-def _similar_file(path: Path) -> str:
-    try:
-        return nearest(path.name, [entry.name for entry in path.parent.iterdir()])
-    except OSError:
-        return ""
-
-
 def _order(sources: Sources) -> Callable[[Diagnostic], tuple[int, int, int]]:
-    names = list(sources)
+    names = {name: position for position, name in enumerate(sources)}
 
     def key(diagnostic: Diagnostic) -> tuple[int, int, int]:
         span = diagnostic.span
-        return (names.index(span.file), span.line, span.column) if span else (-1, 0, 0)
+        return (names[span.file], span.line, span.column) if span else (-1, 0, 0)
 
     return key
 
 
 def _read_file(reading: _Reading, name: str, text: str) -> None:
     reading.sources = reading.sources.add(name, text)
-    file = reading.sources.files[-1]
-    buffer = Buffer(text)
-    split = lexer.split(text)
-    drafts = _drafts(reading, file, split, buffer)
-    nodes = _nodes(reading, file, split, buffer)
-    for statement in _merge(reading, file, drafts, nodes):
+    reader = _FileReader(reading.sources.files[-1])
+    reader.draft()
+    nodes = reader.parse()
+    reading.sources = reading.sources.with_wide_lines(reader.buffer.text(), reader.file.first_line)
+    for statement in reader.merge(nodes, reading.sources):
         if isinstance(statement, _Include):
-            _include(reading, file, statement)
+            _include(reading, reader.file, statement)
         else:
             reading.statements.append(statement)
+    reading.errors += reader.errors()
 
 
-def _nodes(reading: _Reading, file: SourceFile, split: lexer.Split, buffer: Buffer) -> list[AST]:
-    """What clingo reads; statements that it cannot read are reported and blanked out.
+class _FileReader:
+    """The reading of one file: its pieces, what became of them, and what clingo is to see."""
 
-    Its parser is silent about errors soon after another one, hence the passes.
-    """
-    for _ in range(_PASSES):
-        blanked = buffer.text()
-        reading.sources = reading.sources.with_wide_lines(blanked, file.first_line)
-        nodes, messages = parse_clingo(blanked, file.first_line)
-        found = [syntax_error(message, reading.sources, file) for message in messages]
-        reading.errors += _without_echoes([error for error, _ in found])
-        blamed = {id(piece): piece for _, at in found if (piece := split.piece_at(at)) is not None}
-        for piece in blamed.values():
-            buffer.blank(piece.start, piece.end)
-        if not blamed or buffer.text() == blanked:
-            break
-    return nodes
+    def __init__(self, file: SourceFile) -> None:
+        self.file = file
+        self.split: Split = split(file.text)
+        self.buffer = Buffer(file.text)
+        self.drafts: dict[int, Draft | _Include] = {}  # by index of the piece
+        self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 for no piece
 
+    # --- what is ours ---------------------------------------------------------------------------
 
-def _without_echoes(found: list[Diagnostic]) -> list[Diagnostic]:
-    """Drop what repeats an error at the same place: one mistake is told once."""
-    kept: dict[tuple[str, int, int], Diagnostic] = {}
-    for diagnostic in found:
-        if (span := diagnostic.span) is not None:
-            kept.setdefault((span.file, span.line, span.column), diagnostic)
-    return list(kept.values())
+    def draft(self) -> None:
+        """Read what is ours in every piece and blank it out."""
+        for start, end in self.split.comments:
+            self.buffer.blank(start, end)
+        self._problems()
+        for index, piece in enumerate(self.split.pieces):
+            if index in self.failed:
+                continue
+            try:
+                draft = self._draft(piece)
+                if piece.marks:
+                    self._check_marks(piece)
+                if piece.end - piece.start > 200:
+                    self._check_depth(piece)
+            except Refused as error:
+                better = structural(self.file, piece, error.offset)
+                self._fail(index, better or error.diagnostics[0])
+                continue
+            if draft is not None:
+                self.drafts[index] = draft
 
+    def _fail(self, index: int, *found: Diagnostic) -> None:
+        """Report a piece, and leave it out."""
+        self.failed.setdefault(index, []).extend(found)
+        if index >= 0:
+            piece = self.split.pieces[index]
+            self.buffer.blank(piece.start, piece.end + (not piece.dotted))
 
-def _drafts(
-    reading: _Reading, file: SourceFile, split: lexer.Split, buffer: Buffer
-) -> list[Draft | tuple[int, _Include]]:
-    """Read what is ours in every piece and blank it out."""
-    for start, end in split.comments:
-        buffer.blank(start, end)
-    broken = _broken(reading, file, split, buffer)
-    drafts: list[Draft | tuple[int, _Include]] = []
-    for piece in split.pieces:
-        if id(piece) in broken:
-            continue
-        try:
-            draft = _draft(file, piece, buffer)
-        except ProgramError as error:
-            reading.errors += error.diagnostics
-            buffer.blank(piece.start, piece.end)
-            continue
-        if draft is not None:
-            drafts.append(draft)
-    return drafts
+    def _problems(self) -> None:
+        """Report what nothing can hold."""
+        for mark in dict.fromkeys(self.split.problems):
+            index = self.split.index_at(mark.start)
+            diagnostic = describe(self.file, mark)
+            if diagnostic not in self.failed.get(index, ()):
+                self._fail(index, diagnostic)
 
-
-def _broken(reading: _Reading, file: SourceFile, split: lexer.Split, buffer: Buffer) -> set[int]:
-    """Report characters that nothing can hold, and blank out their statements."""
-    broken: set[int] = set()
-    for problem in dict.fromkeys(split.problems):
-        message, help = _PROBLEMS[problem.code]
-        span = file.span(problem.start, problem.end)
-        reading.errors.append(Diagnostic(problem.code, message, span, help))
-        for piece in split.pieces:
-            if piece.start <= problem.start < piece.end:
-                broken.add(id(piece))
-                buffer.blank(piece.start, piece.end)
-        buffer.blank(problem.start, problem.end)
-    return broken
-
-
-def _draft(
-    file: SourceFile, piece: lexer.Piece, buffer: Buffer
-) -> Draft | tuple[int, _Include] | None:
-    """Read one statement if it is ours; None leaves it to clingo."""
-    text = file.text[piece.start : piece.end]
-    word = piece.directive
-    if word in _READERS:
-        return _READERS[word](file, piece, buffer)
-    if word == "#max" and not text[len(word) :].lstrip().startswith("{"):
-        return read_question(file, piece, buffer)
-    if word == "#include":
-        path, token = read_include(file, piece, buffer)
-        return piece.start, _Include(path, file.span(token.start, token.end))
-    if word in _REFUSED:
-        span = file.span(piece.start, piece.start + len(word))
-        help = "it chooses among models, which is not a probability; write constraints instead"
-        raise ProgramError(Diagnostic("optimisation", f"{word} is refused", span, help))
-    if word == "#const" and piece.decimals:
-        return read_const(file, piece, buffer)
-    if word and word not in lexer.DIRECTIVES and word not in _WORDS:
-        span = file.span(piece.start, piece.start + len(word))
-        known = [*lexer.DIRECTIVES, *_WORDS]
-        help = nearest(word, known) or "see the list of directives in the language guide"
-        raise ProgramError(Diagnostic("unknown-directive", f"unknown directive {word}", span, help))
-    if piece.annotated:
-        return (read_neural if is_neural(text) else read_annotated)(file, piece, buffer)
-    if piece.data and not word:
-        return read_data(file, piece, buffer)
-    return None
-
-
-def _merge(
-    reading: _Reading,
-    file: SourceFile,
-    drafts: list[Draft | tuple[int, _Include]],
-    nodes: list[AST],
-) -> list[ast.Statement | _Include]:
-    """Our drafts and clingo's nodes, in the order of the text."""
-    sources, wide = reading.sources, reading.sources.wide
-    by_draft: dict[int, list[AST]] = {}
-    ranges = [(d.start, d.end, d) for d in drafts if isinstance(d, Draft)]
-    placed: list[tuple[int, ast.Statement | _Include]] = []
-    index = 0
-    for node in nodes:
-        location = node.location
-        begin = location.begin
-        place = sources.place(begin.line, begin.column) if wide else begin
-        start = file.line_starts[begin.line - file.first_line] + place.column - 1
-        while index < len(ranges) and ranges[index][1] <= start:
-            index += 1
-        if index < len(ranges) and ranges[index][0] <= start:
-            by_draft.setdefault(index, []).append(node)
-        else:
-            placed.append((start, ast.Plain(node, sources.span_of(location))))
-    for number, (start, _, draft) in enumerate(ranges):
-        statement = _finish(reading, file, draft, by_draft.get(number, []))
-        if statement is not None:
-            placed.append((start, statement))
-    placed += [draft for draft in drafts if not isinstance(draft, Draft)]
-    placed.sort(key=lambda pair: pair[0])
-    return [statement for _, statement in placed]
-
-
-def _finish(
-    reading: _Reading, file: SourceFile, draft: Draft, nodes: list[AST]
-) -> ast.Statement | None:
-    try:
-        if len(nodes) > 1:
-            where = reading.sources.span_of(nodes[1].location)
-            message = "a second statement begins before this one ends"
-            raise ProgramError(Diagnostic("syntax", message, where, "is a dot missing?"))
-        statement = draft.finish(nodes[0] if nodes else None, reading.sources)
-    except ProgramError as error:
-        reading.errors += error.diagnostics
+    def _draft(self, piece: Piece) -> Draft | _Include | None:
+        """Read one statement if it is ours; None leaves it to clingo."""
+        word = piece.directive
+        if not piece.dotted and word not in QUESTIONS:
+            problem = missing_end(self.file, piece)
+            raise Refused(problem, piece.end)
+        if word:
+            return self._directive(piece, word)
+        if piece.annotated:
+            text = self.file.text[piece.start : piece.end]
+            read = read_neural if is_neural(text) else read_annotated
+            return read(self.file, piece, self.buffer)
+        if piece.data and is_data(self.file, piece):
+            return read_data(self.file, piece, self.buffer)
         return None
-    if statement is None:
-        span = file.span(draft.start, draft.end)
-        if not any(error.span and _overlap(error.span, span) for error in reading.errors):
-            reading.errors.append(Diagnostic("syntax", "this statement cannot be read", span))
-    return statement
+
+    def _directive(self, piece: Piece, word: str) -> Draft | _Include | None:
+        file, buffer = self.file, self.buffer
+        if word in _READERS:
+            return _READERS[word](file, piece, buffer)
+        if word == "#max" and not file.text[piece.start + len(word) :].lstrip().startswith("{"):
+            return read_question(file, piece, buffer)
+        if word == "#include":
+            path, token = read_include(file, piece, buffer)
+            return _Include(path, file.span(token.start, token.end))
+        if word == "#const" and any(mark.kind == "decimal" for mark in piece.marks):
+            return read_const(file, piece, buffer)
+        if word == "#end" or word not in DIRECTIVES | INLINE:
+            self._unknown(piece, word)
+        return None
+
+    def _unknown(self, piece: Piece, word: str) -> None:
+        span = self.file.span(piece.start, piece.start + len(word))
+        message = f"unknown directive {word}"
+        help = nearest(word.lower(), DIRECTIVES) or f"known are {', '.join(sorted(DIRECTIVES))}"
+        if word == "#end":
+            message, help = "'#end' closes nothing", "begin the block with #python, or remove it"
+        raise Refused(Diagnostic("unknown-directive", message, span, help), piece.start)
+
+    def _check_marks(self, piece: Piece) -> None:
+        """Refuse numbers and signs that were left for clingo, which does not have them."""
+        for mark in piece.marks:
+            if is_left(mark, self.buffer.text(mark.start, mark.end)):
+                problem = diagnose(self.file, piece, mark.start)
+                raise Refused(problem or describe_mark(self.file, mark), mark.start)
+
+    def _check_depth(self, piece: Piece) -> None:
+        at = too_deep(self.buffer.text(piece.start, piece.end))
+        if at is not None:
+            span = self.file.span(piece.start + at, piece.start + at + 1)
+            help = "split the statement into several, with names for the parts"
+            problem = Diagnostic("too-deep", "this term is nested too deeply", span, help)
+            raise Refused(problem, piece.start + at)
+
+    # --- what is clingo's -----------------------------------------------------------------------
+
+    def parse(self) -> list[AST]:
+        """What clingo reads; statements that it cannot read are reported and left out."""
+        nodes, stuck = parse_clingo(self.buffer.text(), self.file.first_line)
+        if stuck is None:
+            return nodes
+        found = False
+        for index, piece in enumerate(self.split.pieces):
+            text = self.buffer.text(piece.start, piece.end + (not piece.dotted))
+            _, inside = parse_clingo(text)  # alone, one mistake cannot hide another
+            if inside is not None:
+                self._stuck(index, piece, inside)
+                found = True
+        if not found:
+            self._fail(-1, unexpected(self.file, *stuck))
+            return []
+        nodes, stuck = parse_clingo(self.buffer.text(), self.file.first_line)
+        return nodes
+
+    def _stuck(self, index: int, piece: Piece, inside: Stuck) -> None:
+        start, end = (min(piece.start + at, piece.end) for at in inside[:2])
+        problem = diagnose(self.file, piece, start)
+        self._fail(index, problem or unexpected(self.file, start, end, inside.words))
+
+    # --- both together --------------------------------------------------------------------------
+
+    def merge(self, nodes: list[AST], sources: Sources) -> list[ast.Statement | _Include]:
+        """Our drafts and clingo's nodes, in the order of the text."""
+        by_piece = self._by_piece(nodes, sources)
+        merged: list[ast.Statement | _Include] = []
+        for index, piece in enumerate(self.split.pieces):
+            draft, found = self.drafts.get(index), by_piece.get(index, [])
+            if index in self.failed:
+                continue
+            if isinstance(draft, _Include):
+                merged.append(draft)
+            elif draft is None:
+                span = self.file.span(piece.start, piece.end)
+                merged += [ast.Plain(node, span) for node in found]
+            elif (statement := self._finish(index, draft, found, sources)) is not None:
+                merged.append(statement)
+        return merged
+
+    def _by_piece(self, nodes: list[AST], sources: Sources) -> dict[int, list[AST]]:
+        """The nodes of every piece, found by their places."""
+        by_piece: dict[int, list[AST]] = {}
+        index, pieces, starts = 0, self.split.pieces, self.file.line_starts
+        for node in nodes:
+            begin = node.location.begin
+            place = sources.place(begin.line, begin.column)
+            start = starts[begin.line - self.file.first_line] + place.column - 1
+            while pieces[index].end <= start:
+                index += 1
+            by_piece.setdefault(index, []).append(node)
+        return by_piece
+
+    def _finish(
+        self, index: int, draft: Draft, nodes: list[AST], sources: Sources
+    ) -> ast.Statement | None:
+        try:
+            statement = draft.finish(nodes, sources)
+        except ProgramError as error:
+            self.failed[index] = list(error.diagnostics)
+            return None
+        if statement is None:  # pragma: no cover - clingo reads all that it is given here
+            piece = self.split.pieces[index]
+            span = self.file.span(piece.start, piece.end)
+            help = "compare it with the examples in the language guide"
+            self.failed[index] = [Diagnostic("syntax", "this cannot be read", span, help)]
+        return statement
+
+    def errors(self) -> list[Diagnostic]:
+        """All that is wrong with the file, each mistake once."""
+        found: list[Diagnostic] = []
+        for index, diagnostics in self.failed.items():
+            before = self.failed.get(index - 1, [])
+            # A dot inside brackets cuts a statement in two, and both halves are wrong.
+            echo = diagnostics[0].message.endswith("closes nothing") and any(
+                "never closed" in diagnostic.message for diagnostic in before
+            )
+            found += [] if echo and len(diagnostics) == 1 else diagnostics
+        return found
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one.file == other.file and one.line <= other.end_line and other.line <= one.end_line
+# --- other files --------------------------------------------------------------------------------
 
 
 def _include(reading: _Reading, file: SourceFile, include: _Include) -> None:
     """Read an included file in its place: beside the including file, or from where we are."""
-    beside = Path(file.name).parent / include.path
-    path = beside if beside.exists() else Path(include.path)
-    resolved = path.resolve()
-    if resolved in reading.seen:
-        message = f"{include.path} is read already and not included again"
-        reading.warnings.append(
-            Diagnostic("include-twice", message, include.span, severity="warning")
-        )
-        return
-    reading.seen.add(resolved)
     try:
+        path = find_included(include.path, file.name)
+        if path.resolve() in reading.seen:
+            message = f"{include.path} is read already and not included again"
+            help = "remove one of the two"
+            warning = Diagnostic("include-twice", message, include.span, help, severity="warning")
+            reading.warnings.append(warning)
+            return
+        reading.seen.add(path.resolve())
         text = load_text(path)
     except ProgramError as error:
         problem = error.diagnostics[0]
         reading.errors.append(Diagnostic(problem.code, problem.message, include.span, problem.help))
         return
     _read_file(reading, str(path), text)
-
-
-def _join_outcomes(statements: list[ast.Statement]) -> tuple[ast.Statement, ...]:
-    """Read ``f(x, a; 3)`` in questions as ``f(x, a, 3)`` for neural predicates with outcomes."""
-    names = {s.name for s in statements if isinstance(s, ast.Neural) and s.outcomes}
-    if not names:
-        return tuple(statements)
-
-    def atom(node: AST) -> AST:
-        pool = node.symbol
-        if pool.ast_type != ASTType.Pool or len(pool.arguments) != 2:
-            return node
-        first, second = pool.arguments
-        if first.ast_type != ASTType.Function or first.name not in names:
-            return node
-        joined = [*first.arguments, *second.arguments]
-        return node.update(symbol=first.update(arguments=joined))
-
-    def literals(found: tuple[ast.Literal, ...]) -> tuple[ast.Literal, ...]:
-        return tuple(ast.Literal(lit.mode, atom(lit.atom), lit.span) for lit in found)
-
-    def joined(statement: ast.Statement) -> ast.Statement:
-        match statement:
-            case ast.Query(asked, given, guards, span):
-                return ast.Query(literals(asked), literals(given), guards, span)
-            case ast.Map(atoms, given, guards, span):
-                return ast.Map(tuple(map(atom, atoms)), literals(given), guards, span)
-            case ast.Evidence(asked, span):
-                return ast.Evidence(literals(asked), span)
-        return statement
-
-    return tuple(map(joined, statements))

@@ -1,0 +1,213 @@
+"""Why a statement cannot be read: its brackets, its dots, its neighbours, known mistakes.
+
+The parsers say *where* they got stuck; what is wrong is often elsewhere, such as a dot
+that is missing on the line before. These functions look at the whole statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dpasp.errors import Diagnostic
+from dpasp.language.cursor import CLOSING, OPENING, nearest
+from dpasp.language.lexer import DIRECTIVES, INLINE, Token, tokens
+from dpasp.language.mistakes import FOREIGN_COMMENT, known_mistake
+from dpasp.language.source import SourceFile
+from dpasp.language.split import Piece
+
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_INFIX = frozenset("and or xor is mod rem if when where given".split())  # of other languages
+_KEYWORDS = frozenset({"not", "undef", "as", "on", "at", "with"})
+_SEPARATORS = frozenset({",", ";", "|", ":-", ":", "::", ".", "(", "[", "{", "not", ""})
+_EXPECTING = re.compile(r"(?:syntax|lexer) error, unexpected .*?(?:, expecting (.*))?$", re.DOTALL)
+
+
+def diagnose(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
+    """What is wrong with a statement that got stuck at an offset, if it can be told."""
+    found = list(tokens(file.text, piece.start, piece.end))
+    if not found:
+        return None
+    index = next((i for i, token in enumerate(found) if token.end > at), len(found))
+    return (
+        _foreign_comment(file, piece)
+        or _unknown_word(file, found, index)
+        or unbalanced(file, found)
+        or _missing_dot(file, found, index)
+        or known_mistake(file, found, at)
+        or _second_rule(file, found, index)
+        or _no_atom(file, found, index)
+        or _neighbours(file, found, index)
+    )
+
+
+def structural(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
+    """What is wrong with the shape of a statement: its brackets, or a dot that is missing."""
+    found = list(tokens(file.text, piece.start, piece.end))
+    index = next((i for i, token in enumerate(found) if token.end > at), len(found))
+    return unbalanced(file, found) or _missing_dot(file, found, index)
+
+
+def missing_end(file: SourceFile, piece: Piece) -> Diagnostic:
+    """A statement that is not ended when something else begins, or the text ends."""
+    found = list(tokens(file.text, piece.start, piece.end))
+    return missing_dot(file, found[-1])
+
+
+def unexpected(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:
+    """What can be said when nothing better is known: what clingo did not expect."""
+    seen = file.text[start:end].strip()
+    match = _EXPECTING.match(what)
+    message = f"unexpected '{seen}'" if seen else "this cannot be read"
+    help = "compare it with the examples in the language guide"
+    if match and match[1]:
+        help = f"expected {_words(match[1])} here"
+    return Diagnostic("syntax", message, file.span(start, end), help)
+
+
+def _words(expecting: str) -> str:
+    """clingo's list of tokens, in words.
+
+    >>> _words('<IDENTIFIER> or "," or )')
+    "a name, ',' or ')'"
+    """
+    names = {"<IDENTIFIER>": "a name", "<NUMBER>": "a number", "<VARIABLE>": "a variable"}
+    parts = [part.strip().strip('"') for part in expecting.split(" or ")]
+    shown = [names.get(part, f"'{part}'") for part in parts]
+    return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def _foreign_comment(file: SourceFile, piece: Piece) -> Diagnostic | None:
+    match = FOREIGN_COMMENT.match(file.text, piece.start)
+    if match is None:
+        return None
+    message = f"'{match.group().strip()}' does not begin a comment"
+    help = "write '%' before a comment, or %* … *% around it"
+    return Diagnostic("comment", message, file.span(*match.span()), help)
+
+
+def _unknown_word(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+    """A word with '#' that nobody knows, where the statement got stuck."""
+    token = found[min(index, len(found) - 1)]
+    if token.kind != "directive" or token.text in INLINE | DIRECTIVES:
+        return None
+    help = nearest(token.text, INLINE - {"#end"}) or f"known here are {', '.join(sorted(INLINE))}"
+    span = file.span(token.start, token.end)
+    return Diagnostic("unknown-directive", f"unknown word {token.text}", span, help)
+
+
+def unbalanced(file: SourceFile, found: Sequence[Token]) -> Diagnostic | None:
+    """The first bracket that has no partner, or the wrong one."""
+    stack: list[Token] = []
+    for token in found:
+        if token.kind != "symbol":
+            continue
+        if token.text in OPENING:
+            stack.append(token)
+        elif token.text in CLOSING:
+            if not stack:
+                span = file.span(token.start, token.end)
+                message = f"'{token.text}' closes nothing"
+                return Diagnostic("unbalanced", message, span, "remove it, or open it before")
+            opened = stack.pop()
+            if (wanted := _PAIRS[opened.text]) != token.text:
+                span = file.span(token.start, token.end)
+                message = f"'{opened.text}' is closed by '{token.text}'"
+                return Diagnostic("unbalanced", message, span, f"write '{wanted}' here")
+    if not stack:
+        return None
+    opened = stack[-1]
+    span, wanted = file.span(opened.start, opened.end), _PAIRS[opened.text]
+    return Diagnostic("unbalanced", f"'{opened.text}' is never closed", span, f"add '{wanted}'")
+
+
+def can_end(token: Token) -> bool:
+    """Whether a statement can end after a token."""
+    if token.kind in ("number", "string", "variable", "call"):
+        return True
+    named = token.kind == "name" and token.text not in _KEYWORDS
+    return named or token.text in CLOSING or token.text in ("?", "#true", "#false")
+
+
+def can_begin(token: Token) -> bool:
+    """Whether a statement can begin with a token."""
+    if token.kind in ("name", "number", "variable", "directive"):
+        return token.text not in _INFIX
+    return token.text in ("?", "!", "-", "[", "{", ":-", ":~")
+
+
+def missing_dot(file: SourceFile, last: Token) -> Diagnostic:
+    """A statement that ends after a token, without its dot."""
+    shown = last.text if len(last.text) <= 20 else f"…{last.text[-19:]}"
+    message = f"the dot at the end of this statement is missing, after '{shown}'"
+    return Diagnostic("missing-dot", message, file.span(last.end, last.end), f"write '{shown}.'")
+
+
+def _missing_dot(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+    """A statement that goes on, on a new line, with what looks like another one."""
+    for at in range(1, min(index + 1, len(found))):
+        last, token = found[at - 1], found[at]
+        # Before the place of the error, '-', '{' and the like may well continue a statement.
+        begins = can_begin(token) if at == index else token.kind in ("name", "number", "directive")
+        between = file.text[last.end : token.start]
+        if "\n" in between and begins and can_end(last) and token.text not in _KEYWORDS | _INFIX:
+            return missing_dot(file, last)
+    return None
+
+
+def _second_rule(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+    """A second ':-': the statement before it was ended by a comma, or not at all."""
+    if index >= len(found) or found[index].text != ":-" or index == 0:
+        return None
+    start = index - 1
+    depth = 0
+    while start > 0:  # back to the beginning of the head of the second rule
+        text = found[start].text
+        depth += (text in CLOSING) - (text in OPENING)
+        if depth == 0 and found[start - 1].text in _SEPARATORS:
+            break
+        start -= 1
+    before, head = found[start - 1], found[start]
+    if start > 0 and before.text in (",", ";") and "\n" in file.text[before.end : head.start]:
+        span = file.span(before.start, before.end)
+        message = f"this '{before.text}' continues the rule, but another one follows"
+        return Diagnostic("missing-dot", message, span, "end the rule with '.' here")
+    span = file.span(found[index].start, found[index].end)
+    message = "a second ':-' in one statement"
+    return Diagnostic("second-rule", message, span, "end the rule before with a dot")
+
+
+def _no_atom(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+    """A variable, number or string where an atom belongs: ``wet :- Rain.``"""
+    if not 0 < index < len(found) or found[index].text not in (".", ",", ";", ":-", "|", "}", ":"):
+        return None
+    token = found[index - 1]
+    if index > 1 and found[index - 2].text not in _SEPARATORS - {"(", "["}:
+        return None
+    span = file.span(token.start, token.end)
+    if token.kind == "variable" and token.text.strip("_'"):
+        lower = token.text[:1].lower() + token.text[1:]
+        message = f"{token.text} is a variable, and an atom belongs here"
+        return Diagnostic("no-atom", message, span, f"write {lower}: names begin in lower case")
+    if token.kind in ("number", "string"):
+        message = f"{token.text} is not an atom"
+        help = "write an atom such as a or p(X), or a comparison such as X = 1"
+        return Diagnostic("no-atom", message, span, help)
+    return None
+
+
+def _neighbours(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+    """Two things with nothing between them, or a separator with nothing after it."""
+    if not 0 < index < len(found):
+        return None
+    last, token = found[index - 1], found[index]
+    span = file.span(token.start, token.end)
+    if can_end(last) and token.kind in ("name", "number", "variable", "string", "call"):
+        message = f"something is missing between '{last.text}' and '{token.text}'"
+        help = f"write ',' to join them, or '.' to end a statement before '{token.text}'"
+        return Diagnostic("missing-separator", message, span, help)
+    if last.text in _SEPARATORS - {"."} and token.text in _SEPARATORS | CLOSING:
+        message = f"something is missing between '{last.text}' and '{token.text}'"
+        help = f"write what belongs there, or remove the '{last.text}'"
+        return Diagnostic("missing-part", message, span, help)
+    return None

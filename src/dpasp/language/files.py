@@ -1,0 +1,56 @@
+"""Program files: reading them, and finding those that others include."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.cursor import nearest
+
+
+def load_text(path: str | Path) -> str:
+    """The text of a file, or a :class:`ProgramError` that says why there is none."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        message = f"{path} is not text in UTF-8 (byte {error.start})"
+        raise ProgramError(Diagnostic("encoding", message, help="save it as UTF-8")) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        problem = Diagnostic("file", f"cannot read {path}: {reason}", help=_similar(Path(path)))
+        raise ProgramError(problem) from error
+
+
+def find_included(name: str, by: str) -> Path:
+    """The file that an ``#include`` in the file ``by`` means.
+
+    It is looked for beside that file, then where we are. Only plain files are read:
+    a pipe or a device might never end.
+    """
+    for path in (Path(by).parent / name, Path(name)):
+        try:
+            if path.is_file():
+                path.resolve()
+                return path
+        except (OSError, RuntimeError, ValueError):  # the name is too long, or a loop of links
+            break
+    beside = Path(by).parent / name
+    what = "is not a plain file" if _exists(beside) else "does not exist"
+    problem = Diagnostic("file", f"the file {name} {what}", help=_similar(beside))
+    raise ProgramError(problem)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _similar(path: Path) -> str:
+    """A file with a similar name, in words."""
+    try:
+        names = [entry.name for entry in path.parent.iterdir()] if path.name else []
+    except (OSError, ValueError):
+        names = []
+    return nearest(path.name, names) or "check the name; it is relative to the including file"

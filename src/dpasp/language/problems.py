@@ -1,0 +1,111 @@
+"""What no statement can hold: characters, unclosed strings and comments, numbers out of range."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from dpasp.errors import Diagnostic
+from dpasp.language.source import SourceFile
+from dpasp.language.split import Mark
+
+_TEXTS = {
+    "unclosed-comment": ("this comment is never closed", "end it with *%"),
+    "unclosed-string": ("this string is never closed", 'end it with " on the same line'),
+    "unclosed-block": ("this block is never closed", "end it with '#end.'"),
+    "end-dot": ("the dot after '#end' is missing", "write '#end.'"),
+    "string-escape": (
+        "this escape has no meaning in a string",
+        'write \\\\ for a backslash, \\" for a quote and \\n for a new line',
+    ),
+}
+
+# Characters that look like others, or that other notations use, and what to write.
+_INSTEAD = {
+    **dict.fromkeys("“”„‟«»＂", '"'),
+    **dict.fromkeys("‘’‚‛´", "'"),
+    **dict.fromkeys("−–—‐‑－", "-"),
+    **dict.fromkeys("∼～˜", "~"),
+    **dict.fromkeys("←⟵⇐", ":-"),
+    **dict.fromkeys("∧⋀", ","),
+    **dict.fromkeys("∨⋁", ";"),
+    **dict.fromkeys("≠≄", "!="),
+    **dict.fromkeys("·×", "*"),
+    "≤": "<=",
+    "≥": ">=",
+    "¬": "not",
+    "÷": "/",
+    "…": "..",
+    "：": ":",
+    "；": ";",
+    "，": ",",
+    "．": ".",
+    "。": ".",
+    "（": "(",
+    "）": ")",
+}
+
+
+def describe(file: SourceFile, mark: Mark) -> Diagnostic:
+    """The diagnostic for something that cannot be read."""
+    if mark.kind == "bad-character":
+        return _character(file, mark)
+    message, help = _TEXTS[mark.kind]
+    return Diagnostic(mark.kind, message, file.span(mark.start, mark.end), help)
+
+
+def _character(file: SourceFile, mark: Mark) -> Diagnostic:
+    text, char = file.text, file.text[mark.start]
+    if char.isalpha() and char not in _INSTEAD:
+        start, end = mark.start, mark.end
+        while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            start -= 1
+        while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+            end += 1
+        message = f"'{char}' cannot be part of a name"
+        help = f'use the letters a to z, or write text in quotes: "{text[start:end]}"'
+        return Diagnostic("bad-character", message, file.span(start, end), help)
+    span = file.span(mark.start, mark.end)
+    if instead := _INSTEAD.get(char):
+        return Diagnostic("bad-character", f"'{char}' is not '{instead}'", span, f"write {instead}")
+    name = unicodedata.name(char, f"U+{ord(char):04X}").lower()
+    if char.isspace() or unicodedata.category(char).startswith("C"):
+        message = f"an invisible character, {name}"
+        return Diagnostic("bad-character", message, span, "remove it, or type a plain space")
+    message = f"'{char}' has no meaning here"
+    return Diagnostic("bad-character", message, span, "remove it, or put it into a string")
+
+
+def describe_mark(file: SourceFile, mark: Mark) -> Diagnostic:
+    """The diagnostic for a number or a sign that was left where clingo reads."""
+    span, text = file.span(mark.start, mark.end), file.text[mark.start : mark.end]
+    match mark.kind:
+        case "decimal":
+            message = f"{text} is a real number, and terms hold integers only"
+            help = "scale it to an integer, as in weight(a,5) for 0.5; probabilities and #const may"
+            help += " be real: 0.3::a."
+            return Diagnostic("real-number", message, span, help)
+        case "integer":
+            message = f"{text} is too large: integers go up to {LARGEST}"
+            return Diagnostic("number-range", message, span, 'write it as a string, "…"')
+        case "ellipsis":
+            message = f"'{text}' has no meaning here"
+            return Diagnostic("ellipsis", message, span, "an interval is written 1..9")
+    return Diagnostic("tilde-not", f"'{text}' is not negation here", span, "write 'not'")
+
+
+LARGEST = 2**31 - 1  # clingo's integers silently wrap around beyond
+
+
+def is_left(mark: Mark, text: str) -> bool:
+    """Whether a mark, in the text as clingo would see it, is something that it must not see."""
+    if not text.strip():
+        return False
+    match mark.kind:
+        case "integer":
+            digits = text.lstrip("0")  # Python reads no more than a few thousand of them
+            return len(digits) > 40 or int(text, 0 if digits[0] in "xob" else 10) > LARGEST
+        case "tilde":
+            return text == "∼"
+        case "ellipsis":
+            return text in ("...", "…")
+    return True
