@@ -97,7 +97,9 @@ def answer(program: Program, logic: str, probability: str) -> list[Answer]:
 
 def ask(found: Table, query: Query, probability: str) -> Answer:
     """The answer to one query."""
-    counts = {theta: _count(found, models, query) for theta, models in found.models.items()}
+    given = _wanted(found, query.evidence)
+    asked = given + _wanted(found, query.literals)
+    counts = {theta: _count(models, given, asked) for theta, models in found.models.items()}
     formula = {"credal": _credal, "maxent": _maxent}[probability]
     answers = [formula(counts, weights) for weights in found.weights]
     bounds = [one for one in answers if isinstance(one, Bounds)]
@@ -116,13 +118,18 @@ class Count:
     qe: int
 
 
-def _count(found: Table, models: Sequence[Interpretation], query: Query) -> Count:
-    def satisfied(model: Interpretation, literals: tuple[Literal, ...]) -> bool:
-        return all(model[found.atoms.index(one.atom)] == WANTED[one.mode] for one in literals)
+Wanted = tuple[tuple[int, int], ...]  # atoms, and the value that each must have
 
-    given = [model for model in models if satisfied(model, query.evidence)]
-    asked = [model for model in given if satisfied(model, query.literals)]
-    return Count(len(models), len(given), len(asked))
+
+def _wanted(found: Table, literals: Sequence[Literal]) -> Wanted:
+    return tuple((found.atoms.index(one.atom), WANTED[one.mode]) for one in literals)
+
+
+def _count(models: Sequence[Interpretation], given: Wanted, asked: Wanted) -> Count:
+    def satisfying(wanted: Wanted) -> int:
+        return sum(all(model[atom] == value for atom, value in wanted) for model in models)
+
+    return Count(len(models), satisfying(given), satisfying(asked))
 
 
 def _credal(counts: Mapping[Theta, Count], weights: Weights) -> Answer:

@@ -164,7 +164,7 @@ def literals(assignment: Assignment) -> frozenset[str]:
     return frozenset(assignment_text({atom: value}) for atom, value in assignment.items())
 
 
-@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS // 10, BLOCK))
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS // 20, BLOCK))
 def test_most_probable_values(first: int) -> None:
     for seed in range(first, first + BLOCK):
         found = list(map_differences(seed))
