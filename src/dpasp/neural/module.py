@@ -8,18 +8,20 @@ tensor([0.5000, 0.5000], dtype=torch.float64, grad_fn=<ExpBackward0>)
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from clingo import Symbol
 from torch import Tensor, nn
 
 from dpasp.errors import DataError, Diagnostic, UsageError
-from dpasp.inference.vertices import vertex_weights
+from dpasp.inference.vertices import corners, vertex_weights
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.constants import parse_symbol
-from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery, Interval
+from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
 from dpasp.neural.answers import Bounds, probabilities
 from dpasp.neural.evaluate import Engine, prepare
 from dpasp.neural.likelihood import Likelihood, likelihood, log_probability
@@ -61,12 +63,21 @@ class ProgramModule(nn.Module):
         self.networks = other.networks if other else nn.ModuleList(build(ground, python))
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
         self.reader = Reader(ground)
-        self._ask = ask
+        self._python, self._ask = python, ask
         self._needed = needed(ground)
         self._sources = sources(ground, self.probabilities.fixed.shape[1])
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], Engine]] = {}
         self._vertices = _vertices(ground)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
+        """A module with copies of the networks and parameters; the program is shared."""
+        own = (self.ground, self.logic, self.probability, self._python, self._ask, self.objective)
+        twin = ProgramModule(*own, other=self)
+        memo[id(self)] = twin
+        twin.networks = copy.deepcopy(self.networks, memo)
+        twin.probabilities = copy.deepcopy(self.probabilities, memo)
+        return twin
 
     # --- probabilities -------------------------------------------------------------------------
 
@@ -245,14 +256,11 @@ class ProgramModule(nn.Module):
 
 def _vertices(ground: GroundProgram) -> Tensor | None:
     """The weights [leaves, vertices] of credal choices, NaN elsewhere; None if there are none."""
-    if not any(isinstance(choice.weight, Interval) for choice in ground.choices):
+    found = corners(ground)
+    if not found:
         return None
-    blank = leaves.weights(ground)
-    place = leaves.layout(ground.choices)
-    for i, choice in enumerate(ground.choices):
-        if not isinstance(choice.weight, Interval):
-            blank[place.of(i)] = float("nan")
-    batches = vertex_weights(ground, blank[:, None], 1 << 16)
+    blank = np.full((leaves.layout(ground.choices).size, 1), np.nan)
+    batches = vertex_weights(found, blank, 1 << 16)
     return torch.cat([torch.from_numpy(batch[:, :, 0].copy()) for batch in batches], dim=1)
 
 

@@ -1,0 +1,7 @@
+"""One thread: several test processes share the machine."""
+
+from __future__ import annotations
+
+import torch
+
+torch.set_num_threads(1)

@@ -1,0 +1,87 @@
+"""Learning from the command line, in one process and in two."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .programs import addition
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def run(folder: Path, *words: str, wanted: int = 0) -> dict[str, Any]:
+    command = [sys.executable, "-m", "dpasp", "run", "--json", "p.plp", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == wanted, done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "p.plp").write_text(addition())
+    return tmp_path
+
+
+def test_learn_save_and_load(folder: Path) -> None:
+    first = run(folder, "--save", "p.safetensors")
+    assert len(first["history"]) == 6
+    assert first["learned"][0]["rule"] == "?::noise."
+    assert len(first["answers"]) == 5
+    assert len(first["answers"][0]["value"]) == 120
+    again = run(folder, "--load", "p.safetensors")
+    assert again["answers"] == first["answers"]
+    assert "history" not in again
+    assert sorted(path.name for path in folder.iterdir()) == ["p.plp", "p.safetensors"]
+
+
+def test_resume_of_what_is_no_checkpoint(folder: Path) -> None:
+    assert run(folder, "--resume", "none", wanted=65)["errors"][0]["code"] == "checkpoint-file"
+    assert run(folder, "--resume", "x", "--no-learn", wanted=2)["errors"][0]["code"] == "usage"
+
+
+@pytest.mark.slow
+def test_an_interrupt_says_where_it_saved(folder: Path) -> None:
+    text = addition().replace("niters = 6", "niters = 100000")
+    (folder / "p.plp").write_text(text.replace('"none"', '"loglikelihood"'))
+    command = [sys.executable, "-m", "dpasp", "run", "p.plp"]
+    running = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=ENVIRONMENT,
+    )  # fmt: skip
+    assert running.stderr is not None
+    assert "iteration 1/100000" in running.stderr.readline()
+    time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "what is learned so far is in p.checkpoint" in told
+    assert (folder / "p.checkpoint").exists()
+
+
+@pytest.mark.slow
+def test_two_processes_learn_the_same_as_one(folder: Path) -> None:
+    text = addition().replace("Dropout(0.2)", "Identity()")
+    (folder / "p.plp").write_text(text)
+    alone = run(folder)
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+        "-m", "dpasp", "run", "--json", "p.plp",
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    together = json.loads(done.stdout)
+    for one, two in zip(alone["history"], together["history"], strict=True):
+        assert two["log_likelihood"] == pytest.approx(one["log_likelihood"], rel=1e-5)
+    assert together["learned"][0]["values"] == pytest.approx(
+        alone["learned"][0]["values"], rel=1e-4
+    )

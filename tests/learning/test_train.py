@@ -1,0 +1,199 @@
+"""The loop: what it learns, when it stops, how it goes on, what it refuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from torch import Tensor
+
+import dpasp
+from dpasp.learning.history import Moment, Reason
+
+from .programs import addition
+
+
+def state(program: dpasp.Program) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in program.module().state_dict().items()}
+
+
+def same(one: dict[str, Tensor], two: dict[str, Tensor]) -> bool:
+    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
+
+
+@pytest.mark.parametrize("rule", ["lagrange", "neurasp", "gradient"])
+def test_networks_and_parameters_learn_together(rule: str) -> None:
+    program = dpasp.loads(addition(), python=True)
+    history = program.learn(alg=rule, niters=25)
+    assert [record.iteration for record in history] == list(range(1, 26))
+    assert history[-1].log_likelihood > history[0].log_likelihood / 3
+    labels = [row[0] for row in vars(program._functions())["sums"]()]
+    assert program.accuracy("s(X)", labels) > 0.9
+    assert program.learned()[0]["values"][0] < 0.2
+
+
+@pytest.mark.parametrize("optimiser", ["SGD", "adamw", "LBFGS", "RMSprop"])
+def test_any_optimiser(optimiser: str) -> None:
+    text = (
+        addition(optimiser).replace("lr = 0.01", "lr = 0.1").replace("Dropout(0.2)", "Identity()")
+    )
+    history = dpasp.loads(text, python=True).learn(niters=4)
+    assert history[-1].log_likelihood > history[0].log_likelihood
+
+
+def test_the_same_seed_gives_the_same_bits() -> None:
+    found = []
+    for seed in (1, 1, 2):
+        program = dpasp.loads(addition(), python=True)
+        program.learn(niters=2, seed=seed)
+        found.append(state(program))
+    assert same(found[0], found[1])
+    assert not same(found[0], found[2])
+
+
+def test_learning_leaves_the_global_generator_alone() -> None:
+    torch.manual_seed(5)
+    wanted = torch.rand(3)
+    torch.manual_seed(5)
+    dpasp.loads(addition(), python=True).learn(niters=1)
+    assert torch.equal(torch.rand(3), wanted)
+
+
+@pytest.mark.parametrize("rule", ["lagrange", "gradient"])
+def test_resuming_gives_the_same_bits(rule: str, tmp_path: Path) -> None:
+    whole = dpasp.loads(addition(), python=True)
+    expected = whole.learn(alg=rule, momentum=0.5)
+    file = tmp_path / "part.checkpoint"
+    dpasp.loads(addition(), python=True).learn(alg=rule, momentum=0.5, niters=2, checkpoint=file)
+    rest = dpasp.loads(addition(), python=True)
+    history = rest.learn(alg=rule, momentum=0.5, resume=file)
+    assert history.to_list() == expected.to_list()
+    assert same(state(rest), state(whole))
+
+
+def test_an_interrupt_saves_in_the_middle_of_an_iteration(tmp_path: Path) -> None:
+    whole = dpasp.loads(addition(), python=True)
+    expected = whole.learn()
+    file = tmp_path / "part.checkpoint"
+    steps = 0
+
+    def interrupt(moment: Moment) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpasp.learning.train.REPORTS", 0.0)
+        with pytest.raises(dpasp.Interrupted, match="what is learned so far is in"):
+            dpasp.loads(addition(), python=True).learn(checkpoint=file, watcher=interrupt)
+    with safe_open(file, "pt") as saved:
+        assert saved.metadata()["format"] == "dpasp-1"
+    rest = dpasp.loads(addition(), python=True)
+    assert rest.learn(resume=file).to_list() == expected.to_list()
+    assert same(state(rest), state(whole))
+
+
+def test_a_time_limit_saves_too(tmp_path: Path) -> None:
+    file = tmp_path / "part.checkpoint"
+    with pytest.raises(dpasp.TimeLimit, match="what is learned so far"):
+        dpasp.loads(addition(), python=True).learn(
+            niters=100_000, checkpoint=file, periodic=False, limits=dpasp.Limits(seconds=1)
+        )
+    assert file.exists()
+
+
+def test_a_checkpoint_of_other_learning_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "part.checkpoint"
+    dpasp.loads(addition(), python=True).learn(niters=1, checkpoint=file)
+    for other in ({"batch": 40}, {"alg": "neurasp"}, {"seed": 3}):
+        with pytest.raises(dpasp.DataError) as caught:
+            dpasp.loads(addition(), python=True).learn(resume=file, **other)
+        assert caught.value.diagnostics[0].code == "checkpoint-other"
+    (tmp_path / "text").write_text("no tensors")
+    with pytest.raises(dpasp.DataError, match="holds no learned parameters"):
+        dpasp.loads(addition(), python=True).learn(resume=tmp_path / "text")
+
+
+def test_what_was_learned_is_saved_and_restored(tmp_path: Path) -> None:
+    program = dpasp.loads(addition(), python=True)
+    program.learn(niters=2)
+    program.save(tmp_path / "learned.safetensors")
+    other = dpasp.loads(addition(), python=True)
+    other.restore(tmp_path / "learned.safetensors")
+    assert same(state(program), state(other))
+    assert other.query()[0].value == pytest.approx(program.query()[0].value, abs=0)
+    with pytest.raises(dpasp.DataError, match="another program"):
+        dpasp.loads("?::a.").restore(tmp_path / "learned.safetensors")
+    assert [path.name for path in tmp_path.iterdir()] == ["learned.safetensors"]
+
+
+def test_examples_held_out_stop_learning_and_the_best_is_kept() -> None:
+    seen = [["a"]] * 30 + [["not a"]] * 10
+    program = dpasp.loads("?::a. #semantics maxent.")
+    history = program.learn(seen, niters=50, validation=0.25, patience=2)
+    assert history.reason is Reason.PATIENCE
+    assert len(history) < 10
+    assert history.examples == 30
+    assert all(record.validation is not None for record in history)
+    scores = [record.validation for record in history if record.validation is not None]
+    held_out = program.module().log_prob([["a"], ["not a"]]).detach()
+    best = max(scores)
+    shares = [k * held_out[0] + (10 - k) * held_out[1] for k in range(11)]
+    assert any(float(score) == pytest.approx(best) for score in shares)
+
+
+def test_batches_cover_every_example_once() -> None:
+    seen = [["a"]] * 3 + [["not a"]] * 4
+    history = dpasp.loads("0.5?::a. #semantics maxent.").learn(
+        seen, niters=1, batch=3, alg="lagrange", lr=1e-9
+    )
+    assert history[0].log_likelihood == pytest.approx(7 * torch.tensor(0.5).log().item(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "seen", "options", "code"),
+    [
+        ("a.", [["a"]], {}, "learn-nothing"),
+        ("?::a. b :- a.", [["a"], ["b"], ["b", "not a"]], {}, "observation-impossible"),
+        ("?::a.", [["a"], ["c"]], {}, "observation-atom"),
+        ("?::a.", [], {}, "observation-none"),
+        ("?::a.", 3, {}, "observation-syntax"),
+        ("?::a.", [[3]], {}, "observation-syntax"),
+        ("?::a. [0.1,0.2]::b.", [["a"]], {}, "learn-intervals"),
+        ("?::a.", [["a"]], {"validation": 1.0}, "learn-validation"),
+        (addition(), None, {"alg": "fixpoint"}, "learn-neural-fixpoint"),
+        (addition(), [["s(0)"]], {}, "data-length"),
+        (addition("Adem"), None, {}, "unknown-optimiser"),
+        (addition().replace("logits", "logits, betta = 1"), None, {}, "optimiser-option"),
+        (addition().replace("lr = 0.01", "lr = -1"), None, {}, "optimiser-option"),
+    ],
+)
+def test_what_is_refused(text: str, seen: object, options: dict[str, object], code: str) -> None:
+    with pytest.raises(dpasp.DataError) as caught:
+        dpasp.loads(text, python=True).learn(seen, **options)
+    assert caught.value.diagnostics[0].code == code
+
+
+def test_impossible_observations_are_told_by_index_and_text() -> None:
+    with pytest.raises(dpasp.DataError) as caught:
+        dpasp.loads("?::a. b :- a.").learn([["a"], ["not a", "b"], [], ["b", "~a"]])
+    told = [diagnostic.message for diagnostic in caught.value.diagnostics]
+    assert told == [
+        "example 1 observes not a, b, which has probability 0",
+        "example 3 observes not a, b, which has probability 0",
+    ]
+
+
+def test_options_are_checked() -> None:
+    program = dpasp.loads("?::a.")
+    with pytest.raises(dpasp.UsageError, match="no option itterations"):
+        program.learn([["a"]], itterations=3)
+    with pytest.raises(dpasp.UsageError, match="niters must be"):
+        program.learn([["a"]], niters=0)
+    with pytest.raises(dpasp.UsageError, match="nothing to learn from"):
+        program.learn()

@@ -1,0 +1,132 @@
+"""The probability of observations: both ways and all evaluators agree."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+import torch
+from torch import Tensor
+
+from dpasp.inference.enumerate import enumerate_models
+from dpasp.language import parse
+from dpasp.language.ast import Logic, Probability
+from dpasp.logic import GroundProgram, ground
+from dpasp.neural.evaluate import Native, prepare
+from dpasp.neural.layers import from_arrays, from_table
+from dpasp.neural.likelihood import Leaves, Roots, likelihood, log_probability
+from dpasp.neural.observations import Reader, split
+from dpasp.semantics import leaves
+
+FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
+TEXT = """
+0.3::a. 0.6::b :- a. 0.4::c. 0.2::d; 0.5::e. f :- c, not d. f :- b. g :- f, e. :- d, a, b.
+p :- c, not q. q :- c, not p. r :- e, p.
+#query f. #query g | not d. #query p | a. #query r, not g | c.
+"""
+
+
+def program() -> GroundProgram:
+    return ground(parse(TEXT))
+
+
+def random_weights(one: GroundProgram, columns: int) -> Tensor:
+    """Columns of weights that sum to 1 for each choice."""
+    generator = torch.Generator().manual_seed(3)
+    weights = torch.rand(leaves.layout(one.choices).size, columns, generator=generator).double()
+    place = leaves.layout(one.choices)
+    for i in range(len(one.choices)):
+        weights[place.of(i)] /= weights[place.of(i)].sum(0)
+    return weights
+
+
+@pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL, Logic.LSTABLE])
+def test_native_and_torch_agree(logic: Logic) -> None:
+    one = program()
+    engine = prepare(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
+    assert isinstance(engine, Native)
+    layers = from_arrays(engine.circuit.arrays(), engine.circuit.leaves)
+    weights = random_weights(one, 7)
+    seeds = torch.randn(4, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    masses, slopes = engine.gradient(weights, seeds, FIELDS)
+    again, same = layers.gradient(weights, seeds, FIELDS)
+    assert torch.allclose(masses, again, atol=1e-14)
+    assert torch.allclose(slopes, same, atol=1e-12)
+    assert torch.allclose(layers.masses(weights, FIELDS), engine.masses(weights, FIELDS))
+
+
+@pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL, Logic.LSTABLE])
+def test_the_enumerated_table_agrees(logic: Logic) -> None:
+    one = program()
+    engine = prepare(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
+    table = from_table(enumerate_models(one, logic, Probability.MAXENT))
+    weights = random_weights(one, 5)
+    assert torch.allclose(engine.masses(weights, FIELDS), table.masses(weights, FIELDS), atol=1e-14)
+
+
+def test_a_head_cycle_is_enumerated() -> None:
+    one = ground(parse("0.4::x. a; b :- x. a :- b. b :- a."))
+    observed = Reader(one).read(["a", "not b"])
+    way = likelihood(one, Logic.STABLE, Probability.MAXENT, observed.distinct)
+    weights = torch.from_numpy(leaves.weights(one))[:, None]
+    found = log_probability(weights, way, observed.ids).exp()
+    assert torch.allclose(found, torch.tensor([0.4, 0.6], dtype=torch.float64))
+
+
+def test_observations_as_roots_or_as_leaves() -> None:
+    one = program()
+    choose = random.Random(5)
+    names = ["a", "b", "c", "d", "e", "f", "g"]
+    given = []
+    for _ in range(80):
+        literals = [(name, choose.choice(["", "not ", None])) for name in names]
+        given.append([f"{sign}{name}" for name, sign in literals if sign is not None])
+    seen = Reader(one).read(given)
+    roots = likelihood(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=1000)
+    single = likelihood(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=0)
+    assert isinstance(roots, Roots)
+    assert isinstance(single, Leaves)
+    weights = random_weights(one, len(seen))
+    first, second = roots.log(weights, seen.ids), single.log(weights, seen.ids)
+    assert torch.allclose(first[0].exp(), second[0].exp(), atol=1e-14)
+    counts = torch.bincount(seen.ids).double()
+    together = roots.log_shared(weights[:, :1], counts), single.log_shared(weights[:, :1], counts)
+    assert torch.allclose(together[0][0].exp(), together[1][0].exp())
+    # Gradients differ by a constant for each choice, which no distribution feels.
+    place = leaves.layout(one.choices)
+    for i in range(len(one.choices)):
+        own = weights[place.of(i)]
+        for a, b in ((first[1], second[1]),):
+            centred = [g[place.of(i)] - (own * g[place.of(i)]).sum(0) for g in (a, b)]
+            assert torch.allclose(*centred, atol=1e-10)
+
+
+def test_undetermined_atoms_are_roots() -> None:
+    one = program()
+    seen = Reader(one).read(["p", "q"])
+    assert isinstance(
+        likelihood(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=0), Roots
+    )
+
+
+def test_a_product_of_many_small_factors_does_not_vanish() -> None:
+    one = ground(parse("1e-3::a(1..150). all :- a(X) : X = 1..150."))
+    seen = Reader(one).read(["all", "all"])
+    way = likelihood(one, Logic.STABLE, Probability.MAXENT, seen.distinct)
+    weights = torch.from_numpy(leaves.weights(one))[:, None].expand(-1, 2).contiguous()
+    logs, slopes = way.log(weights, seen.ids)
+    assert torch.allclose(logs, torch.full((2,), 150 * math.log(1e-3)).double())
+    assert torch.allclose(slopes[0], torch.tensor(1e3).double())
+
+
+def test_literals_are_cut_at_commas() -> None:
+    assert split('a, not b(1,2), ~c("x,y"), undef d') == [
+        "a", " not b(1,2)", ' ~c("x,y")', " undef d",
+    ]  # fmt: skip
+
+
+def test_equal_observations_are_kept_once() -> None:
+    seen = Reader(program()).read(["a, not b", ["not b", "a"], ["~b", "a", "a"], "a"])
+    assert seen.ids.tolist() == [0, 0, 0, 1]
+    assert seen.text(1) == "a, not b"
