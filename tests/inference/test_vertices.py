@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.vertices import vertex_weights, vertices
+from dpasp.inference.vertices import corners, vertex_weights, vertices
 from dpasp.semantics import leaves
 
 
@@ -39,7 +39,7 @@ def test_a_point_has_one_vertex() -> None:
 def test_batches_hold_every_vertex_once() -> None:
     ground = dpasp.loads("[0.1,0.2]::a. 0.5::b. [0.3,0.4]::c. [0.5,0.6]::d.").ground()
     weights = leaves.weights(ground)[:, np.newaxis]
-    batches = list(vertex_weights(ground, weights, 3))
+    batches = list(vertex_weights(corners(ground), weights, 3))
     assert [batch.shape[1] for batch in batches] == [3, 3, 2]
     columns = np.concatenate(batches, axis=1)[:, :, 0]
     assert len({tuple(column) for column in columns.T}) == 8

@@ -40,12 +40,18 @@ def number_text(number: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The probability of a query: ``value`` under maxent, ``lower`` and ``upper`` under credal."""
+    """The probability of a query: ``value`` under maxent, ``lower`` and ``upper`` under credal.
+
+    With credal choices, ``lower_at`` and ``upper_at`` are probabilities within their
+    intervals that attain the bounds.
+    """
 
     query: str
     value: Number | None = None
     lower: Number | None = None
     upper: Number | None = None
+    lower_at: Mapping[str, float] | None = field(default=None, compare=False)
+    upper_at: Mapping[str, float] | None = field(default=None, compare=False)
 
     @property
     def kind(self) -> str:

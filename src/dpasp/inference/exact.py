@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,28 +13,16 @@ from dpasp.inference.answers import Answer, Answers, MapAnswer
 from dpasp.inference.engines import prepare
 from dpasp.inference.enumerate import Enumeration, enumerate_models
 from dpasp.inference.evaluator import Evaluator, Report, silent
+from dpasp.inference.labels import choice_labels
 from dpasp.inference.map import most_probable
-from dpasp.inference.vertices import vertex_weights
+from dpasp.inference.numbers import Numbers, evaluate
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
+from dpasp.logic.program import GroundMap, GroundProgram, Interval
 from dpasp.semantics import leaves, masses
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import Masses
 
 Inconsistent = Literal["normalize", "error"]
-BATCH = 256  # weight vectors that are evaluated together
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """What the masses say, [questions, rows]: the extremes over the vertices of credal choices."""
-
-    consistent: Weights
-    inconsistent: Weights
-    possible: Weights
-    lower: Weights
-    upper: Weights
 
 
 def answer(
@@ -83,46 +70,6 @@ def answer(
     )
 
 
-def evaluate(
-    ground: GroundProgram,
-    logic: Logic,
-    probability: Probability,
-    evaluator: Evaluator,
-    weights: Weights,
-    watch: Watch = UNLIMITED,
-) -> Numbers:
-    """The numbers of every question under weights [leaves, rows]."""
-    shape = (len(ground.questions), weights.shape[1])
-    result = Numbers(*(np.full(shape, start) for start in (0.0, 0.0, 0.0, np.nan, np.nan)))
-    for batch in vertex_weights(ground, weights, BATCH):
-        watch.check()
-        vectors = batch.reshape(len(batch), batch.shape[1] * batch.shape[2])
-        flat = evaluator.masses(vectors)
-        for i, question in enumerate(ground.questions):
-            literals = question.literals if isinstance(question, GroundQuery) else ()
-            own = Masses.of(flat[i].reshape(len(flat[i]), *batch.shape[1:]))
-            own = masses.prepare(own, logic, literals, question.evidence)
-            _join(result, i, own, probability)
-    return result
-
-
-def _join(result: Numbers, i: int, own: Masses, probability: Probability) -> None:
-    """Join the vertices of a batch; those where the evidence is impossible do not count."""
-    if probability is Probability.MAXENT:
-        lower = upper = masses.maxent(own)
-    else:
-        lower, upper = masses.credal(own)
-    evidence = masses.possible(own, probability)
-    for total, new in (
-        (result.consistent, own.consistent),
-        (result.inconsistent, own.inconsistent),
-        (result.possible, evidence),
-        (result.upper, upper),
-    ):
-        total[i] = np.fmax(total[i], np.fmax.reduce(new, axis=0))
-    result.lower[i] = np.fmin(result.lower[i], np.fmin.reduce(lower, axis=0))
-
-
 def _checked(ground: GroundProgram, numbers: Numbers, normalize: bool) -> float:
     """The largest inconsistent mass; raises if a question has no answer."""
     masses.check_consistent(numbers.consistent, numbers.inconsistent, normalize)
@@ -163,9 +110,29 @@ def _answers(
         elif probability is Probability.MAXENT:
             found.append(Answer(question.text, value=number(numbers.lower[i])))
         else:
-            lower, upper = number(numbers.lower[i]), number(numbers.upper[i])
-            found.append(Answer(question.text, lower=lower, upper=upper))
+            found.append(
+                Answer(
+                    question.text,
+                    lower=number(numbers.lower[i]),
+                    upper=number(numbers.upper[i]),
+                    lower_at=_credal_choices(ground, numbers.lower_at.get(i)),
+                    upper_at=_credal_choices(ground, numbers.upper_at.get(i)),
+                )
+            )
     return tuple(found)
+
+
+def _credal_choices(ground: GroundProgram, weights: Weights | None) -> dict[str, float] | None:
+    """The probabilities of the values of credal choices in a weight vector."""
+    if weights is None:
+        return None
+    labels, places = choice_labels(ground), leaves.layout(ground.choices)
+    return {
+        label: float(weight)
+        for i, choice in enumerate(ground.choices)
+        if isinstance(choice.weight, Interval)
+        for label, weight in zip(labels[i], weights[places.of(i)], strict=False)
+    }
 
 
 def _has_map(ground: GroundProgram) -> bool:

@@ -18,7 +18,7 @@ from dpasp.inference.enumerate import MapConditions
 from dpasp.inference.labels import choice_labels
 from dpasp.inference.rows import Bits, Counts
 from dpasp.inference.table import ALWAYS, Indices, Table
-from dpasp.inference.vertices import vertex_weights
+from dpasp.inference.vertices import corners, vertex_weights
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram
@@ -72,7 +72,7 @@ def most_probable(
             found = _with_all_undefined(found)
     lower = np.full(len(found.assignments), np.nan)
     upper = lower.copy()
-    for batch in vertex_weights(ground, weights[:, np.newaxis], 16):
+    for batch in vertex_weights(corners(ground), weights[:, np.newaxis], 16):
         own = candidate_masses(table, given, found, batch[:, :, 0], watch)
         if undefined:
             own = _add_undefined(own, table.inconsistent(batch[:, :, 0]))

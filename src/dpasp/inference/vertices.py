@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -37,29 +38,43 @@ def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float
     return [found[key] for key in sorted(found)]
 
 
-def vertex_weights(ground: GroundProgram, weights: Weights, most: int) -> Iterator[Weights]:
+@dataclass(frozen=True, slots=True)
+class Corners:
+    """The extreme distributions of a credal choice."""
+
+    choice: int
+    leaves: slice
+    points: Weights  # [vertices, leaves of the choice]
+
+
+def corners(ground: GroundProgram) -> list[Corners]:
+    """The extreme distributions of every credal choice."""
+    leaves = layout(ground.choices)
+    found = []
+    for i, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, Interval):
+            low, high = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+            points = np.array(vertices(low.tolist(), high.tolist()))
+            found.append(Corners(i, leaves.of(i), points))
+    return found
+
+
+def vertex_weights(found: Sequence[Corners], weights: Weights, most: int) -> Iterator[Weights]:
     """The weights [leaves, rows] at all vertices, as batches [leaves, vertices, rows].
 
     A batch has about ``most`` weight vectors. Without credal choices there is one
     vertex: the weights themselves.
     """
-    leaves = layout(ground.choices)
-    places, corners = [], []
-    for i, choice in enumerate(ground.choices):
-        if isinstance(choice.weight, Interval):
-            low, high = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
-            places.append(leaves.of(i))
-            corners.append(np.array(vertices(low.tolist(), high.tolist())))
-    total = math.prod(map(len, corners))
+    total = math.prod(len(corner.points) for corner in found)
     if total > MOST_VERTICES:
-        raise _too_many(len(corners), total)
+        raise _too_many(len(found), total)
     step = max(1, most // max(1, weights.shape[1]))
     for start in range(0, total, step):
         batch = np.arange(start, min(start + step, total))
         result = np.repeat(weights[:, np.newaxis, :], len(batch), axis=1)
-        for place, corner in zip(places, corners, strict=True):
-            batch, picked = np.divmod(batch, len(corner))
-            result[place] = corner[picked].T[:, :, np.newaxis]
+        for corner in found:
+            batch, picked = np.divmod(batch, len(corner.points))
+            result[corner.leaves] = corner.points[picked].T[:, :, np.newaxis]
         yield result
 
 

@@ -1,0 +1,127 @@
+"""Many credal choices: branch and bound on the circuit is as exact as trying all vertices."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+
+import dpasp
+from dpasp.inference import numbers
+from tests.oracle.generate import generate
+from tests.oracle.programs import Choice
+
+GRID = "r(0,0). r(X,Y) :- r(A,B), e(A,B,X,Y). "
+
+
+def widened(choice: Choice, random: Random) -> Choice:
+    """A choice with intervals, where that leaves no mass over."""
+    if len(choice.heads) > 1 and sum(choice.lower) < 1:
+        return choice
+    low = (max(Fraction(0), p - Fraction(random.randint(0, 4), 10)) for p in choice.lower)
+    high = (min(Fraction(1), p + Fraction(random.randint(0, 4), 10)) for p in choice.upper)
+    return replace(choice, lower=tuple(low), upper=tuple(high))
+
+
+def ask(program: dpasp.Program, query: str, semantics: str) -> str | list[float]:
+    try:
+        answers = program.query(query, semantics=semantics)
+    except dpasp.InferenceError as error:
+        return error.diagnostics[0].code
+    return [*map(float, answers[0].numbers), answers.inconsistent]
+
+
+def test_the_search_finds_what_all_vertices_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = 0
+    for seed in range(300, 360):
+        program = generate(seed, 6)
+        random = Random(seed)
+        program = replace(program, choices=tuple(widened(c, random) for c in program.choices))
+        loaded = dpasp.loads(str(program))
+        logic = ("stable", "partial", "lstable", "wellfounded", "smproblog")[seed % 5]
+        if logic == "wellfounded" and program.disjunctive:
+            continue
+        for query in program.queries:
+            if logic == "stable" and query.undefined:
+                continue
+            monkeypatch.setattr(numbers, "FEW", 1 << 20)
+            expected = ask(loaded, str(query), f"{logic}, credal")
+            monkeypatch.setattr(numbers, "FEW", 0)
+            found = ask(loaded, str(query), f"{logic}, credal")
+            searched += 1
+            if isinstance(expected, str):
+                assert found == expected, (str(program), str(query))
+            else:
+                assert found == pytest.approx(expected, abs=1e-10), (str(program), str(query))
+    assert searched > 100
+
+
+def edges(size: int, random: Random) -> dict[str, tuple[float, float]]:
+    return {
+        f"e({i},{j},{i + down},{j + 1 - down})": (
+            round(random.uniform(0.2, 0.5), 2),
+            round(random.uniform(0.6, 0.9), 2),
+        )
+        for i in range(size)
+        for j in range(size)
+        for down in (0, 1)
+        if i + down < size and j + 1 - down < size
+    }
+
+
+def test_24_credal_edges_of_a_grid() -> None:
+    """Reaching the corner grows with every edge, so its bounds are those of the ends."""
+    intervals = edges(4, Random(1))
+    text = "".join(f"[{low},{high}]::{edge}. " for edge, (low, high) in intervals.items())
+    found = dpasp.loads(text + GRID).query("r(3,3)")[0]
+    for end, value, at in ((0, found.lower, found.lower_at), (1, found.upper, found.upper_at)):
+        fixed = "".join(f"{bounds[end]}::{edge}. " for edge, bounds in intervals.items())
+        assert value == pytest.approx(dpasp.loads(fixed + GRID).query("r(3,3)")[0].lower, rel=1e-9)
+        assert at == pytest.approx({edge: bounds[end] for edge, bounds in intervals.items()})
+
+
+def test_30_credal_facts_with_evidence_and_the_vertex_that_attains_the_bounds() -> None:
+    random = Random(5)
+    lines = [f"[0.{random.randint(1, 4)}, 0.{random.randint(5, 9)}]::x({i})." for i in range(30)]
+    atoms = [f"x({i})" for i in range(30)]
+    for k in range(30):
+        for _ in range(random.randint(1, 2)):
+            body = [random.choice(("", "", "not ")) + atom for atom in random.sample(atoms, 2)]
+            lines.append(f"y({k}) :- {', '.join(body)}.")
+        atoms.append(f"y({k})")
+    started = time.process_time()
+    program = dpasp.loads("\n".join(lines))
+    found = program.query("y(20) | y(29), not y(25)")[0]
+    assert time.process_time() - started < 10
+    for value, at in ((found.lower, found.lower_at), (found.upper, found.upper_at)):
+        assert at is not None
+        fixed = [f"{p}::{atom}." for atom, p in at.items()] + lines[30:]
+        one = dpasp.loads("\n".join(fixed)).query("y(20) | y(29), not y(25)")[0]
+        assert (one.lower, one.upper) == pytest.approx((value, value), rel=1e-9)
+    assert isinstance(found.lower, float)
+    assert isinstance(found.upper, float)
+    middle = ["0.45::" + line.split("::")[1] for line in lines[:30]] + lines[30:]
+    inside = dpasp.loads("\n".join(middle)).query("y(20) | y(29), not y(25)")[0]
+    assert found.lower < np.asarray(inside.lower) < found.upper
+
+
+def test_the_vertex_is_told_for_few_choices_too() -> None:
+    found = dpasp.loads("[0.2, 0.5]::a. [0.1, 0.3]::b. 0.5::c. d :- a, not b.").query("d")[0]
+    assert found.lower_at == pytest.approx({"a": 0.2, "b": 0.3})
+    assert found.upper_at == pytest.approx({"a": 0.5, "b": 0.1})
+    assert dpasp.loads("0.5::c.").query("c")[0].lower_at is None
+
+
+def test_the_search_keeps_to_the_time_limit() -> None:
+    intervals = edges(5, Random(2))
+    text = "".join(f"[{low},{high}]::{edge}. " for edge, (low, high) in intervals.items())
+    started = time.monotonic()
+    with pytest.raises(dpasp.TimeLimit):
+        dpasp.loads(text + GRID).query(
+            "r(1,1), not r(3,1) | r(4,4), not r(2,3)", limits=dpasp.Limits(seconds=0.5)
+        )
+    assert time.monotonic() - started < 3
