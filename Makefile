@@ -5,6 +5,7 @@
 #   make check    linting and types only
 #   make bench    the benchmarks
 #   make random   a long comparison of random programs with the definitions
+#   make sanitize the native part built with sanitizers, under the tests of circuits
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -26,7 +27,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev,learn,plot]'
 	touch $@
 
-.PHONY: demo test check bench random clean
+.PHONY: demo test check bench random sanitize clean
 
 demo: .venv/install.stamp
 	$(BIN)/python examples/tour.py
@@ -44,6 +45,16 @@ bench: .venv/test.stamp
 
 random: .venv/test.stamp
 	DPASP_RANDOM=100000 $(BIN)/python -m pytest -q -n $(WORKERS) tests/oracle
+
+sanitize: .venv/test.stamp
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+	    -DCMAKE_BUILD_TYPE=Release -DDPASP_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	$(BIN)/cmake --build build/sanitize
+	mkdir -p build/sanitized/dpasp && cp -r src/dpasp/. build/sanitized/dpasp
+	cp build/sanitize/_native*.so build/sanitized/dpasp/native
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 PYTHONPATH=build/sanitized \
+	    LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
+	    $(BIN)/python -m pytest -q -p no:cacheprovider tests/circuits
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
