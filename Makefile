@@ -46,15 +46,17 @@ bench: .venv/test.stamp
 random: .venv/test.stamp
 	DPASP_RANDOM=100000 $(BIN)/python -m pytest -q -n $(WORKERS) tests/oracle
 
+# -S: without the hook of the editable install, which would find the other build first
 sanitize: .venv/test.stamp
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
 	    -DCMAKE_BUILD_TYPE=Release -DDPASP_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	$(BIN)/cmake --build build/sanitize
 	mkdir -p build/sanitized/dpasp && cp -r src/dpasp/. build/sanitized/dpasp
 	cp build/sanitize/_native*.so build/sanitized/dpasp/native
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 PYTHONPATH=build/sanitized \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+	    PYTHONPATH=build/sanitized:$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("purelib"))') \
 	    LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
-	    $(BIN)/python -m pytest -q -p no:cacheprovider tests/circuits
+	    $(BIN)/python -S -m pytest -q -p no:cacheprovider tests/circuits
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
