@@ -168,8 +168,8 @@ class Session:
 
         Under credal the answer with the greatest upper probability counts.
         """
-        answers = {text: i for i, text in enumerate(self.model.answers(query))}
-        right = [answers.get(label.replace(" ", "").removesuffix("."), -1) for label in labels]
+        answers = {_squeezed(text): i for i, text in enumerate(self.model.answers(query))}
+        right = [answers.get(_squeezed(label), -1) for label in labels]
         rows = self.rows("test", data)
         self.model.eval()
         hits = 0
@@ -179,6 +179,11 @@ class Session:
             best = (found.upper if isinstance(found, Bounds) else found).argmax(dim=1).cpu()
             hits += int((best == torch.tensor(right[start : start + ROWS])).sum())
         return hits / max(len(right), 1)
+
+
+def _squeezed(text: str) -> str:
+    """A query without spaces and dot, to compare it with another."""
+    return "".join(text.split()).removesuffix(".")
 
 
 def learn_statement(program: ast.Program) -> ast.Learn | None:
