@@ -25,7 +25,7 @@ _LINE = re.compile(
     r"(?P<kind>error|warning|info|note): (?P<text>[^\n]*)(?P<detail>(?:\n  [^\n]*)*)",
     re.MULTILINE,
 )
-_UNSAFE = re.compile(r"'(?P<name>[^']*'*)' is unsafe")
+_UNSAFE = re.compile(r"'(?P<name>.*)' is unsafe")
 _BIND = "bind it in a positive body literal, for example by adding '{}' to the body"
 
 
@@ -61,6 +61,8 @@ class Messages:
             yield _global_variable(first)
         elif first.text.startswith("redefinition of constant"):
             yield _constant_twice(lines)
+        elif first.text.startswith("no definition found for theory atom"):
+            yield Diagnostic("theory", "theory atoms are refused", first.span, "write plain rules")
         elif first.text.startswith("cyclic constant"):
             message = "this constant is defined by itself"
             yield Diagnostic("const-cycle", message, first.span, "define it by a value")
@@ -87,6 +89,9 @@ def _unsafe(line: _Line) -> Diagnostic:
         help = "use '_' in positive body literals only, or name a variable and bind it there"
         return Diagnostic("unsafe-variable", message, line.span, help)
     message = f"the variable {name} is unsafe: nothing gives it values"
+    if name.startswith("'"):
+        help = f"text is written in double quotes: \"{name.strip(chr(39))}\""
+        return Diagnostic("unsafe-variable", message, line.span, help)
     return Diagnostic("unsafe-variable", message, line.span, _BIND.format(f"domain({name})"))
 
 
