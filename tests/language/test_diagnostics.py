@@ -47,7 +47,9 @@ def test_message_is_fit_for_people(path: Path, case: snapshot.Case, folder: Path
         said = diagnostic.message + diagnostic.help
         assert not re.search(r"<[A-Za-z]+>|\bx{3,}|__|\$\w|None|Error\b|lexer", said)
         span = diagnostic.span
-        assert span is not None
+        if span is None:
+            assert case.given, "the place is missing"
+            continue
         lines = split_lines((folder / span.file).read_text(encoding="utf-8"))
         assert 1 <= span.column <= len(lines[span.line - 1]) + 1
         assert (span.line, span.column) <= (span.end_line, span.end_column)

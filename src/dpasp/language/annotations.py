@@ -101,7 +101,7 @@ def _slots(cursor: Cursor) -> Iterator[Slot]:
         annotation = cursor.tokens[start : cursor.index - 1]
         _atom(cursor, annotation)
         ending = cursor.peek()
-        yield Slot(annotation, mark, ending.start)
+        yield Slot(annotation, mark, cursor.peek(-1).end)
         if ending.text not in _SEPARATORS:
             return
         if ending.text == ",":
@@ -146,6 +146,10 @@ def _find_mark(cursor: Cursor) -> Token:
         depth += (text in OPENING) - (text in CLOSING)
         if depth == 0 and (text in _SEPARATORS or text in (":-", ".", "")):
             break
+    if first.kind == "number" and text == "," and cursor.peek().kind == "number":
+        message = "a number has a dot, not a comma"
+        where, help = (first.start, cursor.peek().end), f"write {first.text}.{cursor.peek().text}"
+        cursor.fail("probability-syntax", message, where, help)
     end = cursor.peek(-2).end if token is not first else first.end
     message = "this head has no probability, but another one of the statement has"
     help = "annotate every head, for example with what is left of 1, or with ?"
@@ -170,6 +174,9 @@ def _atom(cursor: Cursor, annotation: list[Token]) -> None:
     if after.text == "::":
         message = "this head has two probabilities"
         cursor.fail("annotation-twice", message, after, "keep one of them")
+    if after.text in ("~", "∼"):
+        message = "a data statement has no probability"
+        cursor.fail("annotated-head", message, after, "write input(0) ~ test(…), train(…).")
     message = f"unexpected '{after.text}' after the atom"
     help = "separate the heads of a disjunction by ';', and end a statement with '.'"
     cursor.fail("annotated-head", message, after, help)
@@ -180,6 +187,10 @@ def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoRet
     help = "write an atom such as 0.3::a or 0.3::p(X)"
     if token.text in ("", ".", ";", "|", ",", ":-"):
         message = "an atom is missing after '::'"
+    elif token.text == ":":
+        message, help = "three colons", f"write two: {shown}::a"
+    elif cursor.peek(1).text in ("=", "!=", "<", ">", "<=", ">=", "=="):
+        message, help = "a comparison cannot have a probability", "put it into the body, after :-"
     elif token.kind == "variable":
         lower = token.text[:1].lower() + token.text[1:]
         message = f"{token.text} is a variable, and an atom belongs here"
@@ -190,7 +201,7 @@ def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoRet
         message, help = "the probability comes before the atom", f"write {token.text}::{shown}"
     elif token.text == "not":
         message = "a negated atom cannot have a probability"
-        help = f"give the rest to the atom itself: 1-{shown}::a says that a is false with {shown}"
+        help = f"write 1-{shown}::a to make the atom false with probability {shown}"
     elif token.text in ("{", "#count", "#sum", "#min", "#max") or cursor.peek(1).text == "{":
         message, help = (
             "a choice or an aggregate cannot have a probability",
@@ -239,7 +250,9 @@ def _refuse_rest(cursor: Cursor, first: Token) -> NoReturn:
     """Something is left before the ``::``."""
     rest = cursor.peek()
     message, help = f"unexpected '{rest.text}' before '::'", FORM
-    if first.text == "[":
+    if first.text == "(" and rest.text == ",":
+        help = _INTERVAL_HELP
+    elif first.text == "[":
         message, help = "the bounds of an interval are not learned", "write 0.5?::a or ?::a"
     elif first.text == "?":
         message = f"unexpected '{rest.text}' after '?'"

@@ -13,6 +13,7 @@ they say the same thing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -328,6 +329,31 @@ Statement = (
     | Learn
     | Inference
 )
+
+
+def clingo_nodes(statement: Statement) -> Iterator[AST]:
+    """The parts of a statement that are clingo's: bodies, atoms and other terms."""
+    match statement:
+        case Plain(node):
+            yield node
+        case Annotated(heads, body):
+            yield from (head.atom for head in heads)
+            yield from body
+        case Neural(arguments=arguments, values=values, outcomes=outcomes, body=body):
+            yield from (*arguments, *values, *outcomes, *body, *statement.network.factory.arguments)
+        case Data(argument=argument, test=test, train=train):
+            yield argument
+            for origin in (test, train):
+                yield from origin.arguments if isinstance(origin, Call) else ()
+        case Query(literals, evidence, guards):
+            yield from (literal.atom for literal in (*literals, *evidence))
+            yield from guards
+        case Map(atoms, evidence, guards):
+            yield from (*atoms, *(literal.atom for literal in evidence), *guards)
+        case Evidence(literals):
+            yield from (literal.atom for literal in literals)
+        case Learn(observations=Call(arguments=arguments)):
+            yield from arguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,26 +7,25 @@ semantics hold after what the user asked for from outside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import ast
-from dpasp.language.constants import numeric_constants
+from dpasp.language.constants import check_constants, numeric_constants
 from dpasp.language.cursor import Cursor, nearest
 from dpasp.language.directives import read_semantics_words
-from dpasp.language.expressions import evaluate, variables
+from dpasp.language.distributions import distribution, expressions, probability, weight_variables
 from dpasp.language.known_options import check_options
+from dpasp.language.nodes import global_variables
 from dpasp.language.python_names import check_calls
 from dpasp.language.source import SourceFile
 
-SLACK = 1e-9  # how far above 1 the probabilities of a disjunction may sum
-
-_REFUSED = {
-    ASTType.Minimize: ("optimisation", "#minimize, #maximize and weak constraints"),
-    ASTType.Edge: ("edge", "#edge"),
-    ASTType.TheoryDefinition: ("theory", "theories"),
+FILES = {
+    ast.Data: (".csv", ".npy", ".pt", ".pth"),
+    ast.Learn: (".csv",),
 }
 
 
@@ -39,10 +38,15 @@ class Meaning(NamedTuple):
 
 def parse_semantics(text: str) -> tuple[ast.Logic | None, ast.Probability | None]:
     """The semantics that a text such as ``"lstable, maxent"`` names."""
-    cursor = Cursor(SourceFile("<semantics>", text), 0, len(text))
-    found = read_semantics_words(cursor)
-    if not cursor.at_end():
-        cursor.fail("unknown-semantics", f"unexpected '{cursor.peek().text}'", cursor.peek())
+    cursor = Cursor(SourceFile("", text), 0, len(text))
+    try:
+        found = read_semantics_words(cursor)
+        if not cursor.at_end():
+            help = "write one or two semantics, as in lstable, maxent"
+            what = f"unexpected '{cursor.peek().text}'"
+            cursor.fail("unknown-semantics", what, cursor.peek(), help)
+    except ProgramError as error:  # there is no program to point at
+        raise ProgramError(replace(problem, span=None) for problem in error.diagnostics) from None
     return found
 
 
@@ -62,14 +66,14 @@ def check(
 ) -> None:
     """Raise a :class:`ProgramError` with all that is wrong with a program, if anything is."""
     found: list[Diagnostic] = []
-    meaning = Meaning()
-    values = None
+    meaning, values = Meaning(), None
     try:
         meaning = effective_semantics(program, semantics)
         values = numeric_constants(program, constants)
     except ProgramError as error:
         found += error.diagnostics
     found += _directives(program)
+    found += check_constants(program, constants or {})
     for statement in program.statements:
         match statement:
             case ast.Annotated():
@@ -78,41 +82,65 @@ def check(
                 found += _neural(statement, program)
             case ast.Query() | ast.Map() | ast.Evidence():
                 found += _question(statement, meaning)
-            case ast.Plain(node, span):
-                found += _plain(node, span, program)
+    found += _data(program)
     found += check_calls(program)
     if found:
         raise ProgramError(_sorted(found, program))
 
 
 def _sorted(found: list[Diagnostic], program: ast.Program) -> list[Diagnostic]:
-    names = list(program.sources)
+    names = {name: position for position, name in enumerate(program.sources)}
 
     def key(diagnostic: Diagnostic) -> tuple[int, int, int]:
         span = diagnostic.span
-        known = span is not None and span.file in names
-        return (names.index(span.file), span.line, span.column) if span and known else (-1, 0, 0)
+        return (names.get(span.file, -1), span.line, span.column) if span else (-1, 0, 0)
 
     return sorted(dict.fromkeys(found), key=key)
 
 
-# --- directives that may stand only once -----------------------------------------------------
+def _first(span: Span) -> str:
+    return f"the first is in line {span.line} of {span.file}"
+
+
+# --- directives and data ------------------------------------------------------------------------
 
 
 def _directives(program: ast.Program) -> Iterator[Diagnostic]:
+    """Directives that may stand only once, and their options."""
     for kind in (ast.Semantics, ast.Learn, ast.Inference):
         word = kind.__name__.lower()
         found = [statement for statement in program.statements if isinstance(statement, kind)]
         for statement in found[1:]:
-            first = f"line {found[0].span.line} of {found[0].span.file}"
-            message = f"a second #{word}; the first is in {first}"
+            message = f"a second #{word}; {_first(found[0].span)}"
             yield Diagnostic(f"{word}-twice", message, statement.span, "keep one of them")
         for statement in found:
             if isinstance(statement, ast.Learn | ast.Inference):
                 yield from check_options(statement)
 
 
-# --- annotated statements --------------------------------------------------------------------
+def _data(program: ast.Program) -> Iterator[Diagnostic]:
+    """Data that are declared twice, and files of no known kind."""
+    seen: dict[str, ast.Data] = {}
+    for statement in program.statements:
+        origins: tuple[ast.Origin | None, ...] = ()
+        if isinstance(statement, ast.Data):
+            atom = f"{statement.name}({statement.argument})"
+            first = seen.setdefault(atom, statement)
+            if first is not statement:
+                message = f"the data of {atom} are given a second time; {_first(first.span)}"
+                yield Diagnostic("data-twice", message, statement.span, "keep one of them")
+            origins = (statement.test, statement.train)
+        elif isinstance(statement, ast.Learn):
+            origins = (statement.observations,)
+        for origin in origins:
+            known = FILES.get(type(statement), ())
+            if isinstance(origin, ast.File) and not origin.path.lower().endswith(known):
+                help = f"the name of a file ends in {' or '.join(known)}"
+                message = f"{origin.path or 'this'} is of no known kind"
+                yield Diagnostic("data-file", message, origin.span, help)
+
+
+# --- annotated statements -----------------------------------------------------------------------
 
 
 def _annotated(
@@ -120,166 +148,81 @@ def _annotated(
 ) -> Iterator[Diagnostic]:
     """What is wrong with it; its numbers are not looked at when the constants are not known."""
     weights = [head.weight for head in statement.heads]
-    kinds = {type(weight) for weight in weights}
-    if {ast.Interval, ast.Learnable} <= kinds:
-        yield Diagnostic(
-            "mixed-annotations",
-            "intervals and learnable parameters do not go together in one statement",
-            statement.span,
-            "learn a precise probability, or give an interval for every head",
-        )
-        return
-    if ast.Interval in kinds and meaning.probability is ast.Probability.MAXENT:
-        first = next(weight for weight in weights if isinstance(weight, ast.Interval))
+    first = next((weight for weight in weights if isinstance(weight, ast.Interval)), None)
+    if first is not None and meaning.probability is ast.Probability.MAXENT:
         yield Diagnostic(
             "credal-under-maxent",
             "an interval of probabilities has no meaning under maxent",
             first.span,
-            "say '#semantics credal.' or give one probability",
+            "say '#semantics credal.', or give one probability",
         )
-    known = _variables(statement)
-    for weight in weights:
-        yield from _key(weight, known)
+    names = [name for weight in weights for name in weight_variables(weight)]
+    if names or any(isinstance(weight, ast.Learnable) and weight.key for weight in weights):
+        yield from _variables(statement, names)
     if values is not None:
-        yield from _values(statement, weights, values, known)
+        yield from _values(statement, values, known=not names)
 
 
-def _key(weight: ast.Weight, known: set[str]) -> Iterator[Diagnostic]:
-    if not isinstance(weight, ast.Learnable):
-        return
-    for name in weight.key:
-        if name not in known:
-            help = nearest(name, known) or "use a variable of the head or the body"
-            message = f"the variable {name} does not occur in this statement"
-            yield Diagnostic("parameter-key", message, weight.span, help)
+def _variables(statement: ast.Annotated, names: list[ast.Variable]) -> Iterator[Diagnostic]:
+    """Variables in probabilities and keys that the statement does not have."""
+    known: set[str] = set()
+    for node in (*(head.atom for head in statement.heads), *statement.body):
+        known |= global_variables(node)
+    for variable in names:
+        if variable.name not in known:
+            message = f"the variable {variable.name} does not occur in the rule"
+            help = nearest(variable.name, known) or "bind it in a positive body literal"
+            yield Diagnostic("unknown-variable", message, variable.span, help)
+    keyed = [head.weight for head in statement.heads if isinstance(head.weight, ast.Learnable)]
+    for weight in keyed:
+        for name in weight.key:
+            if name not in known:
+                message = f"the variable {name} does not occur in the rule"
+                help = nearest(name, known) or "name a variable of the head or the body"
+                yield Diagnostic("parameter-key", message, weight.span, help)
+        if set(weight.key) != set(keyed[0].key):
+            message = "the parameters of one statement have the same key"
+            yield Diagnostic("parameter-key", message, weight.span, "write the same key for all")
 
 
 def _values(
-    statement: ast.Annotated,
-    weights: list[ast.Weight],
-    values: Mapping[str, float],
-    known: set[str],
+    statement: ast.Annotated, values: Mapping[str, float], known: bool
 ) -> Iterator[Diagnostic]:
-    """Check the probabilities that do not depend on variables."""
-    bounds: list[tuple[float, float] | None] = []
-    failed = False
-    for weight in weights:
+    """Probabilities out of range; their sum, when all of them are known."""
+    wrong: list[Diagnostic] = []
+    for head in statement.heads:
+        for expression in expressions(head.weight):
+            try:
+                if known or not any(weight_variables(ast.Fixed(expression))):
+                    probability(expression, values)
+            except ProgramError as error:
+                wrong += error.diagnostics
+    yield from wrong
+    if known and not wrong:
         try:
-            bounds.append(_bounds(weight, values, known))
+            distribution(statement, values)
         except ProgramError as error:
             yield from error.diagnostics
-            failed = True
-    if failed:
-        return
-    lower = sum(low for low, _ in filter(None, bounds))
-    span = weights[0].span.to(statement.heads[-1].span)
-    if lower > 1 + SLACK:
-        credal = any(isinstance(weight, ast.Interval) for weight in weights)
-        what = "lower probabilities" if credal else "probabilities"
-        yield Diagnostic(
-            "disjunction-sum",
-            f"the {what} of this disjunction sum to {lower:.10g}, more than 1",
-            span,
-            "make them sum to at most 1; what is left over chooses nothing",
-        )
-    elif len(weights) > 1 and all(bounds) and any(isinstance(w, ast.Interval) for w in weights):
-        upper = sum(high for _, high in filter(None, bounds))
-        if upper < 1 - SLACK:
-            yield Diagnostic(
-                "interval-sum",
-                f"the upper probabilities of this disjunction sum to {upper:.10g}, less than 1",
-                span,
-                "widen the intervals: the probabilities of a credal disjunction sum to 1",
-            )
 
 
-def _bounds(
-    weight: ast.Weight, values: Mapping[str, float], known: set[str]
-) -> tuple[float, float] | None:
-    """The least and greatest probability of a weight; None when it depends on variables."""
-    match weight:
-        case ast.Fixed(probability):
-            parts = [probability]
-        case ast.Interval(lower, upper):
-            parts = [lower, upper]
-        case ast.Learnable(initial, _):
-            parts = [] if initial is None else [initial]
-    numbers = []
-    for part in parts:
-        names = list(variables(part))
-        for variable in names:
-            if variable.name not in known:
-                message = f"the variable {variable.name} does not occur in the rule"
-                help = nearest(variable.name, known) or "bind it in a positive body literal"
-                raise ProgramError(Diagnostic("unknown-variable", message, variable.span, help))
-        if names:
-            return None
-        numbers.append(_probability(evaluate(part, values), part.span))
-    if not numbers:
-        return None
-    if numbers[0] > numbers[-1]:
-        message = f"the lower probability {numbers[0]:g} is above the upper one {numbers[-1]:g}"
-        raise ProgramError(Diagnostic("interval-order", message, weight.span, "swap them"))
-    return numbers[0], numbers[-1]
-
-
-def _probability(value: float, span: Span) -> float:
-    if not 0 <= value <= 1:
-        help = "a probability lies between 0 and 1"
-        if 1 < value <= 100:
-            help += f"; {value:g} % is written {value / 100:g}"
-        message = f"{value:g} is not a probability"
-        raise ProgramError(Diagnostic("probability-range", message, span, help))
-    return value
-
-
-def _variables(statement: ast.Annotated) -> set[str]:
-    """The names of the variables of the head and of the body, local ones left out."""
-    names: set[str] = set()
-    for node in (*(head.atom for head in statement.heads), *statement.body):
-        names |= global_variables(node)
-    return names
-
-
-_LOCAL = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement, ASTType.TheoryAtomElement)
-
-
-def global_variables(node: AST) -> set[str]:
-    """The names of the global variables in a node: not those inside conditions or elements."""
-    names: set[str] = set()
-    stack = [node]
-    while stack:
-        part = stack.pop()
-        if part.ast_type in _LOCAL:
-            continue
-        if part.ast_type == ASTType.Variable:
-            if part.name != "_":
-                names.add(part.name)
-            continue
-        for key in part.child_keys:
-            child = getattr(part, key)
-            if isinstance(child, AST):
-                stack.append(child)
-            elif child is not None:
-                stack.extend(child)
-    return names
-
-
-# --- neural statements, questions, clingo's own ----------------------------------------------
+# --- neural statements and questions ------------------------------------------------------------
 
 
 def _neural(statement: ast.Neural, program: ast.Program) -> Iterator[Diagnostic]:
     declared = {s.name for s in program.statements if isinstance(s, ast.Data)}
     used = {node.atom.symbol.name for node in statement.body if _is_positive_atom(node)}
     if not used & declared:
-        help = "declare one: input(0) ~ test(@te(0)), train(@tr(0))."
-        if declared:
-            help = f"add a declared data predicate to the body: {', '.join(sorted(declared))}"
-        message = f"nothing in the body of {statement.name} is a data predicate"
-        yield Diagnostic("data-missing", message, statement.span, help)
-    if statement.network.host not in (None, "github"):
-        message = f"{statement.network.host} is not a known host"
-        yield Diagnostic("unknown-host", message, statement.network.span, 'write at "github"')
+        close = next(filter(None, (nearest(name, declared) for name in sorted(used))), "")
+        help = close or "declare one: input(0) ~ test(@te(0)), train(@tr(0))."
+        if declared and not close:
+            help = f"add one of the declared ones to the body: {', '.join(sorted(declared))}"
+        message = f"no data predicate in the body says what the network of {statement.name} sees"
+        where = statement.span
+        if statement.body:
+            places = [program.sources.span_of(node.location) for node in statement.body]
+            where = places[0].to(places[-1])
+        yield Diagnostic("data-missing", message, where, help)
+    yield from check_options(statement)
 
 
 def _is_positive_atom(node: AST) -> bool:
@@ -311,26 +254,3 @@ def _question(
                 literal.span,
                 "say '#semantics lstable.', partial, smproblog or wellfounded",
             )
-
-
-def _plain(node: AST, span: Span, program: ast.Program) -> Iterator[Diagnostic]:
-    kind = node.ast_type
-    if kind in _REFUSED:
-        code, what = _REFUSED[kind]
-        help = "they choose among models, which is not a probability; write constraints instead"
-        yield Diagnostic(code, f"{what} are refused", span, help)
-    elif kind == ASTType.Program and (node.name != "base" or node.parameters):
-        message = "only '#program base.' is grounded"
-        yield Diagnostic("program-part", message, span, "move its rules to the base program")
-    elif kind == ASTType.Rule:
-        for atom in _theory_atoms(node):
-            where = program.sources.span_of(atom.location)
-            yield Diagnostic("theory", "theory atoms are refused", where, "write plain rules")
-
-
-def _theory_atoms(rule: AST) -> Iterator[AST]:
-    if rule.head.ast_type == ASTType.TheoryAtom:
-        yield rule.head
-    for literal in rule.body:
-        if literal.ast_type == ASTType.Literal and literal.atom.ast_type == ASTType.TheoryAtom:
-            yield literal.atom

@@ -90,10 +90,17 @@ class Cursor:
         start, end = (where.start, where.end) if isinstance(where, Token) else where
         raise Refused(Diagnostic(code, message, self.file.span(start, end), help), start)
 
+    def refuse(self, code: str, message: str, where: tuple[int, int], help: str) -> NoReturn:
+        """Refuse the statement for a reason that is certain, whatever else is wrong with it."""
+        raise Refused(Diagnostic(code, message, self.file.span(*where), help), None)
+
 
 class Refused(ProgramError):
-    """A statement that cannot be read, with the offset at which that was found."""
+    """A statement that cannot be read, with the offset at which that was found.
 
-    def __init__(self, problem: Diagnostic, offset: int) -> None:
+    Without an offset, what was found is certain; otherwise it may follow from something else.
+    """
+
+    def __init__(self, problem: Diagnostic, offset: int | None) -> None:
         super().__init__(problem)
         self.offset = offset

@@ -83,6 +83,8 @@ def _predicate(cursor: Cursor) -> Token:
     name = cursor.next()
     if name.text in _TILDES:
         cursor.fail("data-predicate", "an atom is missing before the '~'", name, FORM)
+    if name.text == "-":
+        cursor.fail("data-predicate", "a data predicate is not negated", name, FORM)
     if name.kind != "name":
         message = "a data predicate has a name that begins in lower case"
         cursor.fail("data-predicate", message, name, FORM)
@@ -145,7 +147,7 @@ def _refuse_origin(cursor: Cursor, token: Token) -> NoReturn:
     name = match.group() if match else token.text
     message = f"'{name}' is neither a function nor a file in quotes"
     where = (token.start, token.start + len(name))
-    cursor.fail("data-syntax", message, where, f'write @{token.text} or "{name.rstrip(".")}"')
+    cursor.refuse("data-syntax", message, where, f'write @{token.text} or "{name.rstrip(".")}"')
 
 
 def _end(cursor: Cursor) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
-from dpasp.errors import Diagnostic
+from dpasp.errors import Diagnostic, Span
 from dpasp.language.cursor import CLOSING, OPENING, nearest
 from dpasp.language.lexer import DIRECTIVES, INLINE, Token, tokens
 from dpasp.language.mistakes import FOREIGN_COMMENT, known_mistake
@@ -31,9 +32,11 @@ def diagnose(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
     index = next((i for i, token in enumerate(found) if token.end > at), len(found))
     return (
         _foreign_comment(file, piece)
+        or _first_word(file, found, index)
         or _unknown_word(file, found, index)
         or unbalanced(file, found)
         or _missing_dot(file, found, index)
+        or _annotation(file, found, index)
         or known_mistake(file, found, at)
         or _second_rule(file, found, index)
         or _no_atom(file, found, index)
@@ -45,13 +48,21 @@ def structural(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
     """What is wrong with the shape of a statement: its brackets, or a dot that is missing."""
     found = list(tokens(file.text, piece.start, piece.end))
     index = next((i for i, token in enumerate(found) if token.end > at), len(found))
-    return unbalanced(file, found) or _missing_dot(file, found, index)
+    return (
+        _foreign_comment(file, piece)
+        or _first_word(file, found, index)
+        or unbalanced(file, found)
+        or _missing_dot(file, found, index)
+    )
 
 
 def missing_end(file: SourceFile, piece: Piece) -> Diagnostic:
     """A statement that is not ended when something else begins, or the text ends."""
-    found = list(tokens(file.text, piece.start, piece.end))
-    return missing_dot(file, found[-1])
+    last = list(tokens(file.text, piece.start, piece.end))[-1]
+    if last.text == "..":
+        span = file.span(last.start, last.end)
+        return Diagnostic("missing-dot", "two dots at the end", span, "end it with one dot")
+    return missing_dot(file, last)
 
 
 def unexpected(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:
@@ -59,6 +70,9 @@ def unexpected(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:
     seen = file.text[start:end].strip()
     match = _EXPECTING.match(what)
     message = f"unexpected '{seen}'" if seen else "this cannot be read"
+    if what.startswith("lexer") and seen:
+        message = f"'{seen}' has no meaning here"
+        return Diagnostic("syntax", message, file.span(start, end), "remove it")
     help = "compare it with the examples in the language guide"
     if match and match[1]:
         help = f"expected {_words(match[1])} here"
@@ -84,6 +98,41 @@ def _foreign_comment(file: SourceFile, piece: Piece) -> Diagnostic | None:
     message = f"'{match.group().strip()}' does not begin a comment"
     help = "write '%' before a comment, or %* … *% around it"
     return Diagnostic("comment", message, file.span(*match.span()), help)
+
+
+def _first_word(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+    """A statement that begins with what cannot begin one, or with a directive without '#'."""
+    first = found[0]
+    span = file.span(first.start, first.end)
+    if first.text in (".", ",", ";", "|"):
+        message = f"a statement cannot begin with '{first.text}'"
+        help = "remove it" if first.text == "." else "is the dot before it one too many?"
+        return Diagnostic("missing-part", message, span, help)
+    word = f"#{first.text}"
+    if index == 1 and found[1:] and first.kind == "name" and word in DIRECTIVES:
+        message = f"a directive begins with '#'; {first.text} is a name"
+        return Diagnostic("unknown-directive", message, span, f"write {word}")
+    return None
+
+
+def _annotation(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+    """A probability where there can be none, or a network without its '?::'."""
+    texts = [token.text for token in found]
+    for at in (index, index + 1):
+        if texts[at : at + 1] == ["::"]:
+            return Diagnostic(
+                "annotation-body",
+                "only the head of a rule can have a probability",
+                file.span(found[at].start, found[at].end),
+                "make it a statement of its own, '0.3::a.', and write the atom alone here",
+            )
+    if "::" not in texts and any(
+        token.text == "as" and after.kind == "call" for token, after in pairwise(found)
+    ):
+        message = "a neural head has '?::' (learnable) or '!::' (frozen) before it"
+        span = file.span(found[0].start, found[0].end)
+        return Diagnostic("neural-annotation", message, span, f"write ?::{found[0].text}")
+    return None
 
 
 def _unknown_word(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
@@ -121,6 +170,12 @@ def unbalanced(file: SourceFile, found: Sequence[Token]) -> Diagnostic | None:
     return Diagnostic("unbalanced", f"'{opened.text}' is never closed", span, f"add '{wanted}'")
 
 
+def is_open(file: SourceFile, piece: Piece) -> bool:
+    """Whether a bracket of a statement is never closed."""
+    problem = unbalanced(file, list(tokens(file.text, piece.start, piece.end)))
+    return problem is not None and problem.message.endswith("never closed")
+
+
 def can_end(token: Token) -> bool:
     """Whether a statement can end after a token."""
     if token.kind in ("number", "string", "variable", "call"):
@@ -139,6 +194,13 @@ def can_begin(token: Token) -> bool:
 def missing_dot(file: SourceFile, last: Token) -> Diagnostic:
     """A statement that ends after a token, without its dot."""
     shown = last.text if len(last.text) <= 20 else f"…{last.text[-19:]}"
+    if last.kind == "number" and file.text[last.end : last.end + 1] == "%":
+        span = file.span(last.end, last.end + 1)
+        message = "'%' begins a comment, so the rest of this line is not read"
+        return Diagnostic("comment", message, span, "write a probability as a number, 0.3::a")
+    if last.text == "?":
+        span = file.span(last.start, last.end)
+        return Diagnostic("missing-dot", "a statement ends with a dot", span, "write '.' here")
     message = f"the dot at the end of this statement is missing, after '{shown}'"
     return Diagnostic("missing-dot", message, file.span(last.end, last.end), f"write '{shown}.'")
 
@@ -157,7 +219,9 @@ def _missing_dot(file: SourceFile, found: Sequence[Token], index: int) -> Diagno
 
 def _second_rule(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
     """A second ':-': the statement before it was ended by a comma, or not at all."""
-    if index >= len(found) or found[index].text != ":-" or index == 0:
+    if index >= len(found) or found[index].text != ":-":
+        return None
+    if not any(token.text == ":-" for token in found[:index]):
         return None
     start = index - 1
     depth = 0
@@ -179,16 +243,38 @@ def _second_rule(file: SourceFile, found: Sequence[Token], index: int) -> Diagno
 
 def _no_atom(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
     """A variable, number or string where an atom belongs: ``wet :- Rain.``"""
-    if not 0 < index < len(found) or found[index].text not in (".", ",", ";", ":-", "|", "}", ":"):
-        return None
-    token = found[index - 1]
-    if index > 1 and found[index - 2].text not in _SEPARATORS - {"(", "["}:
-        return None
-    span = file.span(token.start, token.end)
+    for at in (index - 1, index):
+        if not 0 <= at < len(found) - 1 or _depth(found[:at]) > 0:
+            continue
+        token, after = found[at], found[at + 1]
+        before = found[at - 1] if at else None
+        if before and before.kind != "directive" and before.text not in _SEPARATORS:
+            continue
+        span = file.span(token.start, token.end)
+        if after.text == "(" and token.kind == "number":
+            message = f"{token.text} is a number, not the name of a predicate"
+            help = f"begin the name with a letter in lower case: p{token.text}(…)"
+            return Diagnostic("no-atom", message, span, help)
+        ends = after.text in (".", ",", ";", ":-", "|", "}", ":")
+        if ends and (problem := _not_an_atom(token, span)):
+            return problem
+    return None
+
+
+def _depth(found: Sequence[Token]) -> int:
+    """How many brackets (but braces, which hold atoms) are open after the tokens."""
+    return sum((t.text in ("(", "[")) - (t.text in (")", "]")) for t in found)
+
+
+def _not_an_atom(token: Token, span: Span) -> Diagnostic | None:
     if token.kind == "variable" and token.text.strip("_'"):
         lower = token.text[:1].lower() + token.text[1:]
         message = f"{token.text} is a variable, and an atom belongs here"
         return Diagnostic("no-atom", message, span, f"write {lower}: names begin in lower case")
+    if token.kind == "number" and "." in token.text:
+        message = f"{token.text} is a number, and an atom belongs here"
+        help = f"write {token.text}::a for an atom that has this probability"
+        return Diagnostic("no-atom", message, span, help)
     if token.kind in ("number", "string"):
         message = f"{token.text} is not an atom"
         help = "write an atom such as a or p(X), or a comparison such as X = 1"
@@ -206,8 +292,10 @@ def _neighbours(file: SourceFile, found: Sequence[Token], index: int) -> Diagnos
         message = f"something is missing between '{last.text}' and '{token.text}'"
         help = f"write ',' to join them, or '.' to end a statement before '{token.text}'"
         return Diagnostic("missing-separator", message, span, help)
-    if last.text in _SEPARATORS - {"."} and token.text in _SEPARATORS | CLOSING:
+    if last.text in _SEPARATORS - {"."} and token.text in _SEPARATORS - OPENING | CLOSING:
         message = f"something is missing between '{last.text}' and '{token.text}'"
         help = f"write what belongs there, or remove the '{last.text}'"
+        if last.text in OPENING:
+            help = f"write what belongs there, or remove the '{token.text}'"
         return Diagnostic("missing-part", message, span, help)
     return None

@@ -109,6 +109,8 @@ def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         help = f'write @{token.text}, or a file, "{token.text}.csv"' if named else _LEARN_FORM
         cursor.fail("learn-data", "#learn begins with the observations", token, help)
     stop = cursor.peek(-1).end
+    if cursor.peek().kind == "name":
+        cursor.fail("directive-syntax", "a ',' is missing here", cursor.peek(), _LEARN_FORM)
     options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
     if parenthesis:
         cursor.expect(")", "directive-syntax", _LEARN_FORM)

@@ -61,7 +61,8 @@ class _Reader:
             return Operation("-", None, operand, span.to(operand.span))
         if token.text == "(":
             inner = self.binary(1, depth + 1)
-            self.cursor.expect(")", "probability-syntax", "close the parenthesis with ')'")
+            help = "close the parenthesis with ')'; an interval is written [0.2, 0.7]::a"
+            self.cursor.expect(")", "probability-syntax", help)
             return inner
         self.refuse(token)
 
@@ -145,7 +146,8 @@ def _apply(operator: str, left: float, right: float, expression: Operation) -> f
         if operator in "/\\" and right == 0:
             help = "make sure that the divisor is not 0"
             raise _error("arithmetic", "division by zero", expression, help) from error
-        message = f"{left:g} {operator} {right:g} is not a real number"
+        shown = f"({left:g})" if left < 0 else f"{left:g}"
+        message = f"{shown} {operator} {right:g} is not a real number"
         help = "make sure that the result is a number from 0 to 1"
         raise _error("arithmetic", message, expression, help) from error
     return result

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# A dot is part of a number also before ',' or ')': options may be written 'lr = 1., niters = 5'.
-# Before ':-' it is when an option of a network ends there (the pieces of a text are cut that way).
-DECIMAL = r"\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+\.(?=\s*[,)])"
+# A dot is part of a number also in 'lr = 1., niters = 5', '1.::a' and '[0., 1.]::a'. Before
+# ':-' it is when an option of a network ends there (the pieces of a text are cut that way).
+DECIMAL = r"\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+\.(?=\s*[,)\]]|::|\?)"
 STRING = r'"(?:[^"\\\n\x00\ud800-\udfff]|\\["\\n])*"'
 PYTHON_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
 COMMENT = r"(?:%(?!\*)|\#!)[^\n]*"

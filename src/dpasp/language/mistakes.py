@@ -29,7 +29,7 @@ def _mistake(pattern: str, code: str, message: str, help: str) -> Mistake:
 
 
 # How other languages begin a comment, looked for at the beginning of a statement.
-FOREIGN_COMMENT = re.compile(r"//|/\*|--|#(?![A-Za-z_!])|;+|<!--")
+FOREIGN_COMMENT = re.compile(r"//|/\*|--|#(?![A-Za-z_!])|<!--")
 
 # Looked up in order; each pattern must cover the error's place.
 MISTAKES = (
@@ -47,8 +47,8 @@ MISTAKES = (
     ),
     _mistake(r"\\\+", "prolog-not", "'\\+' is Prolog's negation", "write 'not'"),
     _mistake(r"=<", "prolog-less", "'=<' is Prolog's comparison", "write '<='"),
-    _mistake(r"=:=|==", "prolog-equal", "this comparison is another language's", "write '='"),
     _mistake(r"=\\=|\\==?", "prolog-unequal", "this comparison is Prolog's", "write '!='"),
+    _mistake(r"=:=|===?", "prolog-equal", "this comparison is another language's", "write '='"),
     _mistake(
         r"([A-Z]\w*)\s+is\b",
         "prolog-is",
@@ -57,12 +57,19 @@ MISTAKES = (
     ),
     _mistake(r"\b(mod|rem)\b", "prolog-mod", "'{0}' is Prolog's", "write X \\ 2 for X modulo 2"),
     _mistake(
-        r"(?:,|:-)\s*!",
+        r"(?:,|:-)\s*(?P<here>!)\s*(?=[.,;])",
         "prolog-cut",
         "there is no cut",
         "leave it out: the order of rules and conditions has no meaning",
     ),
     _mistake(r"\?-", "prolog-query", "'?-' is Prolog's query", "write #query a."),
+    _mistake(
+        r"(?:,|;|:-)\s*(?P<here>\([^()]*(?:\([^()]*\)[^()]*)*\))",
+        "body-group",
+        "conditions are not grouped by parentheses",
+        "write one rule for each case, or define an atom for the group",
+    ),
+    _mistake(r"\A\?\s*([a-z]\w*)", "single-colon", "'?' is followed by '::'", "write ?::{0}"),
     _mistake(
         r"\[[^\[\]]*\]?",
         "list",
@@ -97,7 +104,10 @@ MISTAKES = (
         "write {lower}(…)",
     ),
     _mistake(
-        r"\b(and)\b|&+", "word-operator", "conditions are joined by ','", "write ',' in its place"
+        r"(?P<here>\band\b|&+)(?:\s*(?:not\s+)?-?[a-z]\w*(?:\([^()]*\))?)?",
+        "word-operator",
+        "conditions are joined by ','",
+        "write ',' in its place",
     ),
     _mistake(
         r"\b(or|xor)\b|\|\|",
@@ -128,13 +138,16 @@ MISTAKES = (
         "give its value to a variable: N = #{0}{{…}}",
     ),
     _mistake(
-        r"\b([a-z]\w*(?:-[a-z]\w*)+)(?=\s*(?:\(|:-|\.|$))(?:\([^()]*\))?",
+        r"\b(?P<here>[a-z]\w*(?:-[a-z]\w*)+)(?=\s*(?:\(|:-|\.|$))(?:\([^()]*\))?",
         "name-dash",
         "a name has no '-' in it",
         "write {under}",
     ),
     _mistake(
-        r"\b([a-z]\w*)\?(?=\()(?:\([^()]*\))?", "name-mark", "a name has no '?' in it", "write {0}"
+        r"\b([a-z]\w*)(?P<here>\?)(?=\()(?:\([^()]*\))?",
+        "name-mark",
+        "a name has no '?' in it",
+        "write {0}(…)",
     ),
     _mistake(
         r"'[^'\n]*'?|`[^`\n]*`?",
@@ -152,11 +165,13 @@ MISTAKES = (
 def known_mistake(file: SourceFile, found: Sequence[Token], at: int) -> Diagnostic | None:
     """The diagnostic of the first mistake whose pattern covers an offset among the tokens."""
     base, masked = found[0].start, _masked(file.text, found)
+    at -= base
     for mistake in MISTAKES:
         for match in mistake.pattern.finditer(masked):
-            if match.start() <= at - base <= match.end():
-                end = match.start() + len(match.group().rstrip())
-                span = file.span(base + match.start(), base + end)
+            if match.start() <= at and not masked[match.end() : at].strip():
+                start, end = match.span("here" if "here" in match.groupdict() else 0)
+                end = start + len(masked[start:end].rstrip())
+                span = file.span(base + start, base + end)
                 message, help = _filled(mistake.message, match), _filled(mistake.help, match)
                 return Diagnostic(mistake.code, message, span, help)
     return None

@@ -12,10 +12,11 @@ from typing import NoReturn
 
 from clingo.ast import AST, ASTType
 
+from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.language.annotations import Draft, head_atoms, head_text
 from dpasp.language.buffer import Buffer
-from dpasp.language.cursor import Cursor, Refused
+from dpasp.language.cursor import Cursor, Refused, nearest
 from dpasp.language.diagnose import unbalanced
 from dpasp.language.lexer import Token
 from dpasp.language.options import call_arguments, function_name, read_call, read_options, unquote
@@ -24,6 +25,7 @@ from dpasp.language.split import Piece
 
 _NETWORK = re.compile(r"\bas\s*@|!\s*::|::\s*-?\w+\s*\([^)]*\{|\)\s*as\s+[\w\"]", re.ASCII)
 FORM = "a neural statement is written ?::digit(X, {0..9}) as @net :- input(X)."
+HOSTS = ("github",)
 _SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 
 
@@ -78,7 +80,9 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         (node,) = nodes
         atom, call = head_atoms(node, 2)
         symbol = atom.symbol if positive else atom.symbol.argument
-        first, values, outcomes = _sorted(list(_children(symbol)), arguments)
+        first, values, outcomes = _sorted(_children(symbol), arguments)
+        _check_twice(values, sources)
+        _check_twice(outcomes, sources)
         factory = call_arguments(network.factory, call.symbol)
         return ast.Neural(
             name=name.text,
@@ -94,6 +98,16 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         )
 
     return Draft(finish)
+
+
+def _check_twice(values: tuple[AST, ...], sources: Sources) -> None:
+    seen: set[str] = set()
+    for node in values:
+        if str(node) in seen:
+            where = sources.span_of(node.location)
+            message = f"the value {node} is there twice"
+            raise ProgramError(Diagnostic("neural-values", message, where, "write it once"))
+        seen.add(str(node))
 
 
 def _children(symbol: AST) -> list[AST]:
@@ -180,6 +194,10 @@ def _set(cursor: Cursor, buffer: Buffer) -> int:
             _ellipsis(cursor, buffer)
             commas -= 1  # it joined two elements
         while cursor.peek().text not in (",", ";", "}"):
+            if (part := cursor.peek()).kind == "variable":
+                message = f"{part.text} is a variable, but the values of a network are fixed"
+                help = "write the values, or use a constant: {0..n} with #const n = 9."
+                cursor.fail("neural-values", message, part, help)
             cursor.skip_group()
         ending = cursor.next()
         if ending.text == ";":
@@ -237,6 +255,10 @@ def _network(cursor: Cursor, buffer: Buffer) -> tuple[ast.Network, tuple[ast.Opt
         repository = _string(cursor, 'a repository is written on "owner/repo" or on "folder"')
     if (at := cursor.accept("at")) is not None:
         host = _string(cursor, 'the host of a repository is written at "github"')
+        if host not in HOSTS:
+            help = nearest(host, HOSTS) or 'write at "github"'
+            message = f"{host} is not a known host"
+            cursor.fail("unknown-host", message, cursor.peek(-1), help)
         if repository is None:
             help = 'write on "owner/repo" at "github"'
             cursor.fail("neural-syntax", "a host without a repository", at, help)
@@ -276,6 +298,6 @@ def _refuse_after(cursor: Cursor, token: Token, options: bool) -> NoReturn:
     elif token.text in ("on", "at") and options:
         message = f"'{token.text}' comes before 'with'"
         help = 'write as @net on "owner/repo" at "github" with lr = 0.1'
-    elif token.text == "=":
+    elif cursor.peek(1).text == "=":
         help = "options follow 'with': as @net with lr = 0.1"
     cursor.fail("neural-syntax", message, token, help)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clingo.ast import AST, ASTType
 
+from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.language.cursor import Cursor
 from dpasp.language.expressions import real
@@ -127,5 +128,8 @@ def function_name(token: Token) -> str:
 
 def call_arguments(call: ast.Call, node: AST) -> ast.Call:
     """The call with the arguments that clingo read."""
+    if node.ast_type == ASTType.Pool:
+        message, help = "a call has one list of arguments", "write ',' between the arguments"
+        raise ProgramError(Diagnostic("function-syntax", message, call.span, help))
     arguments = tuple(node.arguments) if node.ast_type == ASTType.Function else ()
     return ast.Call(call.function, arguments, call.span)

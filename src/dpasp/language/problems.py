@@ -5,13 +5,15 @@ from __future__ import annotations
 import unicodedata
 
 from dpasp.errors import Diagnostic
+from dpasp.language.cursor import Refused
 from dpasp.language.source import SourceFile
-from dpasp.language.split import Mark
+from dpasp.language.split import Mark, Piece
 
 _TEXTS = {
     "unclosed-comment": ("this comment is never closed", "end it with *%"),
     "unclosed-string": ("this string is never closed", 'end it with " on the same line'),
     "unclosed-block": ("this block is never closed", "end it with '#end.'"),
+    "leading-dot": ("a number begins with a digit", "write 0 before the dot, as in 0.3"),
     "end-dot": ("the dot after '#end' is missing", "write '#end.'"),
     "string-escape": (
         "this escape has no meaning in a string",
@@ -66,8 +68,9 @@ def _character(file: SourceFile, mark: Mark) -> Diagnostic:
         return Diagnostic("bad-character", message, file.span(start, end), help)
     span = file.span(mark.start, mark.end)
     if instead := _INSTEAD.get(char):
-        return Diagnostic("bad-character", f"'{char}' is not '{instead}'", span, f"write {instead}")
-    name = unicodedata.name(char, f"U+{ord(char):04X}").lower()
+        message = f"'{char}' is written '{instead}' here"
+        return Diagnostic("bad-character", message, span, f"write {instead}")
+    name = unicodedata.name(char, "").lower() or f"U+{ord(char):04X}"
     if char.isspace() or unicodedata.category(char).startswith("C"):
         message = f"an invisible character, {name}"
         return Diagnostic("bad-character", message, span, "remove it, or type a plain space")
@@ -81,8 +84,8 @@ def describe_mark(file: SourceFile, mark: Mark) -> Diagnostic:
     match mark.kind:
         case "decimal":
             message = f"{text} is a real number, and terms hold integers only"
-            help = "scale it to an integer, as in weight(a,5) for 0.5; probabilities and #const may"
-            help += " be real: 0.3::a."
+            help = "count in smaller units, as in 5 tenths; only probabilities (0.3::a) and #const"
+            help += " are real"
             return Diagnostic("real-number", message, span, help)
         case "integer":
             message = f"{text} is too large: integers go up to {LARGEST}"
@@ -91,6 +94,29 @@ def describe_mark(file: SourceFile, mark: Mark) -> Diagnostic:
             message = f"'{text}' has no meaning here"
             return Diagnostic("ellipsis", message, span, "an interval is written 1..9")
     return Diagnostic("tilde-not", f"'{text}' is not negation here", span, "write 'not'")
+
+
+_CHOOSES = "it chooses among models, which is not a probability; write constraints instead"
+
+# Statements of clingo's that have no meaning here, and what to do.
+REFUSED = {
+    "#minimize": ("optimisation", _CHOOSES),
+    "#maximize": ("optimisation", _CHOOSES),
+    "#minimise": ("optimisation", _CHOOSES),
+    "#maximise": ("optimisation", _CHOOSES),
+    ":~": ("optimisation", _CHOOSES),
+    "#edge": ("edge", "write the graph's constraints as rules"),
+    "#theory": ("theory", "write plain rules and constraints"),
+    "#program": ("program-part", "only '#program base.' is read; move the rules there"),
+}
+
+
+def refusal(file: SourceFile, piece: Piece, word: str) -> Refused:
+    """The refusal of a statement of clingo's that begins with a word."""
+    code, help = REFUSED[word]
+    what = "a weak constraint" if word == ":~" else word
+    span = file.span(piece.start, piece.start + len(word))
+    return Refused(Diagnostic(code, f"{what} is refused", span, help), None)
 
 
 LARGEST = 2**31 - 1  # clingo's integers silently wrap around beyond

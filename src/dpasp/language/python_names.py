@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast as python
+import re
 import textwrap
+import warnings
 from collections.abc import Iterator
 
-from clingo.ast import AST, ASTType, Location
+from clingo.ast import ASTType
 
 from dpasp.errors import Diagnostic, Span
 from dpasp.language import ast
 from dpasp.language.cursor import nearest
+from dpasp.language.nodes import walk
 
 
 def check_calls(program: ast.Program) -> Iterator[Diagnostic]:
     """Blocks that are not Python, and calls of functions that no block defines."""
     names: set[str] = set()
     open_ended = False  # a block may define names that cannot be read off it
+    scripts = program.sources.holds("#script")
     for statement in program.statements:
         if isinstance(statement, ast.Python):
             tree = _parse(statement)
@@ -26,8 +30,8 @@ def check_calls(program: ast.Program) -> Iterator[Diagnostic]:
             else:
                 names |= _defined(tree)
                 open_ended |= _is_open(tree)
-        elif isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Script:
-            open_ended = True
+        elif scripts and isinstance(statement, ast.Plain):
+            open_ended |= statement.node.ast_type == ASTType.Script
     if open_ended:
         return
     for name, span in _calls(program):
@@ -38,27 +42,50 @@ def check_calls(program: ast.Program) -> Iterator[Diagnostic]:
 def _unknown(name: str, span: Span, names: set[str]) -> Diagnostic:
     help = nearest(name, names)
     if not help and not names:
-        help = f"define it: '#python' then 'def {name}(): …' then '#end.'"
+        help = f"define it in a block: #python, then def {name}(…): …, then #end."
     elif not help:
         help = f"the #python blocks define {', '.join(sorted(names))}"
     return Diagnostic("unknown-function", f"no #python block defines {name}", span, help)
 
 
 def _parse(block: ast.Python) -> python.Module | Diagnostic:
+    """The tree of a block, or what is wrong with it."""
+    code = textwrap.dedent(block.code)
     try:
-        return python.parse(textwrap.dedent(block.code))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is only doubtful, Python says when it runs it
+            return python.parse(code)
     except SyntaxError as error:
-        line = block.span.line + max((error.lineno or 1) - 1, 0)
-        column = max(error.offset or 1, 1)
-        inside = min(line, block.span.end_line)
-        span = Span(block.span.file, inside, column if inside == line else 1, inside, column + 1)
-        return Diagnostic("python-syntax", f"this is not Python: {error.msg}", span)
-    except ValueError as error:  # a null character
-        return Diagnostic("python-syntax", f"this is not Python: {error}", block.span)
+        what, span = error.msg, _place(block, code, error)
+    except (ValueError, RecursionError, MemoryError) as error:  # a null character, deep nesting
+        what, span = str(error) or "it is nested too deeply", block.span
+    what = re.sub(r"\bline (\d+)", lambda m: f"line {int(m[1]) + block.span.line - 1}", what)
+    message = f"this is not Python: {what}"
+    return Diagnostic("python-syntax", message, span, "correct the Python in this block")
+
+
+def _place(block: ast.Python, code: str, error: SyntaxError) -> Span:
+    """Where a syntax error is, in the file of the block."""
+    number, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
+    whole = block.code.split("\n")
+    if number > len(whole):
+        return Span(
+            block.span.file,
+            block.span.end_line,
+            block.span.end_column - 1,
+            block.span.end_line,
+            block.span.end_column,
+        )
+    margin = len(whole[number - 1]) - len(code.split("\n")[number - 1])
+    column = min(column + margin, len(whole[number - 1]) + 1)
+    if number == 1:
+        column += block.span.column - 1 + len("#python")
+    line = block.span.line + number - 1
+    return Span(block.span.file, line, column, line, column)
 
 
 def _defined(tree: python.Module) -> set[str]:
-    """The names that a module's top level binds."""
+    """The names that a module binds."""
     names: set[str] = set()
     for node in python.walk(tree):
         match node:
@@ -74,6 +101,7 @@ def _defined(tree: python.Module) -> set[str]:
 
 
 def _is_open(tree: python.Module) -> bool:
+    """Whether a module may bind names that cannot be read off its text."""
     for node in python.walk(tree):
         if isinstance(node, python.ImportFrom) and any(alias.name == "*" for alias in node.names):
             return True
@@ -84,6 +112,7 @@ def _is_open(tree: python.Module) -> bool:
 
 def _calls(program: ast.Program) -> Iterator[tuple[str, Span]]:
     """The functions that statements of ours and terms of clingo's call."""
+    called = program.sources.holds("@")
     for statement in program.statements:
         match statement:
             case ast.Neural(network=network) if network.repository is None:
@@ -94,25 +123,12 @@ def _calls(program: ast.Program) -> Iterator[tuple[str, Span]]:
                         yield origin.function, origin.span
             case ast.Learn(observations=ast.Call(function, _, span)):
                 yield function, span
-            case ast.Plain(node, span) if "@" in str(node):
-                for name, location in _external(node):
-                    yield name, program.sources.span_of(location)
-            case ast.Annotated(_, body):
-                for part in body:
-                    if "@" in str(part):
-                        for name, location in _external(part):
-                            yield name, program.sources.span_of(location)
+        if called and "@" in (program.sources.text_of(statement.span) or "@"):
+            yield from _external(program, statement)
 
 
-def _external(node: AST) -> Iterator[tuple[str, Location]]:
-    stack = [node]
-    while stack:
-        part = stack.pop()
-        if part.ast_type == ASTType.Function and part.external:
-            yield part.name, part.location
-        for key in part.child_keys:
-            child = getattr(part, key)
-            if isinstance(child, AST):
-                stack.append(child)
-            elif child is not None:
-                stack.extend(item for item in child if isinstance(item, AST))
+def _external(program: ast.Program, statement: ast.Statement) -> Iterator[tuple[str, Span]]:
+    for node in ast.clingo_nodes(statement):
+        for part in walk(node):
+            if part.ast_type == ASTType.Function and part.external:
+                yield part.name, program.sources.span_of(part.location)

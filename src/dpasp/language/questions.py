@@ -6,6 +6,7 @@ literal in its place.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from clingo.ast import AST, ASTType, Sign
@@ -236,6 +237,11 @@ def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
 
 
 # --- several outcomes ---------------------------------------------------------------------------
+
+
+def asks(statements: Iterable[ast.Statement]) -> bool:
+    """Whether a program asks for anything."""
+    return any(isinstance(s, ast.Query | ast.Map | ast.Evidence) for s in statements)
 
 
 def join_outcomes(statements: list[ast.Statement]) -> tuple[ast.Statement, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clingo.ast import AST
+from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import ast
@@ -18,7 +18,7 @@ from dpasp.language.buffer import Buffer
 from dpasp.language.clingo_text import Stuck, parse_clingo, too_deep
 from dpasp.language.cursor import Refused, nearest
 from dpasp.language.data import is_data, read_data
-from dpasp.language.diagnose import diagnose, missing_end, structural, unexpected
+from dpasp.language.diagnose import diagnose, is_open, missing_end, structural, unexpected
 from dpasp.language.directives import (
     read_const,
     read_include,
@@ -28,11 +28,13 @@ from dpasp.language.directives import (
     read_script,
     read_semantics,
 )
+from dpasp.language.doubts import doubts
 from dpasp.language.files import find_included, load_text
 from dpasp.language.lexer import DIRECTIVES, INLINE, QUESTIONS
 from dpasp.language.neural import is_neural, read_neural
-from dpasp.language.problems import describe, describe_mark, is_left
-from dpasp.language.questions import join_outcomes, read_question
+from dpasp.language.nodes import walk
+from dpasp.language.problems import REFUSED, describe, describe_mark, is_left, refusal
+from dpasp.language.questions import asks, join_outcomes, read_question
 from dpasp.language.source import SourceFile, Sources
 from dpasp.language.split import Piece, Split, split
 
@@ -89,7 +91,9 @@ def read_readable(
             reading.seen.add(Path(name).resolve())
         _read_file(reading, name, text)
     statements = join_outcomes(reading.statements)
-    program = ast.Program(statements, reading.sources, tuple(reading.warnings))
+    asked = asks(statements)
+    warnings = tuple(w for w in reading.warnings if not (asked and w.code == "problog-directive"))
+    program = ast.Program(statements, reading.sources, warnings)
     return program, sorted(reading.errors, key=_order(reading.sources))
 
 
@@ -115,6 +119,7 @@ def _read_file(reading: _Reading, name: str, text: str) -> None:
         else:
             reading.statements.append(statement)
     reading.errors += reader.errors()
+    reading.warnings += reader.warnings
 
 
 class _FileReader:
@@ -126,6 +131,7 @@ class _FileReader:
         self.buffer = Buffer(file.text)
         self.drafts: dict[int, Draft | _Include] = {}  # by index of the piece
         self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 for no piece
+        self.warnings: list[Diagnostic] = []
 
     # --- what is ours ---------------------------------------------------------------------------
 
@@ -144,7 +150,9 @@ class _FileReader:
                 if piece.end - piece.start > 200:
                     self._check_depth(piece)
             except Refused as error:
-                better = structural(self.file, piece, error.offset)
+                better = None
+                if error.offset is not None:
+                    better = structural(self.file, piece, error.offset)
                 self._fail(index, better or error.diagnostics[0])
                 continue
             if draft is not None:
@@ -161,9 +169,10 @@ class _FileReader:
         """Report what nothing can hold."""
         for mark in dict.fromkeys(self.split.problems):
             index = self.split.index_at(mark.start)
-            diagnostic = describe(self.file, mark)
-            if diagnostic not in self.failed.get(index, ()):
-                self._fail(index, diagnostic)
+            problem = describe(self.file, mark)
+            # The same mistake several times in a statement is told once.
+            if index < 0 or all(p.help != problem.help for p in self.failed.get(index, ())):
+                self._fail(index, problem)
 
     def _draft(self, piece: Piece) -> Draft | _Include | None:
         """Read one statement if it is ours; None leaves it to clingo."""
@@ -173,6 +182,8 @@ class _FileReader:
             raise Refused(problem, piece.end)
         if word:
             return self._directive(piece, word)
+        if self.file.text.startswith(":~", piece.start):
+            raise refusal(self.file, piece, ":~")
         if piece.annotated:
             text = self.file.text[piece.start : piece.end]
             read = read_neural if is_neural(text) else read_annotated
@@ -192,6 +203,8 @@ class _FileReader:
             return _Include(path, file.span(token.start, token.end))
         if word == "#const" and any(mark.kind == "decimal" for mark in piece.marks):
             return read_const(file, piece, buffer)
+        if word in REFUSED and not file.text[piece.start : piece.end].endswith(" base."):
+            raise refusal(file, piece, word)
         if word == "#end" or word not in DIRECTIVES | INLINE:
             self._unknown(piece, word)
         return None
@@ -256,12 +269,28 @@ class _FileReader:
                 continue
             if isinstance(draft, _Include):
                 merged.append(draft)
+            elif self._has_theory(index, piece, found, sources):
+                continue
             elif draft is None:
+                self.warnings += doubts(self.file, piece)
                 span = self.file.span(piece.start, piece.end)
                 merged += [ast.Plain(node, span) for node in found]
             elif (statement := self._finish(index, draft, found, sources)) is not None:
                 merged.append(statement)
         return merged
+
+    def _has_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> bool:
+        """Whether a statement holds theory atoms; they are reported."""
+        if "&" not in self.file.text[piece.start : piece.end]:
+            return False
+        for node in nodes:
+            for part in walk(node):
+                if part.ast_type == ASTType.TheoryAtom:
+                    where = sources.span_of(part.location)
+                    message = "theory atoms (&…) are refused: no solver for them is at hand"
+                    help = "write plain rules and constraints"
+                    self._fail(index, Diagnostic("theory", message, where, help))
+        return index in self.failed
 
     def _by_piece(self, nodes: list[AST], sources: Sources) -> dict[int, list[AST]]:
         """The nodes of every piece, found by their places."""
@@ -295,12 +324,10 @@ class _FileReader:
         """All that is wrong with the file, each mistake once."""
         found: list[Diagnostic] = []
         for index, diagnostics in self.failed.items():
-            before = self.failed.get(index - 1, [])
             # A dot inside brackets cuts a statement in two, and both halves are wrong.
-            echo = diagnostics[0].message.endswith("closes nothing") and any(
-                "never closed" in diagnostic.message for diagnostic in before
-            )
-            found += [] if echo and len(diagnostics) == 1 else diagnostics
+            echo = diagnostics[0].message.endswith("closes nothing") and index - 1 in self.failed
+            if not (echo and is_open(self.file, self.split.pieces[index - 1])):
+                found += diagnostics
         return found
 
 

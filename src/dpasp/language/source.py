@@ -117,6 +117,18 @@ class Sources(Mapping[str, str]):
         begin, end = location.begin, location.end
         return self.span(self.place(begin.line, begin.column), self.place(end.line, end.column))
 
+    def holds(self, text: str) -> bool:
+        """Whether a text may stand somewhere in a program from here; yes if it is not known."""
+        return not self.files or any(text in file.text for file in self.files)
+
+    def text_of(self, span: Span) -> str | None:
+        """The text of a span, None when its file is not one of these."""
+        for file in self.files:
+            if file.name == span.file and span.end_line <= len(file.line_starts):
+                start = file.line_starts[span.line - 1] + span.column - 1
+                return file.text[start : file.line_starts[span.end_line - 1] + span.end_column - 1]
+        return None
+
     def __getitem__(self, name: str) -> str:
         for file in self.files:
             if file.name == name:

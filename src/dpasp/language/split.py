@@ -42,6 +42,7 @@ _SPACE = re.compile(r"\s*")
 _END = re.compile(r"#end\s*(\.)|^[ \t]*#end[ \t]*$", re.MULTILINE)
 _INTERVAL = re.compile(r"\[[^\]]*\][^:;.]*::")
 _TAIL = re.compile(r":~|#external|#heuristic|#const")  # may be followed by '[…]' after the dot
+_NO_DIGIT = re.compile(r"\.\d+", re.ASCII)
 _NUMBER_IF = re.compile(r"\d\.\s*:-", re.ASCII)
 _BAD_IN_STRING = re.compile(r'\\(?:[^"\\n]|$)|[\x00\ud800-\udfff]', re.MULTILINE)
 _LOOSE_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
@@ -163,9 +164,7 @@ class _Splitter:
         if piece is None:
             piece = self.piece = Piece(start, end)
         if kind == "dot":
-            if piece.annotated and self._is_option(piece, start):
-                return end
-            return self._end(piece, end)
+            return self._dot(piece, start, end)
         if kind == "mark":
             piece.annotated = True
         elif kind == "tilde":
@@ -173,6 +172,17 @@ class _Splitter:
         if kind in ("decimal", "integer", "ellipsis", "tilde"):
             piece.marks += (Mark(kind, start, end),)
         return self._bad(piece, start, end) if kind == "bad" else end
+
+    def _dot(self, piece: Piece, start: int, end: int) -> int:
+        """A dot: the end of the statement, or part of a number."""
+        if piece.annotated and self._is_option(piece, start):
+            return end
+        if number := _NO_DIGIT.match(self.text, start):
+            before = self.text[piece.start : start].rstrip()[-1:]
+            if before == "" or before in ";,|([:+-*/=":
+                self.result.problems.append(Mark("leading-dot", start, number.end()))
+                return number.end()
+        return self._end(piece, end)
 
     def _is_option(self, piece: Piece, dot: int) -> bool:
         """Whether a dot belongs to the last option of a network: ``with lr = 1. :- …``."""
@@ -227,8 +237,10 @@ class _Splitter:
         piece = self._begin(start)
         # No statement holds a directive inside: the dot before it is missing.
         if piece is not None and word in DIRECTIVES and word not in INLINE:
-            self._close(piece, self._trimmed(start), dotted=False)
-            piece = None
+            end_before = self._trimmed(start)
+            if self.text[end_before - 1] not in ":,;|([{":
+                self._close(piece, end_before, dotted=False)
+                piece = None
         if piece is not None:
             return end
         self.piece = Piece(start, end, directive=word)

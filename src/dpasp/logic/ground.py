@@ -111,7 +111,8 @@ def check(
         encoding.add_to(session.control)
         session.ground()
     except ProgramError as error:
-        problems += error.diagnostics
+        told = {(problem.code, problem.span) for problem in problems}
+        problems += (d for d in error.diagnostics if (d.code, d.span) not in told)
     raise_problems(problems, program)
     return tuple(session.warnings())
 

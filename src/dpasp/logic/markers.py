@@ -35,8 +35,8 @@ from clingo.ast import Function as FunctionTerm
 
 from dpasp.errors import Diagnostic
 from dpasp.language import ast
+from dpasp.language.distributions import weight_variables
 from dpasp.logic.constants import parse_symbol
-from dpasp.logic.distributions import weight_variables
 from dpasp.logic.terms import (
     NOWHERE,
     Signature,

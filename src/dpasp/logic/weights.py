@@ -9,8 +9,7 @@ from clingo import Symbol
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
-from dpasp.logic.constants import symbol_number
-from dpasp.logic.distributions import (
+from dpasp.language.distributions import (
     Bounded,
     Distribution,
     Given,
@@ -18,6 +17,7 @@ from dpasp.logic.distributions import (
     distribution,
     weight_variables,
 )
+from dpasp.logic.constants import symbol_number
 from dpasp.logic.program import Fixed, Interval, Learned, Parameter, Weight
 
 Substitution = tuple[tuple[str, Symbol], ...]

@@ -59,11 +59,11 @@ def distribution(statement: ast.Annotated, values: Values) -> Distribution:
     """
     weights = [head.weight for head in statement.heads]
     if any(isinstance(weight, ast.Learnable) for weight in weights):
-        return _start(weights, values, statement.span)
+        return _start(weights, values, statement)
     if any(isinstance(weight, ast.Interval) for weight in weights):
-        return _bounded(weights, values, statement.span)
-    given = tuple(_probability(e, values) for weight in weights for e in expressions(weight))
-    total = _sum(given, statement.span, weights)
+        return _bounded(weights, values, statement)
+    given = tuple(probability(e, values) for weight in weights for e in expressions(weight))
+    total = _sum(given, statement)
     return Given(_scaled(given, total), leaves_rest(total, len(given)))
 
 
@@ -89,12 +89,13 @@ def leaves_rest(total: float, count: int) -> bool:
     return total < 1 - (TINY if count == 1 else ROUNDING)
 
 
-def _probability(expression: ast.Expression, values: Values) -> float:
+def probability(expression: ast.Expression, values: Values) -> float:
+    """The value of an expression, which must be a probability."""
     value = evaluate(expression, values)
     if -ROUNDING <= value <= 1 + ROUNDING:
         return min(max(value, 0.0), 1.0)
     shown = f"{value:.10g}"
-    if isinstance(expression, ast.Number):
+    if isinstance(expression, ast.Number) or _is_negative(expression):
         message = f"{shown} is not a probability"
     else:
         message = f"this is {shown}, which is not a probability"
@@ -104,19 +105,26 @@ def _probability(expression: ast.Expression, values: Values) -> float:
     raise _error("probability-range", message, expression.span, help)
 
 
-def _sum(given: Sequence[float], span: Span, weights: Sequence[ast.Weight]) -> float:
+def _is_negative(expression: ast.Expression) -> bool:
+    """Whether an expression is a number with a minus."""
+    match expression:
+        case ast.Operation("-", None, ast.Number()):
+            return True
+    return False
+
+
+def _sum(given: Sequence[float], statement: ast.Annotated) -> float:
     """The sum of probabilities, which must not pass 1."""
     total = math.fsum(given)
     if total > 1 + SLACK:
-        where = weights[0].span.to(weights[-1].span) if _one_line(weights) else span
         message = f"the probabilities sum to {total:.10g}, which is more than 1"
         help = "lower them until they sum to at most 1; what is left chooses nothing"
-        raise _error("disjunction-sum", message, where, help)
+        raise _error("disjunction-sum", message, _heads(statement), help)
     return total
 
 
-def _one_line(weights: Sequence[ast.Weight]) -> bool:
-    return weights[0].span.line == weights[-1].span.end_line
+def _heads(statement: ast.Annotated) -> Span:
+    return statement.heads[0].span.to(statement.heads[-1].span)
 
 
 def _scaled(given: tuple[float, ...], total: float) -> tuple[float, ...]:
@@ -124,7 +132,7 @@ def _scaled(given: tuple[float, ...], total: float) -> tuple[float, ...]:
     return tuple(p / total for p in given) if total > 1 else given
 
 
-def _start(weights: Sequence[ast.Weight], values: Values, span: Span) -> Start:
+def _start(weights: Sequence[ast.Weight], values: Values, statement: ast.Annotated) -> Start:
     """Initial values: those that are given; what is left is shared evenly by the others."""
     for weight in weights:
         if isinstance(weight, ast.Interval):
@@ -132,11 +140,11 @@ def _start(weights: Sequence[ast.Weight], values: Values, span: Span) -> Start:
             help = "learn a precise probability, or give an interval for every head"
             raise _error("mixed-annotations", message, weight.span, help)
     known = [
-        _probability(expression, values) if expression is not None else None
+        probability(expression, values) if expression is not None else None
         for expression in (next(iter(expressions(weight)), None) for weight in weights)
     ]
     given = [value for value in known if value is not None]
-    total = _sum(given, span, weights)
+    total = _sum(given, statement)
     fixed = tuple(isinstance(weight, ast.Fixed) for weight in weights)
     missing = len(known) - len(given)
     if not missing:
@@ -152,7 +160,7 @@ def _start(weights: Sequence[ast.Weight], values: Values, span: Span) -> Start:
     return Start(tuple(rest if value is None else value for value in known), fixed, False)
 
 
-def _bounded(weights: Sequence[ast.Weight], values: Values, span: Span) -> Bounded:
+def _bounded(weights: Sequence[ast.Weight], values: Values, statement: ast.Annotated) -> Bounded:
     """Intervals; several must leave room for probabilities that sum to 1."""
     bounds = [_bounds(weight, values) for weight in weights]
     lower, upper = (tuple(side) for side in zip(*bounds, strict=True))
@@ -160,16 +168,17 @@ def _bounded(weights: Sequence[ast.Weight], values: Values, span: Span) -> Bound
         return Bounded(lower, upper, True)
     if math.fsum(lower) > 1 + SLACK:
         message = f"the lower bounds sum to {math.fsum(lower):.10g}, which is more than 1"
-        raise _error("disjunction-sum", message, span, "lower them until they sum to at most 1")
+        help = "lower them until they sum to at most 1"
+        raise _error("disjunction-sum", message, _heads(statement), help)
     if math.fsum(upper) < 1 - SLACK:
         message = f"the upper bounds sum to {math.fsum(upper):.10g}, which is less than 1"
         help = "raise them until they sum to at least 1, or add a head for what is left"
-        raise _error("interval-sum", message, span, help)
+        raise _error("interval-sum", message, _heads(statement), help)
     return Bounded(lower, upper, False)
 
 
 def _bounds(weight: ast.Weight, values: Values) -> tuple[float, float]:
-    ends = [_probability(expression, values) for expression in expressions(weight)]
+    ends = [probability(expression, values) for expression in expressions(weight)]
     low, high = ends[0], ends[-1]
     if low > high:
         message = f"the interval [{low:.10g}, {high:.10g}] is empty"
