@@ -1,0 +1,31 @@
+"""Walking over clingo's syntax trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from clingo.ast import AST, ASTType
+
+_LOCAL = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement, ASTType.TheoryAtomElement)
+
+
+def walk(node: AST, inside: Callable[[AST], bool] = lambda node: True) -> Iterator[AST]:
+    """A node and all nodes below it, in no order; not below those that are not ``inside``."""
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if not inside(part):
+            continue
+        yield part
+        for key in part.child_keys:
+            child = getattr(part, key)
+            if isinstance(child, AST):
+                stack.append(child)
+            elif child is not None:
+                stack.extend(child)
+
+
+def global_variables(node: AST) -> set[str]:
+    """The names of the global variables in a node: not those inside conditions or elements."""
+    found = walk(node, lambda part: part.ast_type not in _LOCAL)
+    return {part.name for part in found if part.ast_type == ASTType.Variable} - {"_"}
