@@ -15,7 +15,9 @@ from random import Random
 Edges = list[tuple[int, int]]
 
 REACH = "path(0). path(Y) :- path(X), edge(X,Y)."
-BOTH_WAYS = "path(0). path(Y) :- path(X), link(X,Y). link(X,Y) :- edge(X,Y). link(X,Y) :- edge(Y,X)."
+BOTH_WAYS = (
+    "path(0). path(Y) :- path(X), link(X,Y). link(X,Y) :- edge(X,Y). link(X,Y) :- edge(Y,X)."
+)
 
 
 def _facts(probability: float, name: str, pairs: Edges) -> str:
@@ -71,7 +73,9 @@ def closure(n: int) -> str:
 
 def _friends(n: int, seed: int, degree: int = 2) -> Edges:
     random = Random(seed)
-    return [(i, j) for i in range(n) for j in random.sample([k for k in range(n) if k != i], degree)]
+    return [
+        (i, j) for i in range(n) for j in random.sample([k for k in range(n) if k != i], degree)
+    ]
 
 
 def smokers(n: int, seed: int = 1) -> str:

@@ -8,6 +8,6 @@ Example::
 """
 
 from dpasp.circuits.circuit import FIELDS, Circuit, PartStatistics, Statistics
-from dpasp.circuits.compiler import HeadCycle, Options, compile
+from dpasp.circuits.compiler import HeadCycle, Options, compile  # noqa: A004 - the verb
 
 __all__ = ["FIELDS", "Circuit", "HeadCycle", "Options", "PartStatistics", "Statistics", "compile"]

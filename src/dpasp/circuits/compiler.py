@@ -22,12 +22,12 @@ Order = Literal["auto", "narrow", "breadth", "depth", "width", "frequency"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile: which way, along which order, and how large a part may grow."""
+    """How to compile: which way and order, how large a part may grow, how much work it may take."""
 
     way: Way = "auto"
     order: Order = "auto"
     nodes: int = 20_000_000
-    entries: int = 100_000_000
+    work: int = 6_000_000_000  # about ten minutes for one attempt
 
 
 class HeadCycle(InferenceError):
@@ -77,14 +77,14 @@ def compile_flat(
         options.way,
         options.order,
         options.nodes,
-        options.entries,
+        options.work,
         -1.0 if left is None else left,
         -1.0 if memory is None else memory,
     )
-    if isinstance(result[0], str):
-        _fail(result[0], str(result[1]), watch)
+    if isinstance(result, str):
+        reason, _, text = result.partition(": ")
+        _fail(reason, text, watch)
     native, report = result
-    assert not isinstance(report, str)
     seconds = watch.elapsed() - started
     return Circuit(logic, probability, _statistics(native, report, choices, seconds), native)
 

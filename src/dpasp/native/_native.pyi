@@ -41,7 +41,7 @@ def compile(
     way: str,
     order: str,
     nodes: int,
-    entries: int,
+    work: int,
     seconds: float,
     megabytes: float,
-) -> tuple[Circuit, dict[str, Any]] | tuple[str, str]: ...
+) -> tuple[Circuit, dict[str, Any]] | str: ...

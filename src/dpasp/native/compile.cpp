@@ -80,6 +80,9 @@ class Compiler {
         std::string way, order;
         std::vector<Input> inputs;
         uint32_t width = 0;
+        double progress = 0;
+        bool full = false;
+        int rank = 0;  // among those of its way
     };
 
     // What to try; `hard` adds what takes long to prepare.
@@ -96,9 +99,9 @@ class Compiler {
                 std::string named = name(Sweep(s));
                 bool costly = Sweep(s) == Sweep::Polished;
                 if (any_order ? costly != hard : options_.order != named) continue;
-                Attempt attempt{way, named, {}, 0};
+                Attempt attempt{way, named, {}};
                 attempt.inputs = order_inputs(problem_, part, positions(Sweep(s)));
-                Attempt reverse{way, "reverse " + named, attempt.inputs, 0};
+                Attempt reverse{way, "reverse " + named, attempt.inputs};
                 std::reverse(reverse.inputs.begin(), reverse.inputs.end());
                 for (Attempt *one : {&attempt, &reverse}) {
                     one->width = cut_width(problem_, part, one->inputs);
@@ -106,30 +109,32 @@ class Compiler {
                 }
             }
         };
-        // A forced way that does not apply gives room to the one that always does.
-        bool functions = part.guesses.empty() || (options_.mode == Mode::Bits && !least);
-        if (functions && allowed("diagram")) sweeps("diagram");
-        if (allowed("tables") || least || (!functions && options_.way == "diagram"))
-            sweeps("tables");
+        if (!least && allowed("diagram")) sweeps("diagram");
+        if (least || allowed("tables")) sweeps("tables");
         std::stable_sort(list.begin(), list.end(),
                          [](auto &a, auto &b) { return a.width < b.width; });
         if (!least && !hard && allowed("search"))
             for (const char *order : {"width", "frequency"})
                 if (options_.order == "auto" || options_.order == order)
-                    list.push_back({"search", order, {}, 0});
-        if (list.empty() && !hard) sweeps("tables");
+                    list.push_back({"search", order, {}});
         return list;
     }
 
+    // All attempts get a little work; the better half of them more, and so on, until one ends.
     std::vector<uint32_t> compile_part(const Part &part, const std::vector<Ask> &asks,
                                        Compiled &result) {
         std::vector<Attempt> list = attempts(part, false);
-        Budget budget{std::min<size_t>(20000, options_.nodes),
-                      std::min<size_t>(50000, options_.entries)};
-        for (int round = 0;;) {
-            for (const Attempt &attempt : list) {
+        size_t work = 30000;
+        for (int round = 0;; ++round) {
+            if (round == 2)
+                for (Attempt &attempt : attempts(part, true))
+                    list.insert(list.begin(), std::move(attempt));
+            for (Attempt &attempt : list) {
                 auto start = Clock::now();
                 size_t before = builder.nodes.size();
+                Budget budget;
+                budget.nodes = options_.nodes;
+                budget.work = std::min(work, options_.work);
                 try {
                     auto nodes = run(part, asks, attempt, budget);
                     result.parts.push_back(
@@ -140,30 +145,52 @@ class Compiler {
                     return nodes;
                 } catch (const Stopped &stopped) {
                     if (stopped.reason != Reason::Size) throw;
+                    attempt.progress = budget.progress;
+                    attempt.full = budget.spent <= budget.work;  // more work will not help
                 }
             }
-            if (budget.nodes >= options_.nodes && budget.entries >= options_.entries)
-                throw Stopped(Reason::Size, too_large(part, list));
-            if (++round == 2)
-                for (Attempt &attempt : attempts(part, true)) list.push_back(std::move(attempt));
-            budget.nodes = std::min(budget.nodes * 8, options_.nodes);
-            budget.entries = std::min(budget.entries * 8, options_.entries);
+            narrow(list, round);
+            if (list.empty() || work >= options_.work)
+                throw Stopped(Reason::Size, too_large(part));
+            work *= 6;
         }
     }
 
-    std::string too_large(const Part &part, const std::vector<Attempt> &list) const {
-        uint32_t width = list.empty() ? 0 : list[0].width;
+    // Keep the better half of the attempts, the best first; of every way at least one, until
+    // the rounds become long.
+    static void narrow(std::vector<Attempt> &list, int round) {
+        list.erase(std::remove_if(list.begin(), list.end(),
+                                  [](const Attempt &attempt) { return attempt.full; }),
+                   list.end());
+        std::stable_sort(list.begin(), list.end(),
+                         [](auto &a, auto &b) { return a.progress > b.progress; });
+        if (round >= 3) {
+            if (list.size() > 2) list.resize(2);
+            return;
+        }
+        std::map<std::string, int> seen;
+        for (Attempt &attempt : list) attempt.rank = seen[attempt.way]++;
+        std::stable_sort(list.begin(), list.end(),
+                         [](auto &a, auto &b) { return a.rank < b.rank; });
+        list.resize(std::min(list.size(), std::max(seen.size(), (list.size() + 1) / 2)));
+    }
+
+    std::string too_large(const Part &part) {
+        uint32_t width = UINT32_MAX;
+        for (const Attempt &attempt : attempts(part, false))
+            if (!attempt.inputs.empty()) width = std::min(width, attempt.width);
         return "a part of the program with " + std::to_string(part.choices.size()) +
-               " choices and " + std::to_string(part.guesses.size()) +
-               " inner variables (width " + std::to_string(width) + ") takes more than " +
-               std::to_string(options_.nodes) + " nodes or " + std::to_string(options_.entries) +
-               " table entries";
+               " choices and " + std::to_string(part.guesses.size()) + " inner variables" +
+               (width == UINT32_MAX ? "" : " (width " + std::to_string(width) + ")") +
+               " takes more than " + std::to_string(options_.nodes) + " nodes or " +
+               std::to_string(options_.work) + " steps";
     }
 
     std::vector<uint32_t> run(const Part &part, const std::vector<Ask> &asks,
-                              const Attempt &attempt, const Budget &budget) {
+                              const Attempt &attempt, Budget &budget) {
         if (attempt.way == "diagram")
-            return compile_diagram(problem_, part, attempt.inputs, asks, budget, builder, watch_);
+            return compile_diagram(problem_, part, attempt.inputs, asks, options_.mode, budget,
+                                   builder, watch_);
         if (attempt.way == "search")
             return compile_search(problem_, part, attempt.order == "frequency", asks, budget,
                                   builder, watch_);
@@ -171,8 +198,8 @@ class Compiler {
         Mode mode = options_.mode == Mode::Least && part.undefined.empty() ? Mode::Counts
                                                                            : options_.mode;
         for (const Ask &ask : asks)
-            roots.push_back(compile_tables(problem_, part, attempt.inputs, ask, mode, budget,
-                                           builder, watch_));
+            roots.push_back(compile_tables(problem_, part, attempt.inputs, ask, mode,
+                                           1.0 / double(asks.size()), budget, builder, watch_));
         return roots;
     }
 };

@@ -1,6 +1,6 @@
 // Functions of the choices as reduced ordered decision diagrams with one child per value.
-// Guesses are variables too, and are quantified away: that some model exists is all that the
-// credal semantics asks of them.
+// Guesses are variables too. For the credal semantics they are quantified away: that some model
+// exists is all it asks of them. To count models, they come after all choices.
 //
 // An edge is 2 * node, plus 1 when complemented; node 0 is true. The first child of a node is
 // never complemented, so that equal functions are equal edges.
@@ -16,8 +16,8 @@ constexpr Dd DD_TRUE = 0, DD_FALSE = 1;
 
 class Diagram {
   public:
-    Diagram(std::vector<uint32_t> arity, size_t most, Watch &watch)
-        : arity_(std::move(arity)), most_(most), watch_(watch), slots_(1 << 12, 0),
+    Diagram(std::vector<uint32_t> arity, Budget &budget, Watch &watch)
+        : arity_(std::move(arity)), budget_(budget), watch_(watch), slots_(1 << 12, 0),
           cache_(1 << 14) {
         level_.push_back(uint32_t(arity_.size()));
         child_.push_back(0);
@@ -44,7 +44,8 @@ class Diagram {
                 equal = pool_[child_[node] + v] == (children[v] ^ flip);
             if (equal) return 2 * node + flip;
         }
-        if (level_.size() >= most_) throw Stopped(Reason::Size, "diagram");
+        if (level_.size() >= budget_.nodes)
+            throw Stopped(Reason::Size, "a diagram of more nodes than were allowed");
         uint32_t node = uint32_t(level_.size());
         level_.push_back(level);
         child_.push_back(uint32_t(pool_.size()));
@@ -65,7 +66,7 @@ class Diagram {
         size_t at = mix(key) & (cache_.size() - 1);
         if (cache_[at].key == key) return cache_[at].result;
         watch_.check();
-        if (++steps_ > 40 * most_) throw Stopped(Reason::Size, "diagram");
+        budget_.charge(3);
         uint32_t la = level(a), lb = level(b), top = std::min(la, lb), n = arity_[top];
         Dd result;
         if (n == 2) {
@@ -163,24 +164,25 @@ class Diagram {
     }
 
     std::vector<uint32_t> arity_;  // by level
-    size_t most_;
+    Budget &budget_;
     Watch &watch_;
     std::vector<uint32_t> level_, child_;  // by node
     std::vector<Dd> pool_;
     std::vector<uint32_t> slots_;
     std::vector<Entry> cache_;
-    size_t steps_ = 0;
 };
 
 // Copies functions into the circuit: where (yes, no, other) say which kinds of models there are.
 class Copier {
   public:
-    Copier(const Diagram &diagram, const std::vector<ChoiceShape> &shapes, Builder &builder)
-        : diagram_(diagram), shapes_(shapes), builder_(builder) {}
+    // From the level `boundary` on there are only guesses, to be counted.
+    Copier(const Diagram &diagram, const std::vector<ChoiceShape> &shapes, uint32_t boundary,
+           Builder &builder)
+        : diagram_(diagram), shapes_(shapes), boundary_(boundary), builder_(builder) {}
 
     uint32_t copy(Dd yes, Dd no, Dd other) {
         uint32_t top = std::min({diagram_.level(yes), diagram_.level(no), diagram_.level(other)});
-        if (top == shapes_.size()) return leaf(yes, no, other);
+        if (top >= boundary_) return leaf(count(yes), count(no), count(other));
         Key key{(uint64_t(yes) << 32) | no, other};
         auto found = done_.find(key);
         if (found != done_.end()) return found->second;
@@ -201,31 +203,53 @@ class Copier {
         size_t operator()(const Key &key) const { return combine(key.low, key.high); }
     };
 
-    uint32_t leaf(Dd yes, Dd no, Dd other) {
+    // How many assignments of the guesses make it true (out of all of them).
+    Scaled count(Dd edge) {
+        Scaled share = fraction(edge);
+        share.e += share.zero() ? 0 : int64_t(shapes_.size()) - boundary_;
+        return share;
+    }
+
+    // The same as a part of all assignments, so that skipped levels do not matter.
+    Scaled fraction(Dd edge) {
+        if (edge == DD_TRUE) return Scaled(1);
+        if (edge == DD_FALSE) return Scaled(0);
+        auto found = counted_.find(edge);
+        if (found != counted_.end()) return found->second;
+        Scaled total = fraction(diagram_.child(edge, 0)) + fraction(diagram_.child(edge, 1));
+        if (!total.zero()) --total.e;
+        counted_.emplace(edge, total);
+        return total;
+    }
+
+    uint32_t leaf(const Scaled &yes, const Scaled &no, const Scaled &other) {
         Value value;
-        if (yes == DD_TRUE) value.kinds |= Value::QE;
-        if (no == DD_TRUE) value.kinds |= Value::E;
-        if (other == DD_TRUE) value.kinds |= Value::OTHER;
+        if (!yes.zero()) value.kinds |= Value::QE;
+        if (!no.zero()) value.kinds |= Value::E;
+        if (!other.zero()) value.kinds |= Value::OTHER;
         if (!value.kinds) return Builder::FALSE_NODE;
-        double all = (yes == DD_TRUE) + (no == DD_TRUE) + (other == DD_TRUE);
-        value.qe = (yes == DD_TRUE) / all;
-        value.e = ((yes == DD_TRUE) + (no == DD_TRUE)) / all;
+        Scaled all = yes + no + other;
+        value.qe = ratio(yes, all);
+        value.e = ratio(yes + no, all);
         return builder_.leaf(value);
     }
 
     const Diagram &diagram_;
     const std::vector<ChoiceShape> &shapes_;  // by level
+    uint32_t boundary_;
     Builder &builder_;
     std::unordered_map<Key, uint32_t, Hash> done_;
+    std::unordered_map<Dd, Scaled> counted_;
 };
 
 // The gates of a part as functions, and what is asserted with its guesses quantified away.
 class Functions {
   public:
     Functions(const Problem &problem, const Part &part, const std::vector<Input> &order,
-              const Budget &budget, Watch &watch)
+              Budget &budget, Watch &watch)
         : gates_(problem.gates), shapes_(shapes(problem, order)),
-          diagram_(arities(shapes_), budget.nodes, watch) {
+          budget_(budget),
+          diagram_(arities(shapes_), budget, watch) {
         std::unordered_map<uint32_t, uint32_t> choice_level, guess_level;
         for (uint32_t level = 0; level < order.size(); ++level) {
             (order[level].choice ? choice_level : guess_level)[order[level].id] = level;
@@ -233,6 +257,7 @@ class Functions {
         }
         known_[0] = DD_TRUE;
         for (uint32_t g : part.gates) {
+            budget_.progress += (part.guesses.empty() ? 0.8 : 0.2) / double(part.gates.size());
             const Gate &gate = gates_.gates[g];
             if (gate.kind == Kind::And) {
                 std::vector<Dd> inputs;
@@ -248,7 +273,7 @@ class Functions {
         for (Lit lit : part.asserted) asserted_.push_back(function(lit));
     }
 
-    std::vector<uint32_t> answer(const std::vector<Ask> &asks, Builder &builder) {
+    std::vector<uint32_t> answer(const std::vector<Ask> &asks, bool counting, Builder &builder) {
         struct Functional {
             Dd query, evidence;
         };
@@ -262,15 +287,18 @@ class Functions {
             }
         }
         std::vector<uint32_t> early, late;
-        for (uint32_t level : guesses_) (kept[level] ? late : early).push_back(level);
+        if (!counting)
+            for (uint32_t level : guesses_) (kept[level] ? late : early).push_back(level);
         quantify(asserted_, early);
-        Copier copier(diagram_, shapes_, builder);
+        uint32_t boundary = uint32_t(shapes_.size() - (counting ? guesses_.size() : 0));
+        Copier copier(diagram_, shapes_, boundary, builder);
         std::vector<uint32_t> roots;
         for (auto &[query, evidence] : asked) {
             Dd yes = models(diagram_.both(evidence, query), late);
             Dd no = models(diagram_.both(evidence, query ^ 1u), late);
             Dd other = models(evidence ^ 1u, late);
             roots.push_back(copier.copy(yes, no, other));
+            budget_.progress += (guesses_.empty() ? 0.2 : 0.8) / double(asks.size());
         }
         return roots;
     }
@@ -278,6 +306,7 @@ class Functions {
   private:
     const Gates &gates_;
     std::vector<ChoiceShape> shapes_;  // by level
+    Budget &budget_;
     Diagram diagram_;
     std::vector<uint32_t> guesses_;  // levels
     std::unordered_map<uint32_t, Dd> known_;
@@ -357,10 +386,14 @@ class Functions {
 }  // namespace
 
 std::vector<uint32_t> compile_diagram(const Problem &problem, const Part &part,
-                                      const std::vector<Input> &order,
-                                      const std::vector<Ask> &asks, const Budget &budget,
-                                      Builder &builder, Watch &watch) {
-    return Functions(problem, part, order, budget, watch).answer(asks, builder);
+                                      std::vector<Input> order, const std::vector<Ask> &asks,
+                                      Mode mode, Budget &budget, Builder &builder,
+                                      Watch &watch) {
+    bool counting = mode != Mode::Bits && !part.guesses.empty();
+    if (counting)
+        std::stable_partition(order.begin(), order.end(),
+                              [](const Input &input) { return input.choice; });
+    return Functions(problem, part, order, budget, watch).answer(asks, counting, builder);
 }
 
 }  // namespace dpasp

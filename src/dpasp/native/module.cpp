@@ -85,7 +85,7 @@ nb::dict report(const Compiled &compiled) {
 nb::object compile_ground(uint32_t atoms, Integers rules, Integers choices, Integers questions,
                           Integers own, Integers observed, const std::string &mode,
                           const std::string &way, const std::string &order, size_t nodes,
-                          size_t entries, double seconds, double megabytes) {
+                          size_t work, double seconds, double megabytes) {
     Ground ground{atoms,     list(rules), list(choices), list(questions), list(own),
                   list(observed)};
     Options options;
@@ -93,16 +93,16 @@ nb::object compile_ground(uint32_t atoms, Integers rules, Integers choices, Inte
     options.order = order;
     options.mode = mode == "bits" ? Mode::Bits : mode == "least" ? Mode::Least : Mode::Counts;
     options.nodes = nodes;
-    options.entries = entries;
+    options.work = work;
     Watch watch = make_watch(seconds, megabytes);
     Compiled compiled;
     try {
         nb::gil_scoped_release free;
         compiled = compile(ground, options, watch);
     } catch (const Stopped &stopped) {
-        return nb::make_tuple(word(stopped.reason), std::string(stopped.what()));
+        return nb::cast(std::string(word(stopped.reason)) + ": " + stopped.what());
     } catch (const std::bad_alloc &) {
-        return nb::make_tuple("memory", std::string("out of memory"));
+        return nb::cast(std::string("memory: out of memory"));
     }
     nb::dict statistics = report(compiled);
     return nb::make_tuple(nb::cast(std::move(compiled.circuit)), statistics);
@@ -194,6 +194,6 @@ NB_MODULE(_native, m) {
             }
         });
     m.def("compile", &compile_ground, "atoms"_a, "rules"_a, "choices"_a, "questions"_a, "own"_a,
-          "observed"_a, "mode"_a, "way"_a, "order"_a, "nodes"_a, "entries"_a, "seconds"_a,
+          "observed"_a, "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a, "seconds"_a,
           "megabytes"_a);
 }

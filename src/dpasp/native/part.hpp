@@ -32,30 +32,40 @@ std::vector<Part> split(const Problem &problem);
 
 enum class Mode { Bits, Counts, Least };  // what inner tables hold: credal, maxent, lstable
 
+// What one attempt may take, and how far it came. Work is counted, not timed, so that the same
+// program always ends in the same circuit; a unit is about 0.1 microseconds.
 struct Budget {
-    size_t nodes = SIZE_MAX;    // of the part's circuit or diagram
-    size_t entries = SIZE_MAX;  // of tables
+    size_t nodes = SIZE_MAX;
+    size_t work = SIZE_MAX;
+    size_t spent = 0;
+    double progress = 0;  // from 0 to 1
+
+    void charge(size_t units) {
+        spent += units;
+        if (spent > work) throw Stopped(Reason::Size, "more work than was allowed");
+    }
 };
 
 // Each way gives one root a question, or throws Stopped(Size) when it outgrows its budget.
 
-// Functions of the choices as decision diagrams; with guesses, for Mode::Bits only.
+// Functions of the choices (and guesses) as decision diagrams; not for Mode::Least.
 std::vector<uint32_t> compile_diagram(const Problem &problem, const Part &part,
-                                      const std::vector<Input> &order,
-                                      const std::vector<Ask> &asks, const Budget &budget,
-                                      Builder &builder, Watch &watch);
+                                      std::vector<Input> order, const std::vector<Ask> &asks,
+                                      Mode mode, Budget &budget, Builder &builder,
+                                      Watch &watch);
 
-// Determinisation: read the inputs in order, remember a table of what is still open.
+// Determinisation: read the inputs in order, remember a table of what is still open. This is
+// `share` of the attempt that the budget is for.
 uint32_t compile_tables(const Problem &problem, const Part &part, const std::vector<Input> &order,
-                        const Ask &ask, Mode mode, const Budget &budget, Builder &builder,
-                        Watch &watch);
+                        const Ask &ask, Mode mode, double share, Budget &budget,
+                        Builder &builder, Watch &watch);
 
 // How many gates are half read at the widest place of an order.
 uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order);
 
 // Top-down search over clauses with component caching; `frequency` picks the second order.
 std::vector<uint32_t> compile_search(const Problem &problem, const Part &part, bool frequency,
-                                     const std::vector<Ask> &asks, const Budget &budget,
+                                     const std::vector<Ask> &asks, Budget &budget,
                                      Builder &builder, Watch &watch);
 
 }  // namespace dpasp

@@ -25,9 +25,11 @@ struct Component {
 class Search {
   public:
     Search(const Problem &problem, const Part &part, bool frequency, const std::vector<Ask> &asks,
-           const Budget &budget, Watch &watch)
+           Budget &budget, Watch &watch)
         : part_(part), asks_(asks), budget_(budget), watch_(watch), frequency_(frequency),
           cnf_(problem, part) {
+        size_t n = cnf_.variables;
+        budget.charge(2 * n + (frequency ? 0 : n * n / 20));  // to prepare
         sketch_.most = budget.nodes;
         std::unordered_map<uint32_t, Lit> known;
         for (size_t i = 0; i < part.gates.size(); ++i) known[part.gates[i]] = cnf_.literal[i];
@@ -65,7 +67,7 @@ class Search {
 
     const Part &part_;
     const std::vector<Ask> &asks_;
-    const Budget &budget_;
+    Budget &budget_;
     Watch &watch_;
     bool frequency_;
     Clauses cnf_;
@@ -83,7 +85,7 @@ class Search {
     std::vector<Key> variable_key_, clause_key_;
     std::vector<uint32_t> seen_variable_, seen_clause_, score_;
     uint32_t stamp_ = 0;
-    size_t decisions_ = 0;
+    double share_ = 1;  // of the whole search
 
     std::unordered_map<Key, uint32_t, KeyHash> nodes_, counted_;
     std::vector<std::vector<Counts>> counts_;
@@ -235,9 +237,9 @@ class Search {
         return best;
     }
 
-    void spend() {
+    void spend(const Component &part) {
         watch_.check();
-        if (++decisions_ > budget_.nodes * 4) throw Stopped(Reason::Size, "search");
+        budget_.charge(10 + part.variables.size() / 2 + part.clauses.size());
     }
 
     // The ways to decide a variable: both signs, or each value of its group that is open.
@@ -256,10 +258,16 @@ class Search {
     uint32_t rest(const Component &whole, size_t mark) {
         uint32_t node = Builder::TRUE_NODE;
         std::vector<Lit> assigned(trail_.begin() + ptrdiff_t(mark), trail_.end());
-        for (const Component &part : split(whole)) {
+        std::vector<Component> parts = split(whole);
+        double share = share_;
+        if (parts.empty()) budget_.progress += share;
+        share_ = share / double(parts.size());
+        for (const Component &part : parts) {
             node = sketch_.product(node, solve(part));
-            if (node == Builder::FALSE_NODE) return node;
+            if (node == Builder::FALSE_NODE) break;
         }
+        share_ = share;
+        if (node == Builder::FALSE_NODE) return node;
         std::vector<int32_t> factors;
         for (Lit lit : assigned) {
             if (cnf_.weight[lit] >= 0) factors.push_back(cnf_.weight[lit]);
@@ -271,21 +279,31 @@ class Search {
     }
 
     uint32_t solve(const Component &part) {
-        if (!part.outer) return counted(part);
+        if (!part.outer) {
+            budget_.progress += share_;
+            return counted(part);
+        }
         if (part.variables.size() == 1 && tracks_[2 * part.variables[0]].empty() &&
             tracks_[2 * part.variables[0] + 1].empty())
             return Builder::TRUE_NODE;  // a free choice: its weights sum to 1
         auto found = nodes_.find(part.key);
-        if (found != nodes_.end()) return found->second;
-        spend();
+        if (found != nodes_.end()) {
+            budget_.progress += share_;
+            return found->second;
+        }
+        spend(part);
         std::vector<Edge> edges;
-        for (Lit lit : branches(pick(part, false))) {
+        double share = share_;
+        std::vector<Lit> ways = branches(pick(part, false));
+        share_ = share / double(ways.size());
+        for (Lit lit : ways) {
             size_t mark = trail_.size();
             uint32_t node = Builder::FALSE_NODE;
             if (assign(lit) && propagate()) node = rest(part, mark);
             undo(mark);
             edges.push_back({-1, node});
         }
+        share_ = share;
         uint32_t node = sketch_.sum(std::move(edges));
         nodes_.emplace(part.key, node);
         return node;
@@ -303,7 +321,7 @@ class Search {
     uint32_t count(const Component &part) {
         auto found = counted_.find(part.key);
         if (found != counted_.end()) return found->second;
-        spend();
+        spend(part);
         std::vector<Counts> total;
         for (Lit lit : branches(pick(part, true))) {
             size_t mark = trail_.size();
@@ -429,7 +447,7 @@ class Search {
 }  // namespace
 
 std::vector<uint32_t> compile_search(const Problem &problem, const Part &part, bool frequency,
-                                     const std::vector<Ask> &asks, const Budget &budget,
+                                     const std::vector<Ask> &asks, Budget &budget,
                                      Builder &builder, Watch &watch) {
     return Search(problem, part, frequency, asks, budget, watch).run(builder);
 }

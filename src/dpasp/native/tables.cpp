@@ -43,9 +43,10 @@ struct Table {
 class Tables {
   public:
     Tables(const Problem &problem, const Part &part, const std::vector<Input> &order,
-           const Ask &ask, Mode mode, const Budget &budget, Builder &builder, Watch &watch)
+           const Ask &ask, Mode mode, double share, Budget &budget, Builder &builder,
+           Watch &watch)
         : gates_(problem.gates), part_(part), order_(order), ask_(ask), mode_(mode),
-          budget_(budget), builder_(builder), watch_(watch) {
+          share_(share), budget_(budget), builder_(builder), watch_(watch) {
         prepare();
     }
 
@@ -59,6 +60,7 @@ class Tables {
         for (uint32_t s = 0; s < order_.size(); ++s) {
             steps.emplace_back();
             layer = advance(s, layer, steps.back());
+            budget_.progress += share_ / double(order_.size());
         }
         std::vector<uint32_t> nodes;
         for (const Table &table : layer) nodes.push_back(leaf(table));
@@ -87,7 +89,8 @@ class Tables {
     const std::vector<Input> &order_;
     const Ask &ask_;
     Mode mode_;
-    const Budget &budget_;
+    double share_;  // of the whole attempt
+    Budget &budget_;
     Builder &builder_;
     Watch &watch_;
 
@@ -96,8 +99,8 @@ class Tables {
     std::vector<std::vector<uint32_t>> closing_, opening_, elements_;  // by step
     std::vector<std::vector<std::pair<uint32_t, uint32_t>>> read_;  // by step: local, value
     std::vector<uint32_t> query_inputs_, evidence_inputs_;
+    std::vector<size_t> cost_;  // work of a step for one entry
     uint32_t words_ = 1;
-    size_t spent_ = 0;
 
     // --- preparation ---------------------------------------------------------------------
 
@@ -178,6 +181,9 @@ class Tables {
             }
             for (uint32_t i : closing_[s]) unused.push_back(local_[i].slot);
         }
+        for (uint32_t s = 0; s < order_.size(); ++s)
+            cost_.push_back(
+                1 + (read_[s].size() + opening_[s].size() + 2 * closing_[s].size()) / 6);
         words_ = (next + 63) / 64;
         if (words_ > 64) throw Stopped(Reason::Size, "tables");
     }
@@ -214,8 +220,6 @@ class Tables {
                 auto [place, fresh] = known.try_emplace(key, uint32_t(next.size()));
                 edges.push_back(place->second);
                 if (!fresh) continue;
-                spent_ += result.count;
-                if (spent_ > budget_.entries) throw Stopped(Reason::Size, "tables");
                 next.push_back(std::move(result));
             }
         return next;
@@ -257,6 +261,7 @@ class Tables {
     void step(uint32_t s, const Table &table, uint32_t entry, uint32_t value, bool choice,
               Table &result) {
         watch_.check();
+        budget_.charge(cost_[s]);
         uint32_t from = stride(table.elements), to = stride(result.elements);
         const Word *old = table.words.data() + size_t(entry) * from;
         size_t offset = result.words.size();
@@ -547,9 +552,9 @@ class Tables {
 }  // namespace
 
 uint32_t compile_tables(const Problem &problem, const Part &part, const std::vector<Input> &order,
-                        const Ask &ask, Mode mode, const Budget &budget, Builder &builder,
-                        Watch &watch) {
-    return Tables(problem, part, order, ask, mode, budget, builder, watch).compile();
+                        const Ask &ask, Mode mode, double share, Budget &budget,
+                        Builder &builder, Watch &watch) {
+    return Tables(problem, part, order, ask, mode, share, budget, builder, watch).compile();
 }
 
 uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order) {
