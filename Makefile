@@ -1,6 +1,6 @@
 # Each target sets up what it needs in .venv first; that is quick when nothing has changed.
 #
-#   make demo     a tour of the examples
+#   make demo     a tour of the examples, and a network that learns digits from their sums
 #   make test     linting, types and tests: everything that must hold
 #   make check    linting and types only
 #   make bench    the benchmarks
@@ -27,10 +27,15 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev,learn,plot]'
 	touch $@
 
+.venv/demo.stamp: .venv/install.stamp
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[learn,demo]'
+	touch $@
+
 .PHONY: demo test check bench random sanitize clean
 
-demo: .venv/install.stamp
+demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
+	$(BIN)/python examples/learn_digits.py digits.png
 
 check: .venv/test.stamp
 	$(BIN)/ruff check .

@@ -1,0 +1,117 @@
+"""The examples of learning learn what they say."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import os
+import runpy
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import torch
+
+import dpasp
+from dpasp.language import ast
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def load(name: str) -> dpasp.Program:
+    return dpasp.load(EXAMPLES / f"{name}.plp")
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "labels", "least"),
+    [
+        ("xor", ["xor", "not xor"], "test_labels", 0.95),
+        ("even_or_odd", ["even_sum", "not even_sum"], "test_seen", 0.9),
+        ("parity", "parity(n, X)", "test_seen", 0.95),
+        ("digits_add", "sum(X)", "test_sums", 0.8),
+    ],
+)
+def test_networks(name: str, query: str | list[str], labels: str, least: float) -> None:
+    program = load(name)
+    program.learn(**({"niters": 6} if name == "digits_add" else {}))
+    assert program.accuracy(query, vars(program._functions())[labels]()) >= least
+
+
+@pytest.mark.parametrize("semantics", ["credal", "maxent"])
+def test_the_ensemble_is_better_than_each_of_its_parts(semantics: str) -> None:
+    program = load("ensemble")
+    model = program.module(semantics)
+    own = vars(program._functions())
+    labels = own["test_labels"]()
+    digits = torch.tensor([int(label[6:-1]) for label in labels])
+    alone = [
+        (net(own["test_images"]())[:, 0].argmax(1) == digits).double().mean() for net in model.nets
+    ]
+    assert program.accuracy("digit(X)", labels) > float(max(alone))
+
+
+def test_a_bayesian_network_from_a_table_with_gaps() -> None:
+    program = load("bayes_net_learn")
+    history = program.learn()
+    found = [one["values"][0] for one in program.learned()]
+    assert found == pytest.approx([0.5, 0.8, 0.2, 0.1, 0.5, 0.9, 0.8], abs=0.1)
+    scores = [record.log_likelihood for record in history]
+    assert scores == sorted(scores)
+
+
+@pytest.mark.parametrize("name", ["smokers_learn", "insomnia_learn"])
+def test_hidden_causes(name: str) -> None:
+    program = load(name)
+    history = program.learn()
+    scores = [record.log_likelihood for record in history]
+    assert all(later >= earlier - 1e-9 for earlier, later in pairwise(scores))
+    assert scores[-1] > scores[0] + 5
+    assert all(0 <= answer.value <= 1 for answer in program.query())
+
+
+def test_mnist_reads_its_files_and_checks_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPASP_DATA", str(tmp_path))
+    (tmp_path / "mnist").mkdir()
+    (tmp_path / "mnist" / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(b"something"))
+    with pytest.raises(dpasp.Error, match="is not the MNIST file of that name"):
+        load("mnist_add").module()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not Path(os.environ.get("DPASP_DATA", "/nowhere"), "mnist").exists(), reason="needs MNIST"
+)
+def test_mnist_addition_learns() -> None:
+    program = load("mnist_add")
+    history = program.learn(niters=1, batch=100)
+    assert history[0].log_likelihood > -60_000
+    assert program.accuracy("sum(X)", vars(program._functions())["test_sums"]()) > 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs scikit-learn")
+def test_the_demonstration_draws_a_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (EXAMPLES / "digits_add.plp").read_text().replace("niters = 15", "niters = 2")
+    (tmp_path / "digits_add.plp").write_text(text)
+    script = tmp_path / "learn_digits.py"
+    script.write_text((EXAMPLES / "learn_digits.py").read_text())
+    monkeypatch.setattr(sys, "argv", ["learn_digits.py", str(tmp_path / "d.png")])
+    runpy.run_path(str(script), run_name="__main__")
+    assert "It was never told a digit" in capsys.readouterr().out
+    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_example_of_learning_is_tested() -> None:
+    learning = {
+        path.stem
+        for path in EXAMPLES.glob("*.plp")
+        if any(isinstance(s, ast.Learn) for s in dpasp.load(path).source.statements)
+    }
+    text = Path(__file__).read_text()
+    assert {name for name in learning if f'"{name}"' not in text} == set()
+    assert len(learning) >= 8
