@@ -8,6 +8,6 @@ Example::
 """
 
 from dpasp.circuits.circuit import FIELDS, Circuit, PartStatistics, Statistics
-from dpasp.circuits.compiler import HeadCycle, Options, compile  # noqa: A004 - the verb
+from dpasp.circuits.compiler import HeadCycle, Options, compile
 
 __all__ = ["FIELDS", "Circuit", "HeadCycle", "Options", "PartStatistics", "Statistics", "compile"]
