@@ -33,7 +33,10 @@ def _is_plain(module: nn.Module) -> bool:
 
 def _enter(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
-        x.contiguous(memory_format=torch.channels_last) if _is_images(x) else x for x in inputs
+        x.contiguous(memory_format=torch.channels_last)
+        if _is_images(x) and x.device.type == "cpu"
+        else x
+        for x in inputs
     )
 
 
@@ -42,4 +45,4 @@ def _leave(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> Any:
 
 
 def _is_images(value: object) -> bool:
-    return isinstance(value, Tensor) and value.ndim == 4 and value.device.type == "cpu"
+    return isinstance(value, Tensor) and value.ndim == 4
