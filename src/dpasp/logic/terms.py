@@ -31,7 +31,8 @@ from clingo.ast import (
     SymbolicTerm,
 )
 
-_AGGREGATES = (ASTType.Aggregate, ASTType.BodyAggregate, ASTType.TheoryAtom)
+_AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
+_LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
 _HERE = Position("<string>", 1, 1)
 NOWHERE = Location(_HERE, _HERE)
 
@@ -51,19 +52,20 @@ class Signature(NamedTuple):
 
 
 def variables(node: AST) -> Iterator[AST]:
-    """The variables below a node, ``_`` left out."""
-    kind = node.ast_type
-    if kind == ASTType.Variable:
-        if node.name != "_":
-            yield node
-    elif kind == ASTType.Function:  # the common kinds first: looking at a node is slow
-        for argument in node.arguments:
-            yield from variables(argument)
-    elif kind == ASTType.SymbolicAtom:
-        yield from variables(node.symbol)
-    elif kind != ASTType.SymbolicTerm:
-        for child in children(node):
-            yield from variables(child)
+    """The variables below a node, from left to right, ``_`` left out."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        kind = node.ast_type
+        if kind == ASTType.Variable:
+            if node.name != "_":
+                yield node
+        elif kind == ASTType.Function:  # the common kinds first: looking at a node is slow
+            stack += reversed(node.arguments)
+        elif kind == ASTType.SymbolicAtom:
+            stack.append(node.symbol)
+        elif kind != ASTType.SymbolicTerm:
+            stack += reversed(list(children(node)))
 
 
 def children(node: AST) -> Iterator[AST]:
@@ -91,21 +93,23 @@ def global_variables(nodes: Iterable[AST]) -> dict[str, AST]:
     """
     found: dict[str, AST] = {}
     for node in nodes:
-        if node.ast_type == ASTType.ConditionalLiteral:
-            continue
-        for part in _global_parts(node):
+        kind = node.ast_type
+        if kind == ASTType.Literal:
+            node = node.atom
+            kind = node.ast_type
+        parts: tuple[AST, ...] = (node,)
+        if kind in _LOCAL:
+            parts = _guards(node) if kind in _AGGREGATES else ()
+        for part in parts:
             for variable in variables(part):
                 found.setdefault(variable.name, variable)
     return found
 
 
-def _global_parts(node: AST) -> Iterator[AST]:
-    """The parts of an atom or literal in which variables are global."""
-    atom = node.atom if node.ast_type == ASTType.Literal else node
-    if atom.ast_type not in _AGGREGATES:
-        yield atom
-    elif atom.ast_type != ASTType.TheoryAtom:
-        yield from (guard for guard in (atom.left_guard, atom.right_guard) if guard is not None)
+def _guards(aggregate: AST) -> tuple[AST, ...]:
+    """The parts of an aggregate in which variables are global."""
+    guards = (aggregate.left_guard, aggregate.right_guard)
+    return tuple(guard for guard in guards if guard is not None)
 
 
 def split_atom(symbol: AST) -> tuple[Signature, ASTSequence]:
@@ -135,7 +139,7 @@ def unpooled_bodies(body: Sequence[AST]) -> list[tuple[AST, ...]]:
 def _is_pooled(node: AST) -> bool:
     if ";" not in str(node) or node.ast_type != ASTType.Literal:
         return False
-    return node.atom.ast_type not in _AGGREGATES
+    return node.atom.ast_type not in _LOCAL
 
 
 # --- building ----------------------------------------------------------------------------------
