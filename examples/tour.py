@@ -90,7 +90,7 @@ def mistakes(console: Console, number: int) -> None:
     except dpasp.Error as error:
         sources = {"mistakes.plp": MISTAKES}.get
         text = render(error.diagnostics, sources, colour=console.is_terminal)
-        console.print(Text.from_ansi(text))
+        console.print(Text.from_ansi(text), soft_wrap=True)
 
 
 if __name__ == "__main__":

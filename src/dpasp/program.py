@@ -25,13 +25,14 @@ from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import answer
-from dpasp.language import ast, extend, parse_files
-from dpasp.language import parse as parse_text
+from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
+from dpasp.language.files import load_text
 from dpasp.limits import Limits, Watch
 from dpasp.logic.blocks import run_blocks
 from dpasp.logic.ground import ground
 from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.reading import read
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History, Watcher
@@ -311,7 +312,9 @@ def load(
     *paths: str | Path, python: bool = True, constants: Mapping[str, object] | None = None
 ) -> Program:
     """The program in some files; their ``#python`` blocks may run unless ``python`` is false."""
-    return Program(parse_files(paths), python=python, constants=constants)
+    return Program(
+        read([(str(path), load_text(path)) for path in paths]), python=python, constants=constants
+    )
 
 
 def loads(
@@ -322,7 +325,7 @@ def loads(
     constants: Mapping[str, object] | None = None,
 ) -> Program:
     """The program in a text; its ``#python`` blocks may run only if ``python`` is true."""
-    return Program(parse_text(text, file), python=python, constants=constants)
+    return Program(read([(file, text)]), python=python, constants=constants)
 
 
 def parse(source: str | Path, from_str: bool = False, *, python: bool | None = None) -> Program:

@@ -12,19 +12,8 @@ from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.language import extend
 from dpasp.language.ast import Program
 from dpasp.language.files import load_text
-from dpasp.language.reader import read_readable
 from dpasp.limits import Limits
-
-# Mistakes that a statement makes by itself, whatever the rest of the program says.
-LOCAL_CODES = {
-    "disjunction-sum",
-    "interval-order",
-    "interval-sum",
-    "mixed-annotations",
-    "optimisation",
-    "probability-range",
-    "unsafe-variable",
-}
+from dpasp.logic.reading import read
 
 
 def read_program(files: Sequence[str], console: Console) -> Program:
@@ -38,26 +27,7 @@ def read_program(files: Sequence[str], console: Console) -> Program:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems)
-    program, errors = read_readable(texts)
-    if errors:
-        raise ProgramError(with_local_problems(errors, program))
-    return program
-
-
-def with_local_problems(errors: list[Diagnostic], program: Program) -> list[Diagnostic]:
-    """The errors of reading, and what is wrong with the statements that could be read.
-
-    Of the latter only what a statement says by itself: the rest may follow from the errors.
-    """
-    from dpasp.logic import check
-    from dpasp.logic.encode import sorted_by_place
-
-    try:
-        check(program)
-    except ProgramError as error:
-        more = [problem for problem in error.diagnostics if problem.code in LOCAL_CODES]
-        return sorted_by_place([*errors, *more], program)
-    return errors
+    return read(texts)
 
 
 def add_questions(program: Program, options: Namespace, console: Console) -> Program:

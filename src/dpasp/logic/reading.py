@@ -1,0 +1,47 @@
+"""Named texts → program, with everything that is wrong told at once.
+
+Where some statements cannot be read, the others are checked all the same, so that one
+run reports a typo in a directive and an unsafe variable together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.ast import Program
+from dpasp.language.reader import read_readable
+from dpasp.logic.encode import sorted_by_place
+from dpasp.logic.ground import check
+
+# Mistakes that a statement makes by itself, whatever the rest of the program says.
+LOCAL_CODES = {
+    "disjunction-sum",
+    "interval-order",
+    "interval-sum",
+    "mixed-annotations",
+    "optimisation",
+    "probability-range",
+    "unsafe-variable",
+}
+
+
+def read(texts: Sequence[tuple[str, str]]) -> Program:
+    """The program that named texts say together; all that is wrong as a :class:`ProgramError`."""
+    program, errors = read_readable(list(texts))
+    if errors:
+        raise ProgramError(_with_local_problems(errors, program))
+    return program
+
+
+def _with_local_problems(errors: list[Diagnostic], program: Program) -> list[Diagnostic]:
+    """The errors of reading, and what is wrong with the statements that could be read.
+
+    Of the latter only what a statement says by itself: the rest may follow from the errors.
+    """
+    try:
+        check(program)
+    except ProgramError as error:
+        more = [problem for problem in error.diagnostics if problem.code in LOCAL_CODES]
+        return sorted_by_place([*errors, *more], program)
+    return errors
