@@ -121,6 +121,7 @@ def test_no_name_of_ours_clashes_with_the_programs() -> None:
         ("[0.2, 0.7]::a.", True),
         ("[0.2, 0.7]::a; [0.3, 0.8]::b.", False),
         ("?::a.", True),
+        ("1?::a.", True),
         ("?::a; ?::b.", False),
         ("0.3?::a; 0.3?::b.", True),
     ],

@@ -137,12 +137,17 @@ def _refuse_body(cursor: Cursor) -> NoReturn:
 
 def _find_mark(cursor: Cursor) -> Token:
     """Go on to after the ``::`` of the next head."""
-    first, depth = cursor.peek(), 0
+    first = opening = cursor.peek()
+    depth = 0
     while True:
         token = cursor.next()
         text = token.text
         if text == "::" and depth == 0:
             return token
+        if text == "" and depth:
+            cursor.fail("unbalanced", f"'{opening.text}' is never closed", opening, "close it")
+        if depth == 0:
+            opening = token
         depth += (text in OPENING) - (text in CLOSING)
         if depth == 0 and (text in _SEPARATORS or text in (":-", ".", "")):
             break

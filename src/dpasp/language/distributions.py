@@ -148,7 +148,9 @@ def _start(weights: Sequence[ast.Weight], values: Values, statement: ast.Annotat
     fixed = tuple(isinstance(weight, ast.Fixed) for weight in weights)
     missing = len(known) - len(given)
     if not missing:
-        return Start(_scaled(tuple(given), total), fixed, leaves_rest(total, len(given)))
+        # A single parameter can always fall below 1, wherever it starts.
+        nothing = len(given) == 1 or leaves_rest(total, len(given))
+        return Start(_scaled(tuple(given), total), fixed, nothing)
     if len(known) == 1:
         return Start((0.5,), fixed, True)
     rest = (1 - total) / missing
