@@ -170,7 +170,7 @@ def test_batches_cover_every_example_once() -> None:
         (addition(), [["s(0)"]], {}, "data-length"),
         (addition("Adem"), None, {}, "unknown-optimiser"),
         (addition().replace("logits", "logits, betta = 1"), None, {}, "optimiser-option"),
-        (addition().replace("lr = 0.01", "lr = -1"), None, {}, "optimiser-option"),
+        (addition().replace("logits", "logits, eps = -1"), None, {}, "optimiser-option"),
     ],
 )
 def test_what_is_refused(text: str, seen: object, options: dict[str, object], code: str) -> None:

@@ -89,7 +89,7 @@ def test_files_beside_the_program(name: str, tmp_path: Path) -> None:
 def test_what_is_refused(origin: str, code: str, tmp_path: Path) -> None:
     torch.save({"not": "a tensor"}, tmp_path / "pickle.pt")
     (tmp_path / "words.csv").write_text("a,b\nc,d\n")
-    with pytest.raises(dpasp.DataError) as caught:
+    with pytest.raises(dpasp.Error) as caught:
         answers(origin, tmp_path)
     first = caught.value.diagnostics[0]
     assert first.code == code

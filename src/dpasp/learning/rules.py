@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from dpasp.logic.program import FromNetwork, GroundProgram
-from dpasp.neural.weights import Sources
 from dpasp.semantics import leaves
 
 RULES = ("lagrange", "neurasp", "fixpoint", "gradient")
@@ -36,8 +35,12 @@ class Groups:
 
     def totals(self, values: Tensor) -> Tensor:
         """The sums over the leaves of each choice, for each leaf."""
-        sums = values.new_zeros(len(self.sizes), values.shape[1])
-        return sums.index_add_(0, self.choice, values).index_select(0, self.choice)
+        if values.device.type == "cpu":
+            sums = values.new_zeros(len(self.sizes), values.shape[1])
+            sums.index_add_(0, self.choice, values)
+        else:  # the same bits on every run
+            sums = torch.segment_reduce(values, "sum", lengths=self.sizes, axis=0, unsafe=True)
+        return sums.index_select(0, self.choice)
 
     def to(self, device: torch.device) -> Groups:
         """The same on a device."""
@@ -87,13 +90,6 @@ def direction(rule: str, slopes: Tensor, weights: Tensor, group: Groups, mass: T
         mapped = lagrange(slopes, group)
     # A Boolean network has one output: the direction of 'false' is already in that of 'true'.
     return mapped.masked_fill(group.complement[:, None], 0.0)
-
-
-def by_parameter(values: Tensor, place: Sources, size: int) -> Tensor:
-    """The sums [size] of leaf values [leaves] over the instances of each parameter's entries."""
-    own = place.parameter >= 0
-    total = values.new_zeros(size)
-    return total.index_add_(0, place.parameter[own], values[own])
 
 
 def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing: float) -> Tensor:

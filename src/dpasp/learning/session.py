@@ -63,13 +63,14 @@ class Session:
         rows = self.rows(part, given)
         if not rows:
             return self.model.weights().cpu().numpy()[:, 0]
-        device = next(self.model.parameters(), torch.empty(0)).device
-        length = len(next(iter(rows.values())))
-        parts = []
-        for start in range(0, length, ROWS):
-            batch = {a: r.span(start, start + ROWS).to(device) for a, r in rows.items()}
-            parts.append(self.model.weights(batch).cpu().numpy())
+        starts = range(0, len(next(iter(rows.values()))), ROWS)
+        parts = [self.model.weights(self._batch(rows, start)).cpu().numpy() for start in starts]
         return np.concatenate(parts, axis=1)
+
+    def _batch(self, rows: Mapping[Symbol, Rows], start: int) -> dict[Symbol, torch.Tensor]:
+        """Some of the rows, where the networks are."""
+        device = next(self.model.parameters(), torch.empty(0)).device
+        return {atom: own.span(start, start + ROWS).to(device) for atom, own in rows.items()}
 
     def learn(
         self,
@@ -174,8 +175,7 @@ class Session:
         self.model.eval()
         hits = 0
         for start in range(0, len(right), ROWS):
-            batch = {atom: own.span(start, start + ROWS) for atom, own in rows.items()}
-            found = self.model.prob(query, batch)
+            found = self.model.prob(query, self._batch(rows, start))
             best = (found.upper if isinstance(found, Bounds) else found).argmax(dim=1).cpu()
             hits += int((best == torch.tensor(right[start : start + ROWS])).sum())
         return hits / max(len(right), 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from clingo import Symbol
 from torch import Tensor
@@ -12,8 +13,9 @@ from torch.optim import LBFGS, Optimizer
 
 from dpasp.learning.options import PARAMETER_RATE, Options
 from dpasp.learning.parallel import Group
-from dpasp.learning.rules import by_parameter, complete, direction, fixpoint, groups
+from dpasp.learning.rules import complete, direction, fixpoint, groups
 from dpasp.neural.data import Rows
+from dpasp.neural.layers import Sums
 from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
 
@@ -51,7 +53,9 @@ class Learner:
         self.rule, self.options = rule, options
         self.optimisers, self.group = list(optimisers), group
         self.groups = groups(model.ground).to(device)
-        self.place = model.sources_on(device)
+        own = model.sources_on(torch.device("cpu")).parameter.numpy()
+        self.learned = torch.from_numpy(np.flatnonzero(own >= 0)).to(device)
+        self.instances = Sums.by(own[own >= 0]).to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
 
     def step(self, batch: Tensor) -> Tensor:
@@ -128,9 +132,11 @@ class Learner:
     def _by_parameter(self, values: Tensor) -> Tensor:
         """Leaf values [leaves, columns] summed over columns and instances, [parameters, width]."""
         shape = self.model.probabilities.fixed.shape
-        total = by_parameter(values.sum(dim=1), self.place, shape.numel()).reshape(shape)
+        total = values.new_zeros(shape.numel(), 1)
+        own = values.sum(dim=1, keepdim=True).index_select(0, self.learned)
+        self.instances.add(total, own)
         self.group.add([total])
-        return total
+        return total.reshape(shape)
 
     def _share_of_prior(self) -> float:
         """What the pseudo-observations of ``smoothing`` weigh beside one example."""

@@ -56,7 +56,7 @@ class Sums:
         if values.device.type == "cpu":
             total.index_add_(0, self.target[self.segments], ordered)
         else:
-            sums = torch.segment_reduce(ordered, "sum", offsets=self.offsets, axis=0)
+            sums = torch.segment_reduce(ordered, "sum", offsets=self.offsets, axis=0, unsafe=True)
             total.index_add_(0, self.target, sums)  # the targets differ: no two writers
 
 
@@ -113,7 +113,7 @@ class Layered:
         """The masses, and the gradient of Σ seeds · masses by the weights."""
         masses, total = [], torch.zeros_like(weights)
         for i, field in enumerate(fields):
-            value = torch.zeros(self.questions, weights.shape[1], dtype=weights.dtype).to(weights)
+            value = weights.new_zeros(self.questions, weights.shape[1])
             for channel, sign in PARTS[field]:
                 buffer = self._forward(weights, channel)
                 value = value + sign * buffer.index_select(0, self.roots)
@@ -168,7 +168,7 @@ class Layered:
         adjoint = torch.zeros_like(buffer)
         adjoint.index_add_(0, self.roots, seeds)
         for layer in reversed(self.layers):
-            above = torch.empty_like(seeds[:1]).new_empty(len(layer.left), seeds.shape[1])
+            above = seeds.new_empty(len(layer.left), seeds.shape[1])
             above[layer.up.order] = adjoint.index_select(0, layer.up.target[layer.up.segments])
             by_left = above * buffer.index_select(0, layer.right)
             by_right = above * buffer.index_select(0, layer.left)

@@ -6,25 +6,42 @@ inside a ``Sequential`` of torch's own layers is changed, and its output is put 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 
-def convolve_channels_last(module: nn.Module) -> None:
-    """Let the convolutions of a module run with the channels last, where that is safe."""
-    for island in _islands(module):
-        island.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+def convolve_channels_last(module: nn.Module) -> list[nn.Sequential]:
+    """Let the convolutions of a module run with the channels last, where that is safe.
+
+    Gives back the parts that do; :func:`lay_out` follows them to another device.
+    """
+    found = islands(module)
+    for island in found:
         island.register_forward_pre_hook(_enter)
         island.register_forward_hook(_leave)
+    lay_out(found)
+    return found
 
 
-def _islands(module: nn.Module) -> list[nn.Sequential]:
+def lay_out(parts: Iterable[nn.Sequential]) -> None:
+    """Put the weights of such parts in the order that their device likes."""
+    for part in parts:
+        on_cpu = next(part.parameters()).device.type == "cpu"
+        order = torch.channels_last if on_cpu else torch.contiguous_format
+        with torch.no_grad():
+            for parameter in part.parameters():
+                if parameter.ndim == 4:
+                    parameter.data = parameter.data.contiguous(memory_format=order)
+
+
+def islands(module: nn.Module) -> list[nn.Sequential]:
     """The outermost sequences of torch's own layers that hold a convolution."""
     if isinstance(module, nn.Sequential) and _is_plain(module):
         return [module] if any(isinstance(m, nn.Conv2d) for m in module.modules()) else []
-    return [island for child in module.children() for island in _islands(child)]
+    return [island for child in module.children() for island in islands(child)]
 
 
 def _is_plain(module: nn.Module) -> bool:

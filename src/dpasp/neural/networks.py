@@ -6,7 +6,7 @@ gives probabilities [rows, outcomes, values]: checked, renormalised and in float
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from dpasp.errors import DataError, Diagnostic
 from dpasp.language import ast
 from dpasp.logic.program import GroundNetwork, GroundProgram
-from dpasp.neural.layout import convolve_channels_last
+from dpasp.neural.layout import convolve_channels_last, lay_out
 from dpasp.neural.python_blocks import Python, guarded, plain
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum
@@ -35,6 +35,7 @@ class Network(nn.Module):
         self.frozen = not statement.learnable
         self.dtype = torch.get_default_dtype()  # of the last output
         self._checked = False
+        self._convolutions = convolve_channels_last(module)
         if self.frozen:
             module.requires_grad_(False)
             module.eval()
@@ -42,6 +43,11 @@ class Network(nn.Module):
     def train(self, mode: bool = True) -> Network:
         """Set the training mode; a frozen network stays as it is in use."""
         super().train(mode and not self.frozen)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Network:
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        lay_out(self._convolutions)  # it may have moved to another device
         return self
 
     def forward(self, *inputs: Tensor) -> Tensor:
@@ -114,9 +120,7 @@ def build(ground: GroundProgram, python: Python) -> list[Network]:
     for use in ground.networks:
         statement = ground.program.statements[use.statement]
         assert isinstance(statement, ast.Neural)
-        module = make(statement.network, python)
-        convolve_channels_last(module)
-        networks.append(Network(module, statement, use))
+        networks.append(Network(make(statement.network, python), statement, use))
     return networks
 
 
