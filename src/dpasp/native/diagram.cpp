@@ -273,6 +273,8 @@ class Functions {
         for (Lit lit : part.asserted) asserted_.push_back(function(lit));
     }
 
+    bool same(Lit a, Lit b) const { return function(a) == function(b); }
+
     std::vector<uint32_t> answer(const std::vector<Ask> &asks, bool counting, Builder &builder) {
         struct Functional {
             Dd query, evidence;
@@ -394,6 +396,43 @@ std::vector<uint32_t> compile_diagram(const Problem &problem, const Part &part,
         std::stable_partition(order.begin(), order.end(),
                               [](const Input &input) { return input.choice; });
     return Functions(problem, part, order, budget, watch).answer(asks, counting, builder);
+}
+
+bool same_functions(const Problem &problem, const std::vector<std::pair<Lit, Lit>> &pairs,
+                    Watch &watch) {
+    // The cone of the pairs, with its inputs as a depth-first walk meets them.
+    const Gates &gates = problem.gates;
+    Part cone;
+    std::vector<Input> order;
+    std::vector<uint8_t> seen(gates.size(), 0), chosen(gates.choices.size(), 0);
+    std::vector<uint32_t> todo;
+    for (auto &[a, b] : pairs)
+        for (Lit root : {a, b}) {
+            todo.push_back(gate_of(root));
+            while (!todo.empty()) {
+                uint32_t g = todo.back();
+                todo.pop_back();
+                if (!g || seen[g]) continue;
+                seen[g] = 1;
+                cone.gates.push_back(g);
+                const Gate &gate = gates.gates[g];
+                if (gate.kind == Kind::And)
+                    for (const Lit *in = gates.end(g); in-- != gates.begin(g);)
+                        todo.push_back(gate_of(*in));
+                else if (gate.kind == Kind::Guess)
+                    order.push_back({false, g});
+                else if (!chosen[gate.first])
+                    chosen[gate.first] = 1, order.push_back({true, gate.first});
+            }
+        }
+    std::sort(cone.gates.begin(), cone.gates.end());
+    Budget budget;
+    budget.nodes = 2000000;
+    budget.work = 30000000;
+    Functions functions(problem, cone, order, budget, watch);
+    for (auto &[a, b] : pairs)
+        if (!functions.same(a, b)) return false;
+    return true;
 }
 
 }  // namespace dpasp

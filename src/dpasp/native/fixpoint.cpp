@@ -213,4 +213,68 @@ std::vector<Lit> GeneralSystem::solve(Watch &watch) {
     return equation;
 }
 
+std::vector<Lit> Iteration::solve(uint32_t size, Watch &watch) {
+    std::vector<Lit> values(size, FALSE_LIT);
+    for (uint32_t round = 0;; ++round) {
+        watch.look();
+        std::vector<Lit> before(values);
+        for (uint32_t i = 0; i < size; ++i) {
+            watch.check();
+            values[i] = equation_(i, values);
+        }
+        bool same = true;
+        std::vector<std::pair<Lit, Lit>> pairs;
+        for (uint32_t i = 0; i < size && same; ++i) {
+            if (values[i] == before[i]) continue;
+            Sample now = sample(values[i]), then = sample(before[i]);
+            for (size_t w = 0; w < now.size(); ++w) {
+                uint64_t flip = negated(values[i]) != negated(before[i]) ? ~uint64_t(0) : 0;
+                same = same && now[w] == (then[w] ^ flip);
+            }
+            pairs.push_back({values[i], before[i]});
+        }
+        // A size-th round can add nothing; before that, equal samples must be proved equal.
+        if (round >= size || (same && (pairs.empty() || equal_(pairs)))) return before;
+    }
+}
+
+const Iteration::Sample &Iteration::sample(Lit lit) {
+    while (samples_.size() <= gate_of(lit)) {
+        const Gate &gate = gates_.gates[samples_.size()];
+        Sample result;
+        result.fill(~uint64_t(0));
+        if (gate.kind == Kind::And) {
+            for (uint32_t at = gate.first; at < gate.second; ++at) {
+                const Sample &input = samples_[gate_of(gates_.pool[at])];
+                uint64_t flip = negated(gates_.pool[at]) ? ~uint64_t(0) : 0;
+                for (size_t w = 0; w < result.size(); ++w) result[w] &= input[w] ^ flip;
+            }
+        } else if (gate.kind != Kind::True) {
+            result = draw(gate);
+        }
+        samples_.push_back(result);
+    }
+    return samples_[gate_of(lit)];
+}
+
+Iteration::Sample Iteration::draw(const Gate &gate) {
+    Sample result;
+    result.fill(0);
+    std::vector<uint32_t> fresh, *lanes = &fresh;
+    if (gate.kind == Kind::Value) lanes = &drawn_[gate.first];
+    if (lanes->empty()) {
+        uint32_t values = gate.kind == Kind::Value ? gates_.choices[gate.first].values : 2;
+        for (size_t lane = 0; lane < 64 * result.size(); ++lane) {
+            // From evenly drawn values to almost always the first: long chains need all of them.
+            double first = 1 - 0.5 / double(1u << (lane / 64));
+            bool take = std::uniform_real_distribution<double>(0, 1)(random_) < first;
+            lanes->push_back(take ? 0 : uint32_t(random_() % values));
+        }
+    }
+    uint32_t value = gate.kind == Kind::Value ? gate.second : 0;
+    for (size_t lane = 0; lane < lanes->size(); ++lane)
+        if ((*lanes)[lane] == value) result[lane / 64] |= uint64_t(1) << (lane % 64);
+    return result;
+}
+
 }  // namespace dpasp

@@ -1,7 +1,10 @@
 // Least fixpoints of monotone equations over gates, solved by elimination.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <map>
+#include <random>
 #include <set>
 #include <unordered_map>
 
@@ -54,6 +57,31 @@ class GeneralSystem {
     std::vector<Lit> variables_;
     std::unordered_map<uint32_t, uint32_t> index_;  // by gate
     std::vector<std::vector<Lit>> ways_;
+};
+
+// The same by iteration from below: apply all equations again and again until nothing changes.
+class Iteration {
+  public:
+    using Equation = std::function<Lit(uint32_t, const std::vector<Lit> &)>;
+    using Equal = std::function<bool(const std::vector<std::pair<Lit, Lit>> &)>;
+
+    // `equal` proves that pairs of literals are the same function (or gives up by Stopped).
+    Iteration(Gates &gates, Equation equation, Equal equal)
+        : gates_(gates), equation_(std::move(equation)), equal_(std::move(equal)) {}
+    std::vector<Lit> solve(uint32_t size, Watch &watch);
+
+  private:
+    // Gates under random inputs: different results mean different functions.
+    using Sample = std::array<uint64_t, 8>;
+    const Sample &sample(Lit lit);
+    Sample draw(const Gate &gate);
+
+    Gates &gates_;
+    Equation equation_;
+    Equal equal_;
+    std::vector<Sample> samples_;  // by gate
+    std::unordered_map<uint32_t, std::vector<uint32_t>> drawn_;  // by choice: a value a lane
+    std::mt19937_64 random_{11};
 };
 
 }  // namespace dpasp

@@ -54,6 +54,10 @@ std::vector<uint32_t> compile_diagram(const Problem &problem, const Part &part,
                                       Mode mode, Budget &budget, Builder &builder,
                                       Watch &watch);
 
+// Whether the literals of each pair are the same function; Stopped(Size) if that is too hard.
+bool same_functions(const Problem &problem, const std::vector<std::pair<Lit, Lit>> &pairs,
+                    Watch &watch);
+
 // Determinisation: read the inputs in order, remember a table of what is still open. This is
 // `share` of the attempt that the budget is for.
 uint32_t compile_tables(const Problem &problem, const Part &part, const std::vector<Input> &order,

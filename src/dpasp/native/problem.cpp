@@ -7,6 +7,7 @@
 
 #include "dependency.hpp"
 #include "fixpoint.hpp"
+#include "part.hpp"
 
 namespace dpasp {
 namespace {
@@ -399,9 +400,34 @@ class Reader {
         return false;
     }
 
+    // Loops with several atoms of the loop in one body: iterate if the end can be proved soon,
+    // else eliminate.
     std::vector<Lit> solve_other(const std::vector<uint32_t> &part,
                                  const std::unordered_map<uint32_t, uint32_t> &index) {
-        GeneralSystem system(problem_.gates, uint32_t(part.size()));
+        Gates &gates = problem_.gates;
+        auto equation = [&](uint32_t i, const std::vector<Lit> &values) {
+            std::vector<Lit> ways;
+            for (uint32_t r : rules_of_[part[i]])
+                ways.push_back(body(rules_[r], [&](uint32_t b) {
+                    auto found = index.find(b);
+                    return found == index.end() ? value_[b] : values[found->second];
+                }));
+            return gates.any(std::move(ways));
+        };
+        auto equal = [&](const std::vector<std::pair<Lit, Lit>> &pairs) {
+            return same_functions(problem_, pairs, watch_);
+        };
+        size_t most = gates.most;
+        try {
+            gates.most = std::min(most, gates.size() + 1000000);
+            auto values = Iteration(gates, equation, equal).solve(uint32_t(part.size()), watch_);
+            gates.most = most;
+            return values;
+        } catch (const Stopped &stopped) {
+            if (stopped.reason != Reason::Size) throw;
+            gates.most = most;
+        }
+        GeneralSystem system(gates, uint32_t(part.size()));
         for (uint32_t i = 0; i < part.size(); ++i)
             for (uint32_t r : rules_of_[part[i]])
                 system.add(i, body(rules_[r], [&](uint32_t b) {
