@@ -1,7 +1,7 @@
 """What the documentation shows is what happens.
 
 In the Markdown files, a ``plp`` block is a program (saved under the name after ``plp``,
-if there is one); a ``text`` block right after it is what ``dpasp`` prints for it. The
+if there is one, as a ``csv`` block is); a ``text`` block right after it is what ``dpasp`` prints for it. The
 commands of a ``console`` block are run in a folder with the named programs. A ``python``
 block with ``>>>`` is a doctest. `python -m tests.test_docs` writes what is printed now.
 """
@@ -37,7 +37,7 @@ def rendered(document: str, folder: Path) -> str:
         indent, kind, name, body = block.groups()
         text = re.sub(f"^{indent}", "", body, flags=re.M)
         shown = text
-        if kind == "plp":
+        if kind in ("plp", "csv"):
             name = name or "program.plp"
             (folder / name).write_text(text)
         elif kind == "console":

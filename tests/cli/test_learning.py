@@ -1,0 +1,70 @@
+"""``dpasp run`` with something to learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Command
+
+FLIPS = '?::a.\n#semantics maxent.\n#learn "seen.csv", niters = 5.\n#query a.\n'
+
+
+@pytest.fixture(autouse=True)
+def seen(dpasp: Command) -> None:
+    """Observations beside the program: heads three times in four."""
+    Path("seen.csv").write_text("a\n1\n1\n1\n0\n")
+
+
+def test_learn_then_answer(dpasp: Command) -> None:
+    code, out, err = dpasp("run", text=FLIPS)
+    assert (code, out, err) == (0, "ℙ(a) = 0.750000\n", "")
+
+
+def test_learning_can_be_left_out(dpasp: Command) -> None:
+    assert dpasp("run", "--no-learn", text=FLIPS).out == "ℙ(a) = 0.500000\n"
+
+
+def test_json_has_what_was_learned(dpasp: Command) -> None:
+    seen = dpasp("run", "--json", "--threads", "1", text=FLIPS).json
+    assert seen["learned"][0]["line"] == 1
+    assert seen["learned"][0]["values"] == pytest.approx([0.75])
+    assert [record["iteration"] for record in seen["history"]] == [1, 2, 3, 4, 5]
+
+
+def test_save_and_load(dpasp: Command) -> None:
+    assert dpasp("run", "-q", "--save", "f.safetensors", text=FLIPS).code == 0
+    Path("seen.csv").unlink()
+    assert dpasp("run", "--load", "f.safetensors", text=FLIPS).out == "ℙ(a) = 0.750000\n"
+
+
+def test_a_line_for_each_iteration_when_asked_for(dpasp: Command) -> None:
+    text = FLIPS.replace("niters = 5", 'niters = 2, display = "loglikelihood"')
+    lines = dpasp("run", text=text).err.splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("iteration 2/2  log-likelihood ")
+    assert dpasp("run", "-q", text=text).err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--load", "absent.safetensors"], 65, "absent.safetensors"),
+        (["--threads", "0"], 2, "above 0"),
+        (["--seed", "x"], 2, "'x' is not a whole number"),
+        (["--resume", "c", "--no-learn"], 2, "--resume"),
+    ],
+)
+def test_mistakes(dpasp: Command, words: list[str], code: int, said: str) -> None:
+    result = dpasp("run", *words, text=FLIPS)
+    assert (result.code, result.out) == (code, "")
+    assert said in result.err
+
+
+def test_missing_observations(dpasp: Command) -> None:
+    Path("seen.csv").unlink()
+    code, out, err = dpasp("run", text=FLIPS)
+    assert (code, out) == (65, "")
+    assert err.startswith("p.plp:3:8: error: ")
+    assert "seen.csv" in err
