@@ -8,10 +8,13 @@ from pathlib import Path
 
 from dpasp.cli.console import Console
 from dpasp.cli.reading import read_limits
+from dpasp.cli.run import wanted_semantics
 from dpasp.display.learning import watching_learning
 from dpasp.errors import UsageError
 from dpasp.language import ast
 from dpasp.program import Program
+
+SHOWN = 20  # learned parameters that are told
 
 
 def learn_first(program: Program, options: Namespace, console: Console) -> None:
@@ -25,6 +28,8 @@ def learn_first(program: Program, options: Namespace, console: Console) -> None:
         program.restore(options.load)
     elif statement is not None and not options.no_learn:
         _learn(program, statement, options, console)
+        if speaks() and not console.quiet:
+            _tell(program, console)
     if options.save and speaks():
         program.save(options.save)
         if not console.quiet:
@@ -44,7 +49,7 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
     stream = None if console.quiet or not speaks() else console.messages
     with watching_learning(display, stream) as watcher:
         program.learn(
-            semantics=None,
+            semantics=wanted_semantics(options),
             checkpoint=kept,
             periodic=bool(options.save or options.resume),
             resume=options.resume,
@@ -54,6 +59,17 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
         )
     if speaks():
         kept.unlink(missing_ok=True)  # it is finished
+
+
+def _tell(program: Program, console: Console) -> None:
+    """Say what the learned probabilities are, where they are few."""
+    found = program.learned()
+    for one in found[:SHOWN]:
+        key = ", ".join(f"{name} = {value}" for name, value in one.get("key", {}).items())
+        values = ", ".join(f"{value:.6f}" for value in one["values"])
+        console.note(f"learned {one['rule']}{f' with {key}' if key else ''}  {values}")
+    if len(found) > SHOWN:
+        console.note(f"and {len(found) - SHOWN} more; --json lists them all")
 
 
 def checkpoint(options: Namespace) -> Path:
