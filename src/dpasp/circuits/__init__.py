@@ -7,7 +7,23 @@ Example::
     circuit.statistics                          # variables by class, width, nodes, way, order
 """
 
+from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import FIELDS, Circuit, PartStatistics, Statistics
 from dpasp.circuits.compiler import HeadCycle, Options, compile
+from dpasp.circuits.export import dot, nnf, to_json
+from dpasp.circuits.fold import fold
 
-__all__ = ["FIELDS", "Circuit", "HeadCycle", "Options", "PartStatistics", "Statistics", "compile"]
+__all__ = [
+    "FIELDS",
+    "Cache",
+    "Circuit",
+    "HeadCycle",
+    "Options",
+    "PartStatistics",
+    "Statistics",
+    "compile",
+    "dot",
+    "fold",
+    "nnf",
+    "to_json",
+]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
+from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
 from dpasp.circuits.flatten import Flat, Question, flatten
 from dpasp.errors import Diagnostic, InferenceError, MemoryLimit, SizeLimit, TimeLimit
@@ -15,9 +17,10 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.native import _native
 from dpasp.semantics.translate import translate
+from dpasp.version import __version__
 
 Way = Literal["auto", "search", "tables", "diagram"]
-Order = Literal["auto", "narrow", "breadth", "depth", "width", "frequency"]
+Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +47,36 @@ def compile(
     questions: Sequence[Question] | None = None,
     observed: Sequence[int] = (),
     options: Options = Options(),  # noqa: B008 - frozen
+    cache: Cache | None = None,
     watch: Watch = UNLIMITED,
 ) -> Circuit:
     """The circuit that answers the questions (those of the program unless others are given).
 
     ``observed`` are determined atoms whose truth is then weighed by two more leaves each
-    (true, false) after those of the choices. Raises :class:`HeadCycle` for what must be
+    (true, false) after those of the choices. With a ``cache``, a circuit that was compiled
+    before is read from there. Raises :class:`HeadCycle` for what must be
     enumerated and :class:`SizeLimit` when every way outgrows the options.
     """
     translation = translate(ground, logic, watch)
     asked = ground.questions if questions is None else questions
     flat = flatten(translation, ground.choices, asked, observed)
-    return compile_flat(flat, len(ground.choices), logic, probability, options, watch)
+    if cache is None:
+        return compile_flat(flat, len(ground.choices), logic, probability, options, watch)
+    key = _key(flat, logic, probability, options)
+    circuit = cache.get(key)
+    if circuit is None:
+        circuit = compile_flat(flat, len(ground.choices), logic, probability, options, watch)
+        cache.put(key, circuit)
+    return circuit
+
+
+def _key(flat: Flat, logic: Logic, probability: Probability | None, options: Options) -> str:
+    """A name for all that shapes a circuit."""
+    digest = hashlib.sha256(repr((__version__, logic, probability, options, flat.atoms)).encode())
+    for array in (flat.rules, flat.choices, flat.questions, flat.own, flat.observed):
+        digest.update(len(array).to_bytes(8, "little"))
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def compile_flat(

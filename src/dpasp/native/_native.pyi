@@ -30,6 +30,7 @@ class Circuit:
     @staticmethod
     def from_bytes(data: bytes) -> Circuit: ...
 
+def fold(widths: Integers, values: Integers, counts: Numbers) -> Circuit: ...
 def compile(
     atoms: int,
     rules: Integers,

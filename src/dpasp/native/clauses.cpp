@@ -101,7 +101,7 @@ class Eliminator {
         when_.assign(n_, 0);
         bags_.resize(n_);
         while (!queue.empty()) {
-            watch_.check();
+            watch_.look();
             uint32_t v = queue.begin()->second;
             queue.erase(queue.begin());
             when_[v] = uint32_t(order_.size());

@@ -96,7 +96,7 @@ std::vector<Lit> LinearSystem::solve(const std::vector<uint8_t> &late, Watch &wa
     for (uint32_t v = 0; v < size; ++v) queue.insert({cost[v] = price(v), v});
     std::vector<uint8_t> gone(size, 0);
     while (!queue.empty()) {
-        watch.check();
+        watch.look();
         uint32_t v = queue.begin()->second;
         queue.erase(queue.begin());
         std::set<uint32_t> touched(columns_[v].begin(), columns_[v].end());

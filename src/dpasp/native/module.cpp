@@ -5,6 +5,7 @@
 
 #include "compile.hpp"
 #include "evaluate.hpp"
+#include "fold.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -135,6 +136,27 @@ nb::object gradient(const Circuit &circuit, Matrix weights, Cube seeds, uint32_t
                           array(std::move(slopes), {size_t(circuit.weights), batch}));
 }
 
+using Table = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+Circuit fold_table(Integers widths, Table values, Cube counts) {
+    Enumerated table;
+    uint32_t leaf = 0;
+    for (size_t i = 0; i < widths.shape(0); ++i) {
+        uint32_t width = uint32_t(widths.data()[i]);
+        table.shapes.push_back({width, leaf});
+        leaf += width;
+    }
+    table.rows = values.shape(0);
+    table.questions = counts.shape(1);
+    if (values.shape(1) != table.shapes.size() || counts.shape(0) != table.rows ||
+        counts.shape(2) != 3)
+        throw nb::value_error("arrays of the wrong shape");
+    table.values = values.data();
+    table.counts = counts.data();
+    nb::gil_scoped_release free;
+    return fold(table);
+}
+
 // The circuit's arrays: op, begin, end of nodes; weight, child of edges; kinds, qe, e of values.
 nb::dict arrays(const Circuit &circuit) {
     std::vector<int64_t> op, begin, end, weight, child, kinds;
@@ -193,6 +215,7 @@ NB_MODULE(_native, m) {
                 throw nb::value_error(problem.what());
             }
         });
+    m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a);
     m.def("compile", &compile_ground, "atoms"_a, "rules"_a, "choices"_a, "questions"_a, "own"_a,
           "observed"_a, "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a, "seconds"_a,
           "megabytes"_a);

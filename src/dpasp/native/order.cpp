@@ -100,7 +100,7 @@ class Arranger {
         if (listed.empty()) listed.assign(problem_.vertices, 0);
         listed[first] = 1;
         while (!waiting.empty()) {
-            watch_.check();
+            watch_.look();
             size_t best = 0;
             int least = INT32_MAX;
             for (size_t i = 0; i < waiting.size() && i < 200; ++i) {
@@ -178,7 +178,7 @@ class Polisher {
         size_t rounds = std::min<size_t>(30000, 60000000 / (work + position.size() + 1));
         std::uniform_real_distribution<double> uniform(0, 1);
         for (size_t i = 0; i < rounds; ++i) {
-            watch_.check();
+            watch_.look();
             double heat = 0.4 * (1 - double(i) / double(rounds));
             const Scope &scope = problem_.scopes[random() % problem_.scopes.size()];
             uint32_t v = scope.members[random() % scope.members.size()];

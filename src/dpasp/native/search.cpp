@@ -238,7 +238,7 @@ class Search {
     }
 
     void spend(const Component &part) {
-        watch_.check();
+        watch_.look();
         budget_.charge(10 + part.variables.size() / 2 + part.clauses.size());
     }
 

@@ -1,0 +1,88 @@
+"""Compiled circuits on disk, found again by what they were compiled from.
+
+Files are named by a hash of the ground program and of everything that shapes the
+circuit, and hold a hash of their own contents. They are written beside and moved into
+place, so that several processes can share a folder; a file that is damaged, cut short
+or from elsewhere is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpasp.circuits.circuit import Circuit
+from dpasp.errors import DataError
+
+SUFFIX = ".circuit"
+DIGEST = hashlib.sha256().digest_size
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A folder of circuits that holds at most so many megabytes; the oldest go first."""
+
+    folder: Path
+    megabytes: float = 512.0
+    worth: float = 0.2  # seconds that compiling must have taken for a circuit to be kept
+
+    @classmethod
+    def default(cls) -> Cache:
+        """The cache of this user: ``$XDG_CACHE_HOME/dpasp`` or ``~/.cache/dpasp``."""
+        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        return cls(Path(home).expanduser() / "dpasp")
+
+    def get(self, key: str) -> Circuit | None:
+        """The circuit of that key, if a sound one is there."""
+        path = self._path(key)
+        try:
+            data = path.read_bytes()
+            if hashlib.sha256(key.encode() + data[DIGEST:]).digest() != data[:DIGEST]:
+                return None
+            circuit = Circuit.from_bytes(data[DIGEST:])
+            os.utime(path)  # recently used
+        except (OSError, DataError):
+            return None
+        return circuit
+
+    def put(self, key: str, circuit: Circuit) -> None:
+        """Keep a circuit if it is worth it; a full disk or a locked folder is no error."""
+        if circuit.statistics.seconds < self.worth:
+            return
+        data = circuit.to_bytes()
+        if len(data) > self.megabytes * 2**20 / 4:
+            return
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(key.encode() + data).digest() + data)
+                os.replace(name, self._path(key))
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(name)
+                raise
+            self._shrink()
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}{SUFFIX}"
+
+    def _shrink(self) -> None:
+        """Remove the least recently used circuits until the rest fits."""
+        files = []
+        for path in self.folder.glob(f"*{SUFFIX}"):
+            with contextlib.suppress(OSError):
+                found = path.stat()
+                files.append((found.st_mtime, found.st_size, path))
+        left = sum(size for _, size, _ in files)
+        for _, size, path in sorted(files):
+            if left <= self.megabytes * 2**20:
+                return
+            with contextlib.suppress(OSError):
+                path.unlink()
+            left -= size

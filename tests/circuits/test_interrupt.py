@@ -1,0 +1,53 @@
+"""Ctrl-C and memory limits reach the native code."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+HARD = """
+import sys
+from random import Random
+from dpasp.circuits import compile, Options
+from dpasp.language.ast import Logic
+from dpasp.limits import Limits
+from dpasp.logic.program import Rule
+from tests.circuits.test_circuit import facts
+random = Random(6)
+pairs = [tuple(random.sample(range(40), 2)) for _ in range(400)]
+rules = [Rule((41 + a,), (41 + b, i % 40 + 1)) for i, (a, b) in enumerate(pairs)]
+ground = facts([0.5] * 40, [*rules, Rule((41,), ())], 80, 82)
+print("ready", flush=True)
+try:
+    compile(ground, Logic.STABLE, watch=Limits({limits}).start())
+except BaseException as problem:
+    print(type(problem).__name__, flush=True)
+    sys.exit(3)
+"""
+
+
+def start(limits: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HARD.format(limits=limits)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_interrupt_is_answered_at_once() -> None:
+    process = start("seconds=60")
+    time.sleep(0.7)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert out == "KeyboardInterrupt\n"
+    assert time.monotonic() - sent < 2  # half a second, and the machine may be busy
+
+
+def test_memory_limit() -> None:
+    process = start("seconds=60, megabytes=200")
+    out, _ = process.communicate(timeout=60)
+    assert out == "MemoryLimit\n"
