@@ -35,6 +35,7 @@ from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.reading import read
 
 if TYPE_CHECKING:
+    from dpasp.circuits import Circuit
     from dpasp.learning.history import History, Watcher
     from dpasp.learning.session import Session
     from dpasp.neural.module import ProgramModule
@@ -236,6 +237,15 @@ class Program:
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """The ground program with the program's own questions."""
         return self._grounded((), (), limits.start()).program
+
+    def circuit(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Circuit:
+        """The circuit that answers the program's own questions."""
+        from dpasp.circuits import compile
+
+        watch = limits.start()
+        check(self.source, semantics, self.constants)
+        meaning = effective_semantics(self.source, semantics)
+        return compile(self._grounded((), (), watch).program, *meaning, watch=watch)
 
     def _ask(
         self,

@@ -7,8 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from dpasp.cli.console import Console
-from dpasp.cli.reading import read_limits
-from dpasp.cli.run import wanted_semantics
+from dpasp.cli.reading import read_limits, wanted_semantics
 from dpasp.display.learning import watching_learning
 from dpasp.errors import UsageError
 from dpasp.language import ast

@@ -30,6 +30,7 @@ examples:
     dpasp run alarm.plp -s lstable -p maxent  under another semantics
     dpasp check alarm.plp                     only look for mistakes; runs nothing
     dpasp ground alarm.plp                    show the choices and rules behind it
+    dpasp compile alarm.plp -o alarm.svg      draw the circuit that answers the queries
     echo "0.3::a. #query a." | dpasp -        read the program from standard input
 
 `dpasp COMMAND --help` says more about each command.
@@ -62,6 +63,16 @@ Show the ground program as readable text: its choices with their probabilities, 
 examples:
     dpasp ground alarm.plp
     dpasp ground graph.plp -c n=3
+"""
+
+COMPILE = """\
+Compile the program into the circuit that answers its queries, and print what it is made of.
+With -o the circuit is written: .json (our own), .nnf (one query, for other tools), .dot or .svg.
+
+examples:
+    dpasp compile alarm.plp
+    dpasp compile alarm.plp -o alarm.svg
+    dpasp compile graph.plp -c n=20 --time-limit 60 -v
 """
 
 LOGICS = ("stable", "partial", "lstable", "smproblog", "wellfounded")
@@ -138,6 +149,15 @@ def build() -> tuple[Parser, dict[str, Parser]]:
         ),
         "check": add("check", "report the mistakes in a program", CHECK, _constants),
         "ground": add("ground", "show the ground program", GROUND, _constants, _limits, _python),
+        "compile": add(
+            "compile",
+            "show or write the circuit that answers the queries",
+            COMPILE,
+            _circuit_file,
+            _questions,
+            _limits,
+            _python,
+        ),
     }
 
 
@@ -170,6 +190,12 @@ def _constants(parser: Parser) -> None:
         default=[],
         type=_constant,
         help="give a #const of the program another value (repeatable)",
+    )
+
+
+def _circuit_file(parser: Parser) -> None:
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="write the circuit: .json, .nnf, .dot or .svg"
     )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dpasp.cli.console import STANDARD_INPUT, Console
 from dpasp.display.style import in_terminal
 from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.language import extend
 from dpasp.language.ast import Program
+from dpasp.language.checks import parse_semantics
 from dpasp.language.files import load_text
 from dpasp.limits import Limits
 from dpasp.logic.reading import read
@@ -42,6 +44,20 @@ def add_questions(program: Program, options: Namespace, console: Console) -> Pro
             console.texts[name] = text
             program = extend(program, text, file=name)
     return program
+
+
+def wanted_semantics(options: Namespace) -> str | None:
+    """The semantics that the command line asks for; None leaves it to the program."""
+    single = [name for name in (options.logic, options.probability) if name]
+    if options.semantics and single:
+        raise UsageError("give either --semantics, or -s and -p")
+    wanted = options.semantics or ", ".join(single) or None
+    if wanted is not None:
+        try:
+            parse_semantics(wanted)
+        except ProgramError as error:
+            raise UsageError(replace(d, span=None) for d in error.diagnostics) from None
+    return wanted
 
 
 def read_limits(options: Namespace) -> Limits:

@@ -6,13 +6,17 @@ from argparse import Namespace
 from dataclasses import replace
 
 from dpasp.cli.console import Console
-from dpasp.cli.reading import add_questions, python_allowed, read_limits, read_program
+from dpasp.cli.reading import (
+    add_questions,
+    python_allowed,
+    read_limits,
+    read_program,
+    wanted_semantics,
+)
 from dpasp.display.answers import answers_text
 from dpasp.display.progress import watching
-from dpasp.errors import ProgramError, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.language.ast import Learn, Neural
-from dpasp.language.checks import parse_semantics
 from dpasp.program import Program
 
 
@@ -57,20 +61,6 @@ def learns(options: Namespace, program: Program) -> bool:
 def uses_torch(program: Program) -> bool:
     """Whether the program has networks or learns."""
     return any(isinstance(s, Learn | Neural) for s in program.source.statements)
-
-
-def wanted_semantics(options: Namespace) -> str | None:
-    """The semantics that the command line asks for; None leaves it to the program."""
-    single = [name for name in (options.logic, options.probability) if name]
-    if options.semantics and single:
-        raise UsageError("give either --semantics, or -s and -p")
-    wanted = options.semantics or ", ".join(single) or None
-    if wanted is not None:
-        try:
-            parse_semantics(wanted)
-        except ProgramError as error:
-            raise UsageError(replace(d, span=None) for d in error.diagnostics) from None
-    return wanted
 
 
 def show(answers: Answers, console: Console) -> None:

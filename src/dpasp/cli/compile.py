@@ -1,0 +1,91 @@
+"""``dpasp compile``: the circuit behind the answers, for other tools and to look at."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from dataclasses import asdict
+from pathlib import Path
+
+from dpasp.circuits import Circuit, dot, nnf, to_json
+from dpasp.cli.console import Console
+from dpasp.cli.reading import (
+    add_questions,
+    python_allowed,
+    read_limits,
+    read_program,
+    wanted_semantics,
+)
+from dpasp.errors import UsageError
+from dpasp.program import Program
+from dpasp.semantics.names import leaf_names
+
+FORMATS = (".json", ".nnf", ".dot", ".svg")
+
+
+def execute(options: Namespace, console: Console) -> int:
+    """Compile a program, write the circuit, and print what it was made of."""
+    if options.output is not None and Path(options.output).suffix not in FORMATS:
+        raise UsageError(
+            f"-o {options.output}: a circuit is written as {', '.join(FORMATS)}",
+            help="let the file's name end in one of them",
+        )
+    program = Program(
+        add_questions(read_program(options.files, console), options, console),
+        python=python_allowed(options),
+        constants=dict(options.constants),
+    )
+    limits = read_limits(options)
+    ground = program.ground(limits=limits)
+    console.report(ground.warnings)
+    if not ground.questions:
+        raise UsageError("the program asks nothing", help="add a #query, or use --query")
+    circuit = program.circuit(semantics=wanted_semantics(options), limits=limits)
+    if options.output is not None:
+        names, asked = leaf_names(ground), [question.text for question in ground.questions]
+        write(circuit, Path(options.output), names, asked)
+    show(circuit, console)
+    return 0
+
+
+def write(circuit: Circuit, path: Path, names: list[str], questions: list[str]) -> None:
+    """Write a circuit in the format that the file's name says."""
+    try:
+        path.write_text(render(circuit, path.suffix, names, questions), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]) -> str:
+    """The circuit as text of a format."""
+    if suffix == ".json":
+        return to_json(circuit, names)
+    if suffix == ".dot":
+        return dot(circuit, names)
+    if suffix == ".svg":
+        from dpasp.display.circuit import svg
+
+        return svg(circuit, names, questions)
+    if len(questions) > 1:
+        raise UsageError(
+            f".nnf holds one question, and the program asks {len(questions)}",
+            help="keep one #query",
+        )
+    return nnf(circuit)
+
+
+def show(circuit: Circuit, console: Console) -> None:
+    """Print the statistics of a circuit."""
+    facts = asdict(circuit.statistics)
+    parts = facts.pop("parts")
+    if console.json:
+        console.answer(json.dumps(facts | {"parts": parts}, indent=2))
+        return
+    lines = [f"{name}: {value}" for name, value in facts.items() if name != "seconds" and value]
+    lines.append(f"seconds: {facts['seconds']:.3f}")
+    if console.verbose and len(parts) > 1:
+        lines += [
+            f"part {number}: " + ", ".join(f"{name} {value}" for name, value in part.items())
+            for number, part in enumerate(parts, 1)
+        ]
+    console.answer("\n".join(lines))

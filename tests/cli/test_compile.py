@@ -1,0 +1,98 @@
+"""``dpasp compile``: the circuit, written and counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from .conftest import Command
+
+CHAIN = "0.5::a. 0.4::b. c :- a, b.\n#semantics maxent.\n#query c.\n"
+
+
+def test_statistics(dpasp: Command) -> None:
+    code, out, err = dpasp("compile", text=CHAIN)
+    assert (code, err) == (0, "")
+    facts = dict(line.split(": ") for line in out.splitlines())
+    assert facts["choices"] == "2"
+    assert int(facts["nodes"]) >= 4
+    counted = dpasp("compile", "--json", text=CHAIN).json
+    assert str(counted["nodes"]) == facts["nodes"]
+
+
+def test_json_holds_the_circuit(dpasp: Command) -> None:
+    assert dpasp("compile", "-o", "c.json", text=CHAIN).code == 0
+    circuit = json.loads(Path("c.json").read_text())
+    assert circuit["leaves"] == ["a", "not a", "b", "not b"]
+    weights = [0.5, 0.5, 0.4, 0.6]
+    values: list[float] = []
+    for kind, *rest in circuit["nodes"]:
+        if kind == "leaf":
+            values.append(rest[1])
+        elif kind == "sum":
+            values.append(sum((1 if w is None else weights[w]) * values[n] for w, n in rest))
+        else:
+            product = 1.0
+            for node in rest:
+                product *= values[node]
+            values.append(product)
+    assert values[circuit["roots"][0]] == pytest.approx(0.2)
+
+
+def test_nnf_counts_its_lines(dpasp: Command) -> None:
+    assert dpasp("compile", "-o", "c.nnf", text=CHAIN).code == 0
+    first, *rest = Path("c.nnf").read_text().splitlines()
+    word, nodes, _, variables = first.split()
+    assert (word, int(nodes), int(variables)) == ("nnf", len(rest), 4)
+    code, _, err = dpasp("compile", "-o", "c.nnf", "--query", "a", text=CHAIN)
+    assert code == 2
+    assert "one question" in err
+
+
+def test_dot(dpasp: Command) -> None:
+    assert dpasp("compile", "-o", "c.dot", text=CHAIN).code == 0
+    text = Path("c.dot").read_text()
+    assert text.startswith("digraph")
+    assert '"not a"' in text
+
+
+def test_svg_is_well_formed_and_escaped(dpasp: Command) -> None:
+    text = '0.5::p("<&>"). 0.4::b. c :- p(X), b.\n#query c.\n'
+    assert dpasp("compile", "-o", "c.svg", text=text).code == 0
+    root = ElementTree.parse("c.svg").getroot()
+    words = {element.text for element in root.iter() if element.text}
+    assert {'p("<&>")', "c", "+"} <= words
+
+
+def test_large_circuits_are_not_drawn(dpasp: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpasp.display.circuit.MOST_NODES", 2)
+    code, out, err = dpasp("compile", "-o", "c.svg", text=CHAIN)
+    assert (code, out) == (125, "")
+    assert ".dot" in err
+    assert not Path("c.svg").exists()
+
+
+def test_semantics_and_queries_can_be_given(dpasp: Command) -> None:
+    text = "0.5::a. p :- a, not p.\n"
+    assert dpasp("compile", "-s", "lstable", "--query", "undef p", text=text).code == 0
+    code, _, err = dpasp("compile", "--query", "undef p", text=text)
+    assert code == 65
+    assert re.search(r"\[undef-two-valued\]", err)
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "said"),
+    [
+        (["-o", "c.txt"], CHAIN, "c.txt"),
+        (["-o", "absent/c.json"], CHAIN, "cannot write absent/c.json"),
+        ([], "0.5::a.\n", "asks nothing"),
+    ],
+)
+def test_wrong_usage(dpasp: Command, words: list[str], text: str, said: str) -> None:
+    code, out, err = dpasp("compile", *words, text=text)
+    assert (code, out) == (2, "")
+    assert said in err
