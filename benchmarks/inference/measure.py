@@ -49,8 +49,11 @@ class Run:
     errors: str
 
 
+ROOT = Path(__file__).resolve().parents[2]
+
+
 def run(command: list[str], folder: Path, limits: Limits) -> Run:
-    """Run a command in a folder, as its own process group with nothing cached before."""
+    """Run a command in a folder of its own, as its own process group, with nothing cached."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         started = time.monotonic()
         child = subprocess.Popen(
@@ -82,9 +85,9 @@ def run(command: list[str], folder: Path, limits: Limits) -> Run:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """The environment of a run: one thread, and temporary and cached files only in its folder."""
+    """The environment of a run: one thread, temporary and cached files in its folder."""
     own = {"TMPDIR": str(folder), "XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1"}
-    return os.environ | ONE_THREAD | own
+    return os.environ | ONE_THREAD | own | {"PYTHONPATH": str(ROOT)}
 
 
 def _limit(limits: Limits) -> None:

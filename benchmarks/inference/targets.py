@@ -15,7 +15,6 @@ from benchmarks.inference.report import STATES
 from rich.console import Console
 from rich.table import Table
 
-ROOT = Path(__file__).resolve().parents[2]
 TEN_LINES = """0.1::burglary.
 0.2::earthquake.
 0.9::alarm :- burglary, earthquake.
@@ -67,7 +66,7 @@ def inside(
         file = Path(folder) / "program.plp"
         file.write_text(instance.text + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "benchmarks.inference.inside", str(file)]
-        found = run([*command, instance.semantics, engine], ROOT, limits)
+        found = run([*command, instance.semantics, engine], Path(folder), limits)
     return found, json.loads(found.output) if found.state is State.ANSWERED else {}
 
 
