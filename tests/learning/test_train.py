@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -197,3 +198,11 @@ def test_options_are_checked() -> None:
         program.learn([["a"]], niters=0)
     with pytest.raises(dpasp.UsageError, match="nothing to learn from"):
         program.learn()
+
+
+def test_fixpoint_beside_a_frozen_network_sees_all_examples_at_once() -> None:
+    text = addition().replace("?::d(X", "!::d(X").replace(", batch = 50", "")
+    program = dpasp.loads(text, python=True)
+    scores = [record.log_likelihood for record in program.learn(niters=15)]
+    assert all(later >= earlier - 1e-9 for earlier, later in pairwise(scores))
+    assert scores[-1] > scores[0]

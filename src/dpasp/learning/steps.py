@@ -20,6 +20,7 @@ from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
 
 LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
+CHUNK = 1000  # examples that networks see at once where a step may take any number
 SMALL = 1e-3  # below this probability a prior pulls no harder
 
 
@@ -60,6 +61,8 @@ class Learner:
 
     def step(self, batch: Tensor) -> Tensor:
         """Learn from the examples of a batch; their log-likelihood before it, summed."""
+        if self.rule == "fixpoint":
+            return self._expect(batch)
         seen = self._ascend(batch)
         for optimiser in self.optimisers:
             if isinstance(optimiser, LBFGS):
@@ -67,7 +70,7 @@ class Learner:
             else:
                 optimiser.step()
         if len(self.model.probabilities) and self.rule != "gradient":
-            self._move(seen, len(batch))
+            self._climb(seen, len(batch))
         return seen.total
 
     @torch.no_grad()
@@ -108,21 +111,33 @@ class Learner:
     # --- probabilities that move by themselves -------------------------------------------------
 
     @torch.no_grad()
-    def _move(self, seen: Seen, examples: int) -> None:
-        """Move the learnable probabilities, the way the rule says."""
+    def _expect(self, batch: Tensor) -> Tensor:
+        """Set the probabilities to their expected shares; the log-likelihood before that."""
         parameters = self.model.probabilities
         old = parameters()
-        if self.rule == "fixpoint":
-            counts = self._by_parameter(
-                seen.weights * complete(seen.slopes, seen.weights, self.groups, seen.mass)
-            )
-            smoothing = self.options.smoothing
-            new = fixpoint(counts, old, parameters.free, parameters.room, smoothing)
-            keep = self.options.momentum
-            parameters.assign(keep * old + (1.0 - keep) * new)
-            return
+        counts = torch.zeros_like(old)
+        total: Tensor = old.new_zeros(())
+        for part in torch.split(batch, CHUNK if self.data else len(batch)):
+            share = self.group.share(part)
+            seen = self._look(self.model.weights(self._rows(share)), share)
+            whole = complete(seen.slopes, seen.weights, self.groups, seen.mass)
+            counts += self._by_parameter(seen.weights * whole)
+            total += seen.total
+        self.group.add([counts, total])
+        free, room = parameters.free, parameters.room
+        new = fixpoint(counts, old, free, room, self.options.smoothing)
+        keep = self.options.momentum
+        parameters.assign(keep * old + (1.0 - keep) * new)
+        return total
+
+    @torch.no_grad()
+    def _climb(self, seen: Seen, examples: int) -> None:
+        """Move the probabilities in the direction of the rule, and back to the simplex."""
+        parameters = self.model.probabilities
+        old = parameters()
         up = direction(self.rule, seen.slopes, seen.weights, self.groups, seen.mass)
         slope = self._by_parameter(up) / examples
+        self.group.add([slope])
         if self.options.smoothing:
             slope += self._share_of_prior() / old.clamp(min=SMALL)
         self.velocity = self.options.momentum * self.velocity + slope
@@ -135,7 +150,6 @@ class Learner:
         total = values.new_zeros(shape.numel(), 1)
         own = values.sum(dim=1, keepdim=True).index_select(0, self.learned)
         self.instances.add(total, own)
-        self.group.add([total])
         return total.reshape(shape)
 
     def _share_of_prior(self) -> float:

@@ -128,7 +128,8 @@ class Loop:
         self.place = Place()
         self.best: dict[str, Tensor] = {}
         self.train, self.held = self._split(len(job.observations))
-        size = job.options.batch or (BATCH if learner.data else len(self.train))
+        whole = learner.rule == "fixpoint" or not learner.data
+        size = job.options.batch or (len(self.train) if whole else BATCH)
         self.size = min(size, len(self.train))
         self.started = self._reported = time.monotonic()
 

@@ -29,32 +29,32 @@ QE, E, OTHER = 1, 2, 4  # kinds of models: of query and evidence, of evidence on
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Sums over sorted segments: entry k of ``order`` belongs to ``target[segments[k]]``."""
+    """Sums over sorted segments: what is at ``order[k]`` is added to the row ``rows[k]``."""
 
     order: Tensor
-    segments: Tensor
-    offsets: Tensor
-    target: Tensor
+    rows: Tensor
+    offsets: Tensor  # where the segments of equal rows begin, and the end
+    target: Tensor  # the row of each segment
 
     @classmethod
     def by(cls, key: Integers) -> Sums:
         """Sums of the entries that have the same key."""
         order = np.argsort(key, kind="stable")
         target, starts, counts = np.unique(key[order], return_index=True, return_counts=True)
-        segments = np.repeat(np.arange(len(target)), counts)
-        offsets = np.append(starts, len(key))
-        return cls(*map(torch.from_numpy, (order, segments, offsets.astype(np.int64), target)))
+        rows = np.repeat(target, counts)
+        offsets = np.append(starts, len(key)).astype(np.int64)
+        return cls(*map(torch.from_numpy, (order, rows, offsets, target)))
 
     def to(self, device: torch.device) -> Sums:
         """The same on a device."""
-        parts = (self.order, self.segments, self.offsets, self.target)
+        parts = (self.order, self.rows, self.offsets, self.target)
         return Sums(*(part.to(device) for part in parts))
 
     def add(self, total: Tensor, values: Tensor) -> None:
         """Add the sums of the values [entries, batch] to the rows of a total."""
         ordered = values.index_select(0, self.order)
         if values.device.type == "cpu":
-            total.index_add_(0, self.target[self.segments], ordered)
+            total.index_add_(0, self.rows, ordered)
         else:
             sums = torch.segment_reduce(ordered, "sum", offsets=self.offsets, axis=0, unsafe=True)
             total.index_add_(0, self.target, sums)  # the targets differ: no two writers
@@ -169,7 +169,7 @@ class Layered:
         adjoint.index_add_(0, self.roots, seeds)
         for layer in reversed(self.layers):
             above = seeds.new_empty(len(layer.left), seeds.shape[1])
-            above[layer.up.order] = adjoint.index_select(0, layer.up.target[layer.up.segments])
+            above[layer.up.order] = adjoint.index_select(0, layer.up.rows)
             by_left = above * buffer.index_select(0, layer.right)
             by_right = above * buffer.index_select(0, layer.left)
             layer.down.add(adjoint, torch.cat([by_left, by_right]))

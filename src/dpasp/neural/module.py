@@ -112,14 +112,12 @@ class ProgramModule(nn.Module):
 
         A query with variables has one answer for each of its ground instances.
         """
-        queries, engine = self._asked(query)
         weights = self.weights(data)
+        queries, engine = self._asked(query, weights.device)
         count = 1
         if self._vertices is not None:
             weights, count = self._at_vertices(weights)
-        found = probabilities(
-            weights, engine.to(weights.device), queries, self.logic, self.probability, count
-        )
+        found = probabilities(weights, engine, queries, self.logic, self.probability, count)
         if isinstance(found, Bounds):
             return Bounds(found.lower.to(self._dtype), found.upper.to(self._dtype))
         return found.to(self._dtype)
@@ -223,12 +221,16 @@ class ProgramModule(nn.Module):
                 result = result.index_copy(0, own, found)
         return result
 
-    def _asked(self, query: str | Sequence[str]) -> tuple[tuple[GroundQuery, ...], Engine]:
+    def _asked(
+        self, query: str | Sequence[str], device: torch.device | None = None
+    ) -> tuple[tuple[GroundQuery, ...], Engine]:
+        """The ground queries of a text, and what evaluates them (on a device, if told)."""
         texts = (query,) if isinstance(query, str) else tuple(query)
-        key = "\n".join(texts)
+        key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
             found = tuple(self._own(one) for text in texts for one in self._ask(text))
             engine = prepare(self.ground, self.logic, self.probability, found)
+            engine = engine if device is None else engine.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))
             self._queries[key] = found, engine
