@@ -16,7 +16,8 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.inference.relax import Goal, Integers, Relaxation
+from dpasp.inference.layers import Integers
+from dpasp.inference.relax import Goal, Relaxation
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 

@@ -15,6 +15,7 @@ from dpasp.inference.enumerate import Enumeration, enumerate_models
 from dpasp.inference.evaluator import Evaluator, Report, silent
 from dpasp.inference.labels import choice_labels
 from dpasp.inference.map import most_probable
+from dpasp.inference.map_circuit import most_probable_by_circuit
 from dpasp.inference.numbers import Numbers, evaluate
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
@@ -51,11 +52,7 @@ def answer(
     rows = given if given.ndim == 2 else given[:, np.newaxis]
     numbers = evaluate(ground, logic, probability, evaluator, rows, watch)
     lost = _checked(ground, numbers, inconsistent == "normalize")
-    if isinstance(evaluator, Enumeration) or not _has_map(ground):
-        table = evaluator
-    else:
-        table = enumerate_models(ground, logic, probability, watch=watch, progress=progress)
-    found = _answers(ground, logic, probability, numbers, table, given, watch)
+    found = _answers(ground, logic, probability, numbers, evaluator, given, watch)
     seconds = {evaluator.name: ready - started, "evaluate": clock() - ready}
     sizes = {"choices": len(ground.choices), "ground_rules": len(ground.rules)}
     return Answers(
@@ -97,16 +94,19 @@ def _answers(
     def number(row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         return row if weights.ndim == 2 else float(row[0])
 
+    meaning = (logic, probability)
     found: list[Answer | MapAnswer] = []
     for i, question in enumerate(ground.questions):
         if isinstance(question, GroundMap):
-            assert isinstance(evaluator, Enumeration)
-            table, conditions = evaluator.table, evaluator.maps[i]
-            found.append(
-                most_probable(
-                    ground, question, conditions, table, logic, probability, weights, watch
-                )
-            )
+            best = None
+            if not isinstance(evaluator, Enumeration):
+                best = most_probable_by_circuit(*(ground, question, *meaning, weights, watch))
+            if best is None:
+                if not isinstance(evaluator, Enumeration):
+                    evaluator = enumerate_models(ground, *meaning, watch=watch)
+                table, conditions = evaluator.table, evaluator.maps[i]
+                best = most_probable(ground, question, conditions, table, *meaning, weights, watch)
+            found.append(best)
         elif probability is Probability.MAXENT:
             found.append(Answer(question.text, value=number(numbers.lower[i])))
         else:
@@ -133,10 +133,6 @@ def _credal_choices(ground: GroundProgram, weights: Weights | None) -> dict[str,
         if isinstance(choice.weight, Interval)
         for label, weight in zip(labels[i], weights[places.of(i)], strict=False)
     }
-
-
-def _has_map(ground: GroundProgram) -> bool:
-    return any(isinstance(question, GroundMap) for question in ground.questions)
 
 
 def _complete(weights: Weights) -> Weights:

@@ -7,15 +7,14 @@ those of any query, with 'the model has these values' for q.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpasp.errors import Diagnostic, SizeLimit, UsageError
-from dpasp.inference.answers import Assignment, MapAnswer, Value
+from dpasp.inference.answers import MapAnswer
+from dpasp.inference.best import CLOSE, VALUES, Best, map_answer
 from dpasp.inference.enumerate import MapConditions
-from dpasp.inference.labels import choice_labels
 from dpasp.inference.rows import Bits, Counts
 from dpasp.inference.table import ALWAYS, Indices, Table
 from dpasp.inference.vertices import corners, vertex_weights
@@ -26,8 +25,6 @@ from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses, all_undefined
 
-VALUES: tuple[Value, ...] = (True, False, "undef")
-CLOSE = 1e-10  # values that differ by less, relatively, are ties
 BLOCK = 1 << 24  # entries of an assignments × total choices matrix held at once
 MOST_CHOICES = 1 << 22
 
@@ -88,6 +85,7 @@ def total_choices(table: Table, given: Bits) -> Candidates:
     """Every total choice that allows the evidence is an assignment of its own."""
     n_e = table.count(given)
     theta = np.flatnonzero(n_e > 0)
+    theta = theta[np.lexsort(table.values[theta].T[::-1])] if table.values.size else theta
     return Candidates(theta[:, np.newaxis], np.arange(len(theta)), theta, n_e[theta])
 
 
@@ -214,9 +212,6 @@ def _add_undefined(own: Masses, z: Weights) -> Masses:
     )
 
 
-# --- the answer -------------------------------------------------------------------------------
-
-
 def _answer(
     ground: GroundProgram,
     question: GroundMap,
@@ -226,38 +221,12 @@ def _answer(
     lower: Weights,
     upper: Weights,
 ) -> MapAnswer:
-    def named(i: int) -> Assignment:
-        if question.everything:
-            return _choice_assignment(ground, table.values[found.assignments[i, 0]].tolist())
-        values = found.assignments[i].tolist()
-        names = (str(literal.symbol) for literal in question.atoms)
-        return {name: VALUES[value] for name, value in zip(names, values, strict=True)}
+    def best(values: Weights) -> Best:
+        most = np.nanmax(values)
+        rows = np.flatnonzero(values >= most - CLOSE * abs(most))
+        places = found.assignments[rows]
+        return Best(float(most), table.values[places[:, 0]] if question.everything else places)
 
-    best = [named(i) for i in _largest(upper)]
     if probability is Probability.MAXENT:
-        return MapAnswer(question.text, best[0], float(np.nanmax(upper)), ties=tuple(best[1:]))
-    surest = [named(i) for i in _largest(lower)]
-    return MapAnswer(
-        question.text,
-        best[0],
-        upper=float(np.nanmax(upper)),
-        lower=float(np.nanmax(lower)),
-        lower_assignment=surest[0],
-        ties=tuple(best[1:]),
-        lower_ties=tuple(surest[1:]),
-    )
-
-
-def _largest(values: Weights) -> list[int]:
-    """Where the largest values are, up to rounding."""
-    most = np.nanmax(values)
-    return np.flatnonzero(values >= most - CLOSE * abs(most)).tolist()
-
-
-def _choice_assignment(ground: GroundProgram, values: Sequence[int]) -> Assignment:
-    """A total choice by the atoms of its choices."""
-    return {
-        label: position == value
-        for labels, value in zip(choice_labels(ground), values, strict=True)
-        for position, label in enumerate(labels)
-    }
+        return map_answer(ground, question, best(upper))
+    return map_answer(ground, question, best(upper), best(lower))

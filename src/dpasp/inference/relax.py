@@ -11,34 +11,19 @@ never negative exactly when n / (n + o) is at least λ everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.inference.layers import OTHER, QE, Arrays, E, Integers, Layer, layers_below
 from dpasp.inference.vertices import Corners
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING
 
-Integers = NDArray[np.int64]
-QE, E, OTHER = 1, 2, 4  # the kinds of models of a leaf: q and e hold; only e; not e
 Goal = Literal["lower", "upper", "consistent"]
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """Nodes whose children all lie in earlier layers; edges of sums lie side by side."""
-
-    sums: Integers
-    starts: Integers  # the first edge of each sum
-    weights: Integers  # by edge; the number of leaves stands for 1
-    children: Integers  # by edge
-    products: Integers
-    left: Integers
-    right: Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,62 +155,22 @@ class _Pass:
 
 
 def relaxation(
-    arrays: Mapping[str, NDArray[np.generic]],
-    root: int,
-    weights: Weights,
-    corners: Sequence[Corners],
+    arrays: Arrays, root: int, weights: Weights, corners: Sequence[Corners]
 ) -> Relaxation | None:
     """The part of a circuit below a root; None if a sum is over more than one credal choice."""
-    op, begin, end = (arrays[name].astype(np.int64) for name in ("op", "begin", "end"))
-    weight, child = (arrays[name].astype(np.int64) for name in ("weight", "child"))
+    below = layers_below(arrays, root)
     owner = np.full(len(weights) + 1, -1)
     for index, corner in enumerate(corners):
         owner[corner.leaves] = index
-    below = _below(root, op, begin, end, child)
-    kinds = np.where(op == 0, arrays["kinds"].astype(np.int64)[np.where(op == 0, begin, 0)], -1)
-    pure = np.zeros(len(op), dtype=np.bool_)
-    bounds = arrays["layers"].astype(np.int64)
-    layers = []
-    for first, last in pairwise(bounds.tolist()):
-        nodes = np.arange(first, last)[below[first:last]]
-        leaves = nodes[op[nodes] == 0]
-        pure[leaves] = np.isin(kinds[leaves], (0, QE, OTHER))
-        layer = _layer(nodes, op, begin, end, weight, child)
-        owners = np.maximum(owner[layer.weights], -1)
-        if len(layer.sums) and not _one_owner(owners, layer.starts):
-            return None
+    kinds = np.where(below.value >= 0, arrays["kinds"].astype(np.int64)[below.value], -1)
+    pure = np.isin(kinds, (0, QE, OTHER))
+    for layer in below.layers:
         if len(layer.sums):
+            if not _one_owner(owner[layer.weights], layer.starts):
+                return None
             pure[layer.sums] = np.logical_and.reduceat(pure[layer.children], layer.starts)
         pure[layer.products] = pure[layer.left] & pure[layer.right]
-        layers.append(layer)
-    return Relaxation(
-        tuple(layers), np.where(below, kinds, -1), pure, root, weights, tuple(corners)
-    )
-
-
-def _below(
-    root: int, op: Integers, begin: Integers, end: Integers, child: Integers
-) -> NDArray[np.bool_]:
-    """The nodes below a root; children have smaller numbers than their parents."""
-    found = np.zeros(len(op), dtype=np.bool_)
-    found[root] = True
-    for node in range(root, -1, -1):
-        if found[node] and op[node]:
-            found[child[begin[node] : end[node]]] = True
-    return found
-
-
-def _layer(
-    nodes: Integers, op: Integers, begin: Integers, end: Integers, weight: Integers, child: Integers
-) -> Layer:
-    sums, products = nodes[op[nodes] == 1], nodes[op[nodes] == 2]
-    lengths = end[sums] - begin[sums]
-    starts = np.cumsum(lengths) - lengths
-    edges = np.repeat(begin[sums] - starts, lengths) + np.arange(lengths.sum())
-    return Layer(
-        sums, starts, weight[edges], child[edges],
-        products, child[begin[products]], child[begin[products] + 1],
-    )  # fmt: skip
+    return Relaxation(below.layers, kinds, pure, root, weights, tuple(corners))
 
 
 def _one_owner(owners: Integers, starts: Integers) -> bool:

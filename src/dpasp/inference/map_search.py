@@ -1,0 +1,164 @@
+"""Best-first search for the most probable values of atoms that the choices determine."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.inference.best import CLOSE, VALUES, Best
+from dpasp.inference.layers import QE, Arrays, Integers, Layers
+from dpasp.limits import Watch
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Masses
+
+MOST_TIES = 1000  # that are told
+TOGETHER = 16  # partial assignments that are looked into at the same time
+OPEN = -1
+
+Goal = Literal["value", "upper", "lower"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A marked atom with its twin; each observed atom has two leaves, true and false."""
+
+    atom: int
+    twin: int
+
+    @property
+    def observed(self) -> tuple[int, ...]:
+        """The atoms that say its value."""
+        return (self.atom,) if self.twin == self.atom else (self.atom, self.twin)
+
+    def leaves(self, value: int) -> list[float]:
+        """The weights of its leaves when it has a value (a position in VALUES) or is open."""
+        if value == OPEN:
+            return [1.0, 1.0] * len(self.observed)
+        true, false = VALUES[value] is True, VALUES[value] is False
+        bits = [true, not true] + ([not false, false] if len(self.observed) > 1 else [])
+        return [float(bit) for bit in bits]
+
+    @property
+    def values(self) -> range:
+        """Its values, as positions in VALUES."""
+        return range(len(VALUES) if len(self.observed) > 1 else 2)
+
+
+class Search:
+    """The circuit below the evidence's root, with leaves for the marked atoms."""
+
+    def __init__(
+        self,
+        below: Layers,
+        arrays: Arrays,
+        weights: Weights,
+        marks: Sequence[Mark],
+        total: Masses,
+        watch: Watch,
+    ) -> None:
+        self.below = below
+        self.weights = weights
+        self.marks = marks
+        self.total = total
+        self.watch = watch
+        kinds = arrays["kinds"].astype(np.int64)
+        self.shares = arrays["qe"].astype(np.float64)
+        self.every = (kinds == QE) * 1.0
+        self.some = (kinds & QE != 0) * 1.0
+
+    def run(self, goal: Goal) -> Best:
+        """The largest value, and all assignments that have it (at most MOST_TIES)."""
+        order = count(0, -1)  # among equal bounds the latest first: it is the deepest
+        start = np.full(len(self.marks), OPEN, dtype=np.int64)
+        bound = float(self.bounds(start[:, np.newaxis], goal)[0][0])
+        boxes: list[tuple[float, int, Integers]] = [(-bound, next(order), start)]
+        best, found = 0.0, list[tuple[float, tuple[int, ...]]]()
+        while boxes and -boxes[0][0] >= best * (1 - CLOSE):
+            self.watch.check()
+            if len(found) >= MOST_TIES and -boxes[0][0] <= best * (1 + CLOSE):
+                break
+            some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
+            for negated, _, box in some:
+                if not np.any(box == OPEN):
+                    found.append((-negated, tuple(box.tolist())))
+                    best = max(best, -negated)
+            open_ = [box for _, _, box in some if np.any(box == OPEN)]
+            for bound, box in self.expand(open_, goal):
+                if bound >= best * (1 - CLOSE):
+                    heapq.heappush(boxes, (-bound, next(order), box))
+        rows = sorted(row for value, row in found if value >= best * (1 - CLOSE))
+        return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), len(self.marks)))
+
+    def expand(self, boxes: list[Integers], goal: Goal) -> list[tuple[float, Integers]]:
+        """The children of each box, by the atom that bounds them most, if they are possible."""
+        moves = [
+            (b, i, value)
+            for b, box in enumerate(boxes)
+            for i in np.flatnonzero(box == OPEN).tolist()
+            for value in self.marks[i].values
+        ]
+        if not moves:
+            return []
+        children = np.stack([boxes[b] for b, _, _ in moves], axis=1)
+        for column, (_, i, value) in enumerate(moves):
+            children[i, column] = value
+        bounds, possible = self.bounds(children, goal)
+        result = []
+        for b in range(len(boxes)):
+            by_atom: dict[int, list[int]] = {}
+            for column, (owner, i, _) in enumerate(moves):
+                if owner == b:
+                    by_atom.setdefault(i, []).append(column)
+            worst = {i: float(bounds[columns].sum()) for i, columns in by_atom.items()}
+            chosen = by_atom[min(worst, key=worst.__getitem__)]
+            result += [(float(bounds[k]), children[:, k]) for k in chosen if possible[k]]
+        return result
+
+    def bounds(self, boxes: Integers, goal: Goal) -> tuple[Weights, NDArray[np.bool_]]:
+        """Upper bounds for the boxes [marks, boxes], and whether anything in them is possible."""
+        vectors = self.vectors(boxes)
+        if goal == "value":
+            mass = self.relaxed(self.shares, vectors)
+            return mass / float(self.total.e), mass > 0
+        every, some = self.relaxed(self.every, vectors), self.relaxed(self.some, vectors)
+        if goal == "upper":
+            other = np.maximum(0.0, float(self.total.a) - every)
+            number = some
+        else:
+            other = np.maximum(0.0, float(self.total.b) - some)
+            number = every
+        whole = number + other
+        return np.where(whole > 0, number / np.where(whole > 0, whole, 1.0), 1.0), some > 0
+
+    def vectors(self, boxes: Integers) -> Weights:
+        """The weights [leaves + 1, boxes], those of the marked atoms by their values."""
+        marked = [
+            np.array([mark.leaves(value) for value in row.tolist()]).T
+            for mark, row in zip(self.marks, boxes, strict=True)
+        ]
+        fixed = np.repeat(self.weights[:, np.newaxis], boxes.shape[1], axis=1)
+        return np.concatenate([fixed, *marked, np.ones((1, boxes.shape[1]))])
+
+    def relaxed(self, values: Weights, vectors: Weights) -> Weights:
+        """The value of the root with a maximum in place of the sums over marked atoms."""
+        below = self.below
+        number = np.zeros((len(below), vectors.shape[1]))
+        number[below.value >= 0] = values[below.value[below.value >= 0], np.newaxis]
+        for layer in below.layers:
+            if len(layer.sums):
+                terms = vectors[layer.weights] * number[layer.children]
+                sums = np.add.reduceat(terms, layer.starts)
+                marked = layer.weights[layer.starts] >= len(self.weights)
+                if marked.any():
+                    most = np.maximum.reduceat(terms, layer.starts)
+                    sums[marked] = most[marked]
+                number[layer.sums] = sums
+            number[layer.products] = number[layer.left] * number[layer.right]
+        root: Weights = number[below.root]
+        return root

@@ -1,0 +1,101 @@
+"""The most probable total choices of a circuit: sums become maxima.
+
+Weights are divided by the largest of their choice first, so that a choice which a
+branch leaves out counts for 1 there, as it should: its best value is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from dpasp.inference.best import CLOSE
+from dpasp.inference.layers import Layers
+from dpasp.semantics.leaves import Leaves, Weights
+
+Values = tuple[int, ...]  # the value of every choice
+
+
+@dataclass(frozen=True, slots=True)
+class MaxProduct:
+    """The best value below every node, for values of the leaves of a circuit."""
+
+    below: Layers
+    leaves: Leaves
+    scaled: Weights  # [leaves + 1], the best value of each choice at 1; the last is 1
+    factor: float  # what the scaling took out
+    best: Weights  # [nodes]
+
+    @property
+    def value(self) -> float:
+        """The largest P(θ) times the value of its leaf."""
+        return float(self.best[self.below.root]) * self.factor
+
+    def choices(self, every: bool = False) -> Iterator[Values]:
+        """The total choices with the largest value, or all that have one."""
+        if self.best[self.below.root] <= 0:
+            return
+        children, owners = self._edges(), self._owners()
+        share = 0.0 if every else 1.0 - CLOSE  # of the best value, to be told
+        options = [
+            [value for value, own in enumerate(self.scaled[self.leaves.of(i)]) if own > share]
+            for i in range(len(self.leaves.starts) - 1)
+        ]
+        todo: list[tuple[dict[int, int], list[int]]] = [({}, [self.below.root])]
+        while todo:
+            taken, nodes = todo.pop()
+            while nodes and children[nodes[-1]] is None:
+                nodes.pop()
+            if not nodes:
+                free = [[taken[i]] if i in taken else values for i, values in enumerate(options)]
+                yield from product(*free)
+                continue
+            node = nodes[-1]
+            edges = children[node]
+            assert edges is not None
+            if isinstance(edges, tuple):
+                todo.append((taken, [*nodes[:-1], *edges]))
+                continue
+            for weight, child in edges:
+                if self.scaled[weight] * self.best[child] > share * self.best[node]:
+                    more = taken if weight < 0 else taken | dict([owners[weight]])
+                    todo.append((more, [*nodes[:-1], child]))
+
+    def _edges(self) -> list[tuple[int, int] | list[tuple[int, int]] | None]:
+        """By node: None for a leaf, two children of a product, edges of a sum."""
+        result: list[tuple[int, int] | list[tuple[int, int]] | None] = [None] * len(self.below)
+        for layer in self.below.layers:
+            for node, left, right in zip(layer.products, layer.left, layer.right, strict=True):
+                result[node] = (int(left), int(right))
+            ends = np.append(layer.starts[1:], len(layer.children))[: len(layer.sums)]
+            for node, start, end in zip(layer.sums, layer.starts, ends, strict=True):
+                weights, nodes = layer.weights[start:end], layer.children[start:end]
+                result[node] = list(zip(weights.tolist(), nodes.tolist(), strict=True))
+        return result
+
+    def _owners(self) -> list[tuple[int, int]]:
+        """By leaf: the choice and its value."""
+        starts = self.leaves.starts
+        return [
+            (i, value) for i in range(len(starts) - 1) for value in range(starts[i + 1] - starts[i])
+        ]
+
+
+def max_product(below: Layers, values: Weights, leaves: Leaves, weights: Weights) -> MaxProduct:
+    """The best values of a circuit; ``values`` are those of its leaves, by number."""
+    scaled = np.append(weights, 1.0)
+    factor = 1.0
+    for i in range(len(leaves.starts) - 1):
+        most = float(weights[leaves.of(i)].max())
+        scaled[leaves.of(i)] /= most
+        factor *= most
+    best = np.where(below.value >= 0, values[below.value], 0.0)
+    for layer in below.layers:
+        if len(layer.sums):
+            terms = scaled[layer.weights] * best[layer.children]
+            best[layer.sums] = np.maximum.reduceat(terms, layer.starts)
+        best[layer.products] = best[layer.left] * best[layer.right]
+    return MaxProduct(below, leaves, scaled, factor, best)
