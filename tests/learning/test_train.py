@@ -14,6 +14,8 @@ from torch import Tensor
 
 import dpasp
 from dpasp.learning.history import Moment, Reason
+from dpasp.neural.evaluate import Layered, Native
+from dpasp.neural.layers import from_arrays
 
 from .programs import addition
 
@@ -206,3 +208,18 @@ def test_fixpoint_beside_a_frozen_network_sees_all_examples_at_once() -> None:
     scores = [record.log_likelihood for record in program.learn(niters=15)]
     assert all(later >= earlier - 1e-9 for earlier, later in pairwise(scores))
     assert scores[-1] > scores[0]
+
+
+def test_the_circuit_as_torch_operations_learns_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    native = dpasp.loads(addition(), python=True)
+    expected = native.learn(niters=3)
+
+    def layered(self: Native, device: torch.device) -> Layered:
+        return from_arrays(self.circuit.arrays(), self.circuit.leaves).to(device)
+
+    monkeypatch.setattr(Native, "to", layered)
+    other = dpasp.loads(addition(), python=True)
+    history = other.learn(niters=3)
+    assert history[-1].log_likelihood == pytest.approx(expected[-1].log_likelihood, rel=1e-6)
+    ours, theirs = state(native), state(other)
+    assert all(torch.allclose(ours[name], theirs[name], atol=1e-5) for name in ours)
