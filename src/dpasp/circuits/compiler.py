@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
@@ -19,6 +19,7 @@ from dpasp.native import _native
 from dpasp.semantics.translate import translate
 from dpasp.version import __version__
 
+Progress = Callable[[float], None]  # from 0 to 1
 Way = Literal["auto", "search", "tables", "diagram"]
 Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency"]
 
@@ -49,23 +50,26 @@ def compile(
     options: Options = Options(),  # noqa: B008 - frozen
     cache: Cache | None = None,
     watch: Watch = UNLIMITED,
+    progress: Progress | None = None,
 ) -> Circuit:
     """The circuit that answers the questions (those of the program unless others are given).
 
     ``observed`` are determined atoms whose truth is then weighed by two more leaves each
     (true, false) after those of the choices. With a ``cache``, a circuit that was compiled
-    before is read from there. Raises :class:`HeadCycle` for what must be
+    before is read from there. ``progress`` is told now and then which share is compiled.
+    Raises :class:`HeadCycle` for what must be
     enumerated and :class:`SizeLimit` when every way outgrows the options.
     """
     translation = translate(ground, logic, watch)
     asked = ground.questions if questions is None else questions
     flat = flatten(translation, ground.choices, asked, observed)
-    if cache is None:
-        return compile_flat(flat, len(ground.choices), logic, probability, options, watch)
-    key = _key(flat, logic, probability, options)
-    circuit = cache.get(key)
-    if circuit is None:
-        circuit = compile_flat(flat, len(ground.choices), logic, probability, options, watch)
+    key = _key(flat, logic, probability, options) if cache else ""
+    found = cache.get(key) if cache else None
+    if found is not None:
+        return found
+    size = len(ground.choices)
+    circuit = compile_flat(flat, size, logic, probability, options, watch, progress)
+    if cache:
         cache.put(key, circuit)
     return circuit
 
@@ -86,6 +90,7 @@ def compile_flat(
     probability: Probability | None,
     options: Options,
     watch: Watch,
+    progress: Progress | None = None,
 ) -> Circuit:
     """The circuit of a flattened program."""
     watch.check()
@@ -101,6 +106,7 @@ def compile_flat(
         options.work,
         -1.0 if left is None else left,
         -1.0 if memory is None else memory,
+        progress,
     )
     if isinstance(result, str):
         reason, _, text = result.partition(": ")

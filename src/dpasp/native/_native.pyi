@@ -1,5 +1,6 @@
 """The compiler and the evaluation of circuits."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -45,4 +46,5 @@ def compile(
     work: int,
     seconds: float,
     megabytes: float,
+    progress: Callable[[float], None] | None,
 ) -> tuple[Circuit, dict[str, Any]] | str: ...

@@ -31,10 +31,11 @@ double megabytes_in_use() {
 }
 
 void Watch::look() {
+    if (stop && stop->load(std::memory_order_relaxed))
+        throw Stopped(Reason::Interrupt, "interrupted");
     auto now = Clock::now();
     if (now < next) return;
-    next = now + std::chrono::milliseconds(50);
-    if (poll) poll();
+    next = now + std::chrono::milliseconds(20);
     if (deadline >= 0 && elapsed() > deadline) throw Stopped(Reason::Time, "time limit");
     if (megabytes >= 0 && megabytes_in_use() > megabytes)
         throw Stopped(Reason::Memory, "memory limit");

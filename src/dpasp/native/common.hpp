@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ namespace dpasp {
 
 // Why the work stopped before its end. `Size` is a budget of one way (another way may still
 // succeed); the others end everything.
-enum class Reason { Size, Time, Memory, HeadCycle, Observed };
+enum class Reason { Size, Time, Memory, Interrupt, HeadCycle, Observed };
 
 struct Stopped : std::runtime_error {
     Reason reason;
@@ -97,7 +97,7 @@ double megabytes_in_use();
 
 // Limits of a run. `check` is cheap and may be called in inner loops.
 struct Watch {
-    std::function<void()> poll;  // called now and then; throws to interrupt
+    std::atomic<bool> *stop = nullptr;  // set from outside to interrupt
     double deadline = -1;        // seconds from `start`; negative is none
     double megabytes = -1;
     Clock::time_point start = Clock::now();

@@ -7,41 +7,34 @@ namespace {
 
 class Compiler {
   public:
-    Compiler(const Problem &problem, const Options &options, Watch &watch)
-        : problem_(problem), options_(options), watch_(watch), positions_(SWEEPS) {}
+    Compiler(const Problem &problem, const Options &options, Watch &watch,
+             std::atomic<double> &done)
+        : problem_(problem), options_(options), watch_(watch), done_(done), positions_(SWEEPS) {}
 
     std::vector<uint32_t> run(Compiled &result) {
         std::vector<Part> parts = split(problem_);
-        std::vector<uint32_t> home(problem_.gates.size(), 0);
-        for (uint32_t p = 0; p < parts.size(); ++p)
-            for (uint32_t g : parts[p].gates) home[g] = p;
-        std::vector<std::map<Ask, std::vector<uint32_t>>> asked(parts.size());
-        std::vector<uint32_t> roots(problem_.questions.size(), Builder::TRUE_NODE);
-        for (uint32_t k = 0; k < roots.size(); ++k) {
-            std::vector<Ask> asks(parts.size());
-            roots[k] = constant(problem_.questions[k]);
-            for (Lit lit : problem_.questions[k].query)
-                if (gate_of(lit)) asks[home[gate_of(lit)]].query.push_back(lit);
-            for (Lit lit : problem_.questions[k].evidence)
-                if (gate_of(lit)) asks[home[gate_of(lit)]].evidence.push_back(lit);
-            for (uint32_t p = 0; p < parts.size(); ++p) {
-                tidy(asks[p]);
-                asked[p][asks[p]].push_back(k);
-            }
-        }
+        for (Lit lit : problem_.asserted)
+            if (lit == FALSE_LIT)  // no total choice has a model
+                return std::vector<uint32_t>(problem_.questions.size(), Builder::FALSE_NODE);
+        std::vector<std::map<uint32_t, Ask>> touched = ask(parts);  // by question, then by part
+        std::vector<std::map<Ask, uint32_t>> known(parts.size());   // by part: the root of an ask
+        for (auto &one : known) one[Ask{}] = 0;
+        for (auto &asks : touched)
+            for (auto &[p, ask] : asks) known[p][ask] = 0;
+        double whole = 0, ready = 0;
+        for (const Part &part : parts) whole += double(part.gates.size());
         for (uint32_t p = 0; p < parts.size(); ++p) {
             std::vector<Ask> asks;
-            for (auto &[ask, _] : asked[p]) asks.push_back(ask);
+            // Without assertions, a question that does not touch a part learns nothing from it.
+            bool idle = parts[p].asserted.empty();
+            if (idle) known[p][Ask{}] = Builder::TRUE_NODE;
+            for (auto &[ask, _] : known[p])
+                if (!idle || !(ask.query.empty() && ask.evidence.empty())) asks.push_back(ask);
             auto nodes = compile_part(parts[p], asks, result);
-            size_t i = 0;
-            for (auto &[_, questions] : asked[p]) {
-                for (uint32_t k : questions) roots[k] = builder.product(roots[k], nodes[i]);
-                ++i;
-            }
+            for (size_t i = 0; i < asks.size(); ++i) known[p][asks[i]] = nodes[i];
+            done_ = (ready += double(parts[p].gates.size())) / whole;
         }
-        for (Lit lit : problem_.asserted)
-            if (lit == FALSE_LIT) roots.assign(roots.size(), Builder::FALSE_NODE);
-        return roots;
+        return join(parts.size(), touched, known);
     }
 
     Builder builder;
@@ -50,7 +43,53 @@ class Compiler {
     const Problem &problem_;
     const Options &options_;
     Watch &watch_;
+    std::atomic<double> &done_;
     std::vector<std::vector<uint32_t>> positions_;  // by sweep, made when first needed
+
+    // What each question asks of the parts that its literals lie in.
+    std::vector<std::map<uint32_t, Ask>> ask(const std::vector<Part> &parts) const {
+        std::vector<uint32_t> home(problem_.gates.size(), 0);
+        for (uint32_t p = 0; p < parts.size(); ++p)
+            for (uint32_t g : parts[p].gates) home[g] = p;
+        std::vector<std::map<uint32_t, Ask>> touched;
+        for (const Question &question : problem_.questions) {
+            std::map<uint32_t, Ask> asks;
+            for (Lit lit : question.query)
+                if (gate_of(lit)) asks[home[gate_of(lit)]].query.push_back(lit);
+            for (Lit lit : question.evidence)
+                if (gate_of(lit)) asks[home[gate_of(lit)]].evidence.push_back(lit);
+            for (auto &[_, one] : asks) tidy(one);
+            touched.push_back(std::move(asks));
+        }
+        return touched;
+    }
+
+    // The product over all parts for each question; parts that it does not touch are shared,
+    // as the inner nodes of a balanced tree.
+    std::vector<uint32_t> join(size_t parts, const std::vector<std::map<uint32_t, Ask>> &touched,
+                               const std::vector<std::map<Ask, uint32_t>> &known) {
+        size_t size = 1;
+        while (size < parts) size *= 2;
+        std::vector<uint32_t> tree(2 * size, Builder::TRUE_NODE);
+        for (size_t p = 0; p < parts; ++p) tree[size + p] = known[p].at(Ask{});
+        for (size_t i = size; i-- > 1;) tree[i] = builder.product(tree[2 * i], tree[2 * i + 1]);
+        std::vector<uint32_t> roots;
+        for (size_t k = 0; k < touched.size(); ++k) {
+            std::map<size_t, uint32_t> changed;  // nodes of the tree, the highest number first
+            for (auto &[p, ask] : touched[k]) changed[size + p] = known[p].at(ask);
+            while (!changed.empty() && changed.rbegin()->first > 1) {
+                auto [i, node] = *changed.rbegin();
+                changed.erase(i);
+                auto other = changed.find(i ^ 1);
+                uint32_t beside = other == changed.end() ? tree[i ^ 1] : other->second;
+                changed.erase(i ^ 1);
+                changed[i / 2] = builder.product(node, beside);
+            }
+            uint32_t all = changed.empty() ? tree[1] : changed.begin()->second;
+            roots.push_back(builder.product(constant(problem_.questions[k]), all));
+        }
+        return roots;
+    }
 
     static void tidy(Ask &ask) {
         for (auto *lits : {&ask.query, &ask.evidence}) {
@@ -94,8 +133,12 @@ class Compiler {
         };
         bool any_order = true;  // unless an order of this kind is forced
         for (int s = 0; s < SWEEPS; ++s) any_order = any_order && options_.order != name(Sweep(s));
+        bool tiny = any_order && part.choices.size() + part.guesses.size() <= 6;
+        bool counting = options_.mode != Mode::Bits && !part.guesses.empty();
         auto sweeps = [&](const std::string &way) {
-            for (int s = 0; s < SWEEPS; ++s) {
+            // Diagrams that count have the choices first, whatever the order: few are enough.
+            bool few = any_order && !hard && (tiny || (counting && way == "diagram"));
+            for (int s = 0; s < (few ? 1 : SWEEPS); ++s) {
                 std::string named = name(Sweep(s));
                 bool costly = Sweep(s) == Sweep::Polished;
                 if (any_order ? costly != hard : options_.order != named) continue;
@@ -206,7 +249,8 @@ class Compiler {
 
 }  // namespace
 
-Compiled compile(const Ground &ground, const Options &options, Watch &watch) {
+Compiled compile(const Ground &ground, const Options &options, Watch &watch,
+                 std::atomic<double> &done) {
     Compiled result;
     auto start = Clock::now();
     Problem problem = read_problem(ground, watch);
@@ -215,7 +259,7 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch) {
     result.atoms_inner = problem.inner;
     result.guesses = problem.guessed;
     result.gates = uint32_t(problem.gates.size());
-    Compiler compiler(problem, options, watch);
+    Compiler compiler(problem, options, watch, done);
     std::vector<uint32_t> roots = compiler.run(result);
     uint32_t weights = 0;
     for (const ChoiceShape &shape : problem.gates.choices) weights += shape.values;

@@ -30,6 +30,8 @@ struct Compiled {
     double read_seconds = 0;
 };
 
-Compiled compile(const Ground &ground, const Options &options, Watch &watch);
+// `done` goes from 0 to 1 meanwhile, by the parts that are compiled.
+Compiled compile(const Ground &ground, const Options &options, Watch &watch,
+                 std::atomic<double> &done);
 
 }  // namespace dpasp

@@ -6,6 +6,7 @@
 #include "compile.hpp"
 #include "evaluate.hpp"
 #include "fold.hpp"
+#include "worker.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -40,23 +41,13 @@ const char *word(Reason reason) {
         return "time";
     case Reason::Memory:
         return "memory";
+    case Reason::Interrupt:
+        return "interrupt";
     case Reason::Observed:
         return "observed";
     default:
         return "head-cycle";
     }
-}
-
-// The watch asks Python for pending signals now and then while the interpreter is released.
-Watch make_watch(double seconds, double megabytes) {
-    Watch watch;
-    watch.deadline = seconds;
-    watch.megabytes = megabytes;
-    watch.poll = [] {
-        nb::gil_scoped_acquire hold;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    };
-    return watch;
 }
 
 nb::dict report(const Compiled &compiled) {
@@ -86,7 +77,7 @@ nb::dict report(const Compiled &compiled) {
 nb::object compile_ground(uint32_t atoms, Integers rules, Integers choices, Integers questions,
                           Integers own, Integers observed, const std::string &mode,
                           const std::string &way, const std::string &order, size_t nodes,
-                          size_t work, double seconds, double megabytes) {
+                          size_t work, double seconds, double megabytes, nb::object progress) {
     Ground ground{atoms,     list(rules), list(choices), list(questions), list(own),
                   list(observed)};
     Options options;
@@ -95,16 +86,37 @@ nb::object compile_ground(uint32_t atoms, Integers rules, Integers choices, Inte
     options.mode = mode == "bits" ? Mode::Bits : mode == "least" ? Mode::Least : Mode::Counts;
     options.nodes = nodes;
     options.work = work;
-    Watch watch = make_watch(seconds, megabytes);
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch;
+    watch.stop = &stop;
+    watch.deadline = seconds;
+    watch.megabytes = megabytes;
     Compiled compiled;
+    bool interrupted = false;
+    // Signals and progress are Python's; the work itself never touches the interpreter.
+    auto tick = [&] {
+        nb::gil_scoped_acquire hold;
+        if (stop) return;
+        if (!progress.is_none()) {
+            PyObject *result = PyObject_CallFunction(progress.ptr(), "d", done.load());
+            if (!result) stop = interrupted = true;
+            Py_XDECREF(result);
+        }
+        if (!stop && PyErr_CheckSignals() != 0) stop = interrupted = true;
+    };
+    nb::object reason;
     try {
         nb::gil_scoped_release free;
-        compiled = compile(ground, options, watch);
+        run_deep([&] { compiled = compile(ground, options, watch, done); }, tick);
     } catch (const Stopped &stopped) {
-        return nb::cast(std::string(word(stopped.reason)) + ": " + stopped.what());
+        if (!interrupted)
+            reason = nb::cast(std::string(word(stopped.reason)) + ": " + stopped.what());
     } catch (const std::bad_alloc &) {
-        return nb::cast(std::string("memory: out of memory"));
+        if (!interrupted) reason = nb::cast(std::string("memory: out of memory"));
     }
+    if (interrupted) throw nb::python_error();
+    if (reason.is_valid()) return reason;
     nb::dict statistics = report(compiled);
     return nb::make_tuple(nb::cast(std::move(compiled.circuit)), statistics);
 }
@@ -218,5 +230,5 @@ NB_MODULE(_native, m) {
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a);
     m.def("compile", &compile_ground, "atoms"_a, "rules"_a, "choices"_a, "questions"_a, "own"_a,
           "observed"_a, "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a, "seconds"_a,
-          "megabytes"_a);
+          "megabytes"_a, "progress"_a.none());
 }

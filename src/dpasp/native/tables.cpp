@@ -83,6 +83,7 @@ class Tables {
 
   private:
     static constexpr uint32_t QUERY = 0, EVIDENCE = 1, FIRST_SLOT = 2;
+    static constexpr uint32_t WIDE = 16;  // words
 
     const Gates &gates_;
     const Part &part_;
@@ -101,6 +102,8 @@ class Tables {
     std::vector<uint32_t> query_inputs_, evidence_inputs_;
     std::vector<size_t> cost_;  // work of a step for one entry
     uint32_t words_ = 1;
+    bool patient_ = false;  // false gates are told to consumers that are open, the rest later
+    uint32_t now_ = 0;      // the step
 
     // --- preparation ---------------------------------------------------------------------
 
@@ -120,6 +123,12 @@ class Tables {
         }
         time_gates();
         place_slots();
+        if (words_ <= WIDE) return;
+        // Too many gates that could become false early: tell them only when their inputs close.
+        patient_ = true;
+        time_gates();
+        place_slots();
+        if (words_ > 8 * WIDE) throw Stopped(Reason::Size, "tables that are too wide");
     }
 
     void root(Lit lit, Consumer consumer) {
@@ -132,10 +141,10 @@ class Tables {
         std::unordered_map<uint32_t, uint32_t> choice_step, guess_step;
         for (uint32_t s = 0; s < order_.size(); ++s)
             (order_[s].choice ? choice_step : guess_step)[order_[s].id] = s;
-        closing_.resize(order_.size());
-        opening_.resize(order_.size());
-        elements_.resize(order_.size());
-        read_.resize(order_.size());
+        for (auto *lists : {&closing_, &opening_, &elements_}) lists->assign(order_.size(), {});
+        read_.assign(order_.size(), {});
+        query_inputs_.clear();
+        evidence_inputs_.clear();
         for (uint32_t i = 0; i < local_.size(); ++i) {
             LocalGate &mine = local_[i];
             if (!mine.relevant) continue;
@@ -143,9 +152,13 @@ class Tables {
             const Gate &gate = gates_.gates[g];
             if (gate.kind == Kind::And) {
                 mine.conjunction = true;
+                mine.first = UINT32_MAX;
+                mine.last = 0;
+                mine.inputs.clear();
                 for (const Lit *in = gates_.begin(g); in != gates_.end(g); ++in) {
                     uint32_t j = number_.at(gate_of(*in));
-                    mine.first = std::min(mine.first, local_[j].first);
+                    uint32_t told = patient_ ? local_[j].last : local_[j].first;
+                    mine.first = std::min(mine.first, told);
                     mine.last = std::max(mine.last, local_[j].last);
                     if (gates_.gates[gate_of(*in)].kind == Kind::And) mine.inputs.push_back(j);
                 }
@@ -170,6 +183,7 @@ class Tables {
     void place_slots() {
         std::vector<uint32_t> unused;
         uint32_t next = FIRST_SLOT;
+        cost_.clear();
         for (uint32_t s = 0; s < order_.size(); ++s) {
             for (uint32_t i : opening_[s]) {
                 if (unused.empty()) {
@@ -185,7 +199,6 @@ class Tables {
             cost_.push_back(
                 1 + (read_[s].size() + opening_[s].size() + 2 * closing_[s].size()) / 6);
         words_ = (next + 63) / 64;
-        if (words_ > 64) throw Stopped(Reason::Size, "tables");
     }
 
     // --- one step ------------------------------------------------------------------------
@@ -289,16 +302,17 @@ class Tables {
     bool run(uint32_t s, uint32_t value, bool choice) {
         events_.clear();
         doubtful_.clear();
+        now_ = s;
         for (auto &[gate, when] : read_[s]) {
             bool truth = choice ? when == value : value == 1;
             if (!feed(gate, truth)) return false;
         }
         if (!drain()) return false;
         for (uint32_t gate : closing_[s]) {
-            if (bit(local_[gate].slot))
-                raise(gate);
-            else if (!feed(gate, true) || !drain())
-                return false;
+            bool dead = bit(local_[gate].slot);
+            if (dead) raise(gate);
+            if (!dead || patient_)
+                if (!feed(gate, !dead) || !drain()) return false;
         }
         for (uint32_t gate : opening_[s]) doubtful_.push_back(gate);
         forget(s);
@@ -321,8 +335,9 @@ class Tables {
             bool holds = value != consumer.negated;
             switch (consumer.role) {
             case Role::Gate: {
+                if (holds || local_[consumer.target].first > now_) break;
                 uint32_t slot = local_[consumer.target].slot;
-                if (holds || bit(slot)) break;
+                if (bit(slot)) break;
                 set(slot);
                 events_.push_back({consumer.target, false});
                 for (uint32_t input : local_[consumer.target].inputs) doubtful_.push_back(input);
@@ -374,7 +389,8 @@ class Tables {
     bool matters(const LocalGate &gate) const {
         for (const Consumer &consumer : gate.consumers) switch (consumer.role) {
             case Role::Gate:
-                if (!bit(local_[consumer.target].slot)) return true;
+                if (local_[consumer.target].first > now_ || !bit(local_[consumer.target].slot))
+                    return true;
                 break;
             case Role::Query:
                 if (!bit(QUERY) && !bit(EVIDENCE)) return true;
@@ -562,21 +578,21 @@ uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<I
     std::unordered_map<uint32_t, uint32_t> choice_step, guess_step;
     for (uint32_t s = 0; s < order.size(); ++s)
         (order[s].choice ? choice_step : guess_step)[order[s].id] = s;
-    std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> span;
+    std::unordered_map<uint32_t, uint32_t> known;  // by gate: the step after which it is
     std::vector<int32_t> change(order.size() + 1, 0);
     for (uint32_t g : part.gates) {
         const Gate &gate = gates.gates[g];
         if (gate.kind == Kind::And) {
             uint32_t first = UINT32_MAX, last = 0;
             for (const Lit *in = gates.begin(g); in != gates.end(g); ++in) {
-                auto &inner = span.at(gate_of(*in));
-                first = std::min(first, inner.first), last = std::max(last, inner.second);
+                uint32_t inner = known.at(gate_of(*in));
+                first = std::min(first, inner), last = std::max(last, inner);
             }
-            span[g] = {first, last};
+            known[g] = last;
             ++change[first], --change[last];
         } else {
             uint32_t s = gate.kind == Kind::Value ? choice_step.at(gate.first) : guess_step.at(g);
-            span[g] = {s, s};
+            known[g] = s;
         }
     }
     int32_t open = 0, widest = 0;
