@@ -126,7 +126,7 @@ def _is_annotated(cursor: Cursor) -> bool:
 def _refuse_body(cursor: Cursor) -> NoReturn:
     """The ``::`` is in the body or in brackets, where it has no meaning."""
     depth = 0
-    while (token := cursor.next()).text != "::":
+    while (token := cursor.next()).text not in ("::", ""):
         depth += (token.text in OPENING) - (token.text in CLOSING)
     if depth > 0:
         message = "'::' has no meaning inside brackets"
@@ -149,7 +149,7 @@ def _find_mark(cursor: Cursor) -> Token:
         if depth == 0:
             opening = token
         depth += (text in OPENING) - (text in CLOSING)
-        if depth == 0 and (text in _SEPARATORS or text in (":-", ".", "")):
+        if not text or (depth == 0 and text in (*_SEPARATORS, ":-", ".")):
             break
     if first.kind == "number" and text == "," and cursor.peek().kind == "number":
         message = "a number has a dot, not a comma"

@@ -89,7 +89,7 @@ def _predicate(cursor: Cursor) -> Token:
         message = "a data predicate has a name that begins in lower case"
         cursor.fail("data-predicate", message, name, FORM)
     start, depth, pieces = cursor.index, 0, 0
-    while cursor.peek().text not in _TILDES:
+    while depth or cursor.peek().text not in _TILDES:
         token = cursor.next()
         pieces += token.text in (",", ";") and depth == 1
         depth += (token.text == "(") - (token.text == ")")

@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from clingo.ast import AST, ASTType
+from clingo.ast import (
+    AST,
+    ASTType,
+    Literal,
+    Location,
+    Position,
+    Sign,
+    SymbolicAtom,
+    Transformer,
+    Variable,
+)
 
 from dpasp.language import ast
 
@@ -55,11 +65,58 @@ def statement_text(statement: ast.Statement) -> str:
 def _plain(node: AST) -> str:
     if node.ast_type == ASTType.Script:
         return f"#script ({node.name}){node.code}#end."
-    return str(node)
+    return exact(node)
 
 
 def _body(body: Sequence[AST]) -> str:
-    return f" :- {'; '.join(map(str, body))}." if body else "."
+    return f" :- {'; '.join(map(exact, body))}." if body else "."
+
+
+class _Exact(Transformer):
+    """Makes clingo print what it leaves out: ``f()`` and conditions that are empty."""
+
+    def visit_SymbolicAtom(self, node: AST) -> AST:  # noqa: N802
+        """Atoms without arguments have no parentheses."""
+        symbol = node.symbol
+        bare = symbol.argument if symbol.ast_type == ASTType.UnaryOperation else symbol
+        if bare.ast_type == ASTType.Function and not bare.arguments:
+            return node
+        return node.update(**self.visit_children(node))
+
+    def visit_Pool(self, node: AST) -> AST:  # noqa: N802
+        """clingo prints the name of ``f(a;b)`` once."""
+        names = {getattr(part, "name", None) for part in node.arguments}
+        if len(names) != 1 or any(p.ast_type != ASTType.Function for p in node.arguments):
+            return node.update(**self.visit_children(node))
+        inside = [part.update(**self.visit_children(part)) for part in node.arguments]
+        return node.update(arguments=inside)
+
+    def visit_Function(self, node: AST) -> AST:  # noqa: N802
+        """``f()`` is a term of its own, not the constant f."""
+        if not node.arguments and not node.external and node.name:
+            return node.update(name=f"{node.name}()")
+        return node.update(**self.visit_children(node))
+
+    def visit_ConditionalLiteral(self, node: AST) -> AST:  # noqa: N802
+        """``a : `` is a conditional literal."""
+        node = node.update(**self.visit_children(node))
+        return node if node.condition else node.update(condition=[_NOTHING])
+
+    def visit_BodyAggregateElement(self, node: AST) -> AST:  # noqa: N802
+        """``: `` is an element."""
+        node = node.update(**self.visit_children(node))
+        return node if node.condition or node.terms else node.update(condition=[_NOTHING])
+
+
+_START = Position("", 1, 1)
+_PLACE = Location(_START, _START)
+_NOTHING = Literal(_PLACE, Sign.NoSign, SymbolicAtom(Variable(_PLACE, "")))  # prints as ""
+_EXACT = _Exact()
+
+
+def exact(node: AST) -> str:
+    """The text of a node of clingo's that reads back as the same node."""
+    return str(_EXACT.visit(node))
 
 
 def head_text(head: ast.Head) -> str:

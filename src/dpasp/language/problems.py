@@ -128,8 +128,10 @@ def is_left(mark: Mark, text: str) -> bool:
         return False
     match mark.kind:
         case "integer":
-            digits = text.lstrip("0")  # Python reads no more than a few thousand of them
-            return len(digits) > 40 or int(text, 0 if digits[0] in "xob" else 10) > LARGEST
+            digits = text.lstrip("0")
+            if digits[:1] in ("x", "o", "b"):
+                return int(f"0{digits}", 0) > LARGEST
+            return len(digits) > 10 or int(digits or "0") > LARGEST
         case "tilde":
             return text == "∼"
         case "ellipsis":

@@ -38,12 +38,14 @@ _COARSE = re.compile(
     r"|(?P<directive>\#[A-Za-z_]+)|(?P<bad>[^\t\n\r\x20-\x7e]|\"))",
     re.ASCII,
 )
-_SPACE = re.compile(r"\s*")
+_BLANK = " \t\r\n"  # other kinds of space are refused
+_SPACE = re.compile(rf"[{_BLANK}]*")
 _END = re.compile(r"#end\s*(\.)|^[ \t]*#end[ \t]*$", re.MULTILINE)
 _INTERVAL = re.compile(r"\[[^\]]*\][^:;.]*::")
 _TAIL = re.compile(r":~|#external|#heuristic|#const")  # may be followed by '[…]' after the dot
 _NO_DIGIT = re.compile(r"\.\d+", re.ASCII)
 _NUMBER_IF = re.compile(r"\d\.\s*:-", re.ASCII)
+_BAD_ANYWHERE = re.compile(r"[\x00\ud800-\udfff]")
 _BAD_IN_STRING = re.compile(r'\\(?:[^"\\n]|$)|[\x00\ud800-\udfff]', re.MULTILINE)
 _LOOSE_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
 
@@ -147,7 +149,7 @@ class _Splitter:
         """The end of a slice without the space and the comments at its end."""
         text, at = self.text, len(self.result.comments)
         while True:
-            while end and text[end - 1].isspace():
+            while end and text[end - 1] in _BLANK:
                 end -= 1
             at -= 1
             if at < 0 or self.result.comments[at][1] != end:
@@ -257,6 +259,8 @@ class _Splitter:
         if not match[1]:
             at = self.text.index("#end", match.start())
             self.result.problems.append(Mark("end-dot", at, at + len("#end")))
+        for wrong in _BAD_ANYWHERE.finditer(self.text, start, match.end()):
+            self.result.problems.append(Mark("bad-character", *wrong.span()))
         self._close(piece, match.end(), dotted=True)
         return match.end()
 

@@ -1,0 +1,167 @@
+"""Programs with random damage, and what must hold for every one of them.
+
+    python -m tests.language.fuzz 200000        (make fuzz)
+
+Only :class:`dpasp.Error` ever escapes from reading and checking, each with a place
+inside the text, and what can be read is read again from its printed form. clingo's
+parser ends the whole process over some texts, so the work is done by a child: what
+it was at when it died is reported like any other failure.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from dpasp.display.diagnostics import render
+from dpasp.errors import Diagnostic, Error
+from dpasp.language.printer import to_text
+from dpasp.language.reader import read_readable
+from dpasp.logic import check
+from tests.language.seeds import seeds
+
+FILE = "p.plp"
+PATIENCE = 20  # seconds for one program
+_PIECES = (
+    """:: :- . , ; | ( ) [ ] { } ? ! * + - / \\ ** ~ ∼ … ... .. : :~ _ @ # % %* *% " ' $ & ^ < > =
+    != <= 0 1 0.3 .5 1. 1e-3 1e999 99999999999 0x1F a b X Y not undef as on at with test train é ß
+    “ ” ≤ − \n \t \r \x00 \x07 \ud800 😀 #query #map #mpe #evidence #semantics #learn #inference
+    #python #end #end. #const #show #include #script #external #count #sum #true #theory &a{b} @f
+    {0..9} {a,b} 0.3::a ?::a [0.2,0.7]::a as@net "x" "\\n" "\\q" (((( )))) ---- #max #program ~"""
+).split(" ")
+
+
+def damaged(seed: int) -> str:
+    """A program made from our own, with damage: the same for the same seed."""
+    rng = random.Random(seed)
+    programs = seeds()
+    text = rng.choice(programs)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3, 5, 8))):
+        text = _damage(text, rng, programs)
+    return text
+
+
+def _damage(text: str, rng: random.Random, programs: tuple[str, ...]) -> str:
+    start = rng.randrange(len(text) + 1)
+    end = min(len(text), start + rng.choice((1, 1, 2, 5, 20, 80)))
+    match rng.randrange(10):
+        case 0 | 1:
+            return text[:start] + text[end:]
+        case 2 | 3:
+            return text[:start] + rng.choice(_PIECES).strip(" ") + text[start:]
+        case 4:
+            return text[:start] + rng.choice(_PIECES) + text[end:]
+        case 5:
+            return text[:end] + text[start:end] * rng.choice((1, 2, 40)) + text[end:]
+        case 6:
+            other = rng.choice(programs)
+            at = rng.randrange(len(other) + 1)
+            return text[:start] + other[at : at + rng.choice((3, 10, 50, 400))] + text[end:]
+        case 7:
+            return text[:start]
+        case 8:
+            return text[:start] + text[start:end][::-1] + text[end:]
+        case _:
+            return _bytes(text, rng)
+
+
+def _bytes(text: str, rng: random.Random) -> str:
+    """The text with a byte changed, as a file in a wrong encoding would have it."""
+    data = bytearray(text.encode(errors="surrogatepass"))
+    if data:
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    return data.decode(errors=rng.choice(("replace", "surrogateescape", "ignore")))
+
+
+def examine(text: str) -> str | None:
+    """What is wrong with how a text is treated, None when nothing is."""
+    try:
+        program, errors = read_readable([(FILE, text)])
+        wrong = _misplaced(errors, text) or _misplaced(program.warnings, text)
+        if errors or wrong:
+            return wrong
+        printed = to_text(program)
+        again, errors = read_readable([(FILE, printed)])
+        if errors or again != program:
+            return f"reads otherwise when printed:\n{printed}\n{errors}"
+        return _misplaced(_checked(program), text)
+    except Exception as error:  # the very thing that must not happen
+        return f"{type(error).__name__}: {error}"
+
+
+def _checked(program: object) -> tuple[Diagnostic, ...]:
+    try:
+        return check(program)  # type: ignore[arg-type]
+    except Error as error:
+        return error.diagnostics
+
+
+def _misplaced(diagnostics: object, text: str) -> str | None:
+    """A diagnostic that names no place inside the text, or that cannot be shown."""
+    lines = text.split("\n")
+    assert isinstance(diagnostics, list | tuple)
+    for diagnostic in diagnostics:
+        span = diagnostic.span
+        if span is None or not (
+            1 <= span.line <= span.end_line <= len(lines)
+            and 1 <= span.column <= len(lines[span.line - 1]) + 1
+            and 1 <= span.end_column <= len(lines[span.end_line - 1]) + 1
+            and (span.line, span.column) <= (span.end_line, span.end_column)
+        ):
+            return f"out of place: {diagnostic!r}"
+        render([diagnostic], {FILE: text}.get)
+    return None
+
+
+def failures(first: int, last: int) -> Iterator[tuple[int, str]]:
+    """The seeds whose programs are not treated well, and how."""
+    for seed in range(first, last):
+        if (wrong := examine(damaged(seed))) is not None:
+            yield seed, wrong
+
+
+def child(first: int, last: int, note: Path) -> None:
+    """Print the failures among some seeds; ``note`` holds the seed that is being tried."""
+    signal.signal(signal.SIGALRM, _too_long)
+    for seed in range(first, last):
+        note.write_text(str(seed))
+        signal.alarm(PATIENCE)
+        for _, wrong in failures(seed, seed + 1):
+            print(f"=== seed {seed}: {wrong}\n{damaged(seed)!r}", flush=True)
+    signal.alarm(0)
+
+
+def _too_long(number: int, frame: object) -> None:
+    raise TimeoutError(f"not done after {PATIENCE} s")
+
+
+def main(count: int, first: int = 0) -> int:
+    """Try many seeds in a child process; give back how many of them fail."""
+    failed, last, started = 0, first + count, time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        note = Path(folder, "seed")
+        while first < last:
+            words = [sys.executable, "-m", "tests.language.fuzz", "--child", str(first), str(last)]
+            done = subprocess.run([*words, str(note)], stdout=subprocess.PIPE, text=True)
+            print(done.stdout, end="")
+            failed += done.stdout.count("=== seed ")
+            if done.returncode == 0:
+                break
+            first = int(note.read_text()) + 1
+            failed += 1
+            print(f"=== seed {first - 1}: the process died with {done.returncode}")
+    print(f"{count} programs, {failed} failures, {time.monotonic() - started:.0f} s")
+    return failed
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--child":
+        child(int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
+    else:
+        sys.exit(min(1, main(*map(int, sys.argv[1:]))))
