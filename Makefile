@@ -3,7 +3,7 @@
 #   make demo     a tour of the examples, and a network that learns digits from their sums
 #   make test     linting, types and tests: everything that must hold
 #   make check    linting and types only
-#   make bench    the benchmarks
+#   make bench    exact inference beside other systems, small sizes; bench-full: all sizes
 #   make random   a long comparison of random programs with the definitions
 #   make sanitize the native part built with sanitizers, under the tests of circuits
 
@@ -31,7 +31,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[learn,demo]'
 	touch $@
 
-.PHONY: demo test check bench random sanitize clean
+.PHONY: demo test check bench bench-full random sanitize clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -46,6 +46,9 @@ test: check
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 bench: .venv/test.stamp
+	$(BIN)/python -m benchmarks.inference --quick
+
+bench-full: .venv/test.stamp
 	$(BIN)/python -m benchmarks.inference
 
 random: .venv/test.stamp

@@ -29,7 +29,7 @@ def main() -> None:
     """Measure what the command line asks for, print it and write it down."""
     options = _options()
     console = Console(width=None if Console().is_terminal else 140)
-    limits = Limits(options.time_limit or (3 if options.quick else 20), options.memory_limit)
+    limits = Limits(options.time_limit or (3 if options.quick else 10), options.memory_limit)
     repeat = options.repeat or (1 if options.quick else 3)
     found = []
     if options.targets or _everything(options):
@@ -67,7 +67,14 @@ def _compare(options: argparse.Namespace, limits: Limits, repeat: int, console: 
             console.print("ITS ANSWER DIFFERS FROM OURS", style="bold white on red")
 
     asked = instances(options.families, options.sizes, options.quick)
-    return Report(limits, start, list(measure(bench, systems, start, asked, see)))
+    records: list[Record] = []
+    try:
+        for record in measure(bench, systems, start, asked):
+            records.append(record)
+            see(record)
+    except KeyboardInterrupt:
+        console.print("stopped; what was measured until now follows", style="bold red")
+    return Report(limits, start, records)
 
 
 def _options() -> argparse.Namespace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from benchmarks.inference.instances import Instance
@@ -76,7 +76,6 @@ def measure(
     systems: list[System],
     start: dict[str, Start],
     instances: Iterable[Instance],
-    see: Callable[[Record], None] = lambda record: None,
 ) -> Iterator[Record]:
     """The records of all systems on all instances to which they apply.
 
@@ -97,7 +96,6 @@ def measure(
                 record = replace(record, agrees=system.agrees(answer, ours))
             if answer is None:
                 gave_up.add(key)
-            see(record)
             yield record
 
 
