@@ -1,9 +1,10 @@
 """What the documentation shows is what happens.
 
 In the Markdown files, a ``plp`` block is a program (saved under the name after ``plp``,
-if there is one, as a ``csv`` block is); a ``text`` block right after it is what ``dpasp`` prints for it. The
-commands of a ``console`` block are run in a folder with the named programs. A ``python``
-block with ``>>>`` is a doctest. `python -m tests.test_docs` writes what is printed now.
+if there is one, as a ``csv`` block is); a ``text`` block right after it is what ``dpasp``
+prints for it. The commands of a ``console`` block are run in a folder with the named
+programs. A ``python`` block with ``>>>`` is a doctest. `python -m tests.test_docs` writes
+what is printed now.
 """
 
 from __future__ import annotations
