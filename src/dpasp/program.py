@@ -276,6 +276,10 @@ class Program:
         statistics = dict(answers.statistics)
         statistics["seconds"] = {"ground": grounded.seconds, **statistics["seconds"]}
         learned, history = self._told()
+        if self._session is not None and (labels := self._session.labels()):
+            from dpasp.learning.accuracy import accuracies
+
+            statistics["accuracy"] = accuracies(answers, labels)
         return replace(answers, statistics=statistics, learned=learned, history=history)
 
     def _grounded(

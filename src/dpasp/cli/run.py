@@ -72,6 +72,9 @@ def show(answers: Answers, console: Console) -> None:
         console.answer(answers_text(answers))
     elif not console.quiet:
         console.note("the program asks nothing; add a #query, or use --query")
+    if not console.quiet:
+        for name, share in answers.statistics.get("accuracy", {}).items():
+            console.note(f"the most probable {name} is right for {100 * share:.2f} % of the rows")
     if console.verbose:
         for line in details(answers):
             console.note(line)

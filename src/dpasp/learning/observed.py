@@ -6,7 +6,8 @@ In a CSV file the header names the atoms; 1 is true, 0 false, anything else unob
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,28 @@ from dpasp.neural.python_blocks import Python, guarded
 FORM = 'give one entry for each example: [["sum(9)"], ["sum(3)", "not carry"], …]'
 
 
-def read(origin: ast.Origin, python: Python) -> list[Given]:
-    """The observations that a function gives or a CSV file holds."""
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The observations to learn from, and those of the test rows, where they are told."""
+
+    train: list[Given]
+    test: list[Given] | None = None
+
+
+def read(origin: ast.Origin, python: Python) -> Observed:
+    """The observations that a function gives or a CSV file holds.
+
+    A function may give a dictionary with ``"train"`` and ``"test"``.
+    """
     if isinstance(origin, ast.File):
-        return read_csv(origin)
+        return Observed(read_csv(origin))
     value, what = python.call(origin), f"@{origin.function}"
     with guarded(what, python.program, origin.span):
-        return listed(value, what, origin.span)
+        if isinstance(value, Mapping) and "train" in value:
+            test = value.get("test")
+            train = listed(value["train"], what, origin.span)
+            return Observed(train, None if test is None else listed(test, what, origin.span))
+        return Observed(listed(value, what, origin.span))
 
 
 def listed(value: object, what: str = "this", span: Span | None = None) -> list[Given]:

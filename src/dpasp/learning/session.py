@@ -32,12 +32,13 @@ from dpasp.semantics.leaves import Weights
 ROWS = 1000  # test rows that the networks see at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Session:
-    """A module, and the Python that made it."""
+    """A module, the Python that made it, and the observations that ``#learn`` names."""
 
     model: ProgramModule
     python: Python
+    _observed: observed.Observed | None = None
 
     def rows(self, part: Part, given: Mapping[str, object] | None = None) -> dict[Symbol, Rows]:
         """The data of the program, those given in place of its own."""
@@ -125,7 +126,19 @@ class Session:
             message = "there is nothing to learn from"
             help = 'pass observations, as in learn([["a"], ["not a"]]), or say #learn @labels.'
             raise UsageError(Diagnostic("learn-observations", message, help=help))
-        return observed.read(statement.observations, self.python)
+        return self._told(statement).train
+
+    def _told(self, statement: ast.Learn) -> observed.Observed:
+        if self._observed is None:
+            self._observed = observed.read(statement.observations, self.python)
+        return self._observed
+
+    def labels(self) -> list[Given]:
+        """The observations of the test rows; none where the program does not tell them."""
+        statement = learn_statement(self.model.ground.program)
+        if statement is None or not self.model.ground.networks:
+            return []
+        return self._told(statement).test or []
 
     def save(self, path: str | Path) -> None:
         """Write the learned parameters to a file."""

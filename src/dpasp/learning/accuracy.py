@@ -1,0 +1,49 @@
+"""How often the answers over the test rows are right, where the program tells what is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpasp.inference.answers import Answer, Answers
+from dpasp.neural.observations import Given, split
+
+
+def accuracies(answers: Answers, labels: Sequence[Given]) -> dict[str, float]:
+    """By predicate, the share of test rows whose most probable answer is their label.
+
+    A label is the first literal of a test row's observation; it is compared with the
+    answers to queries of its predicate alone. Under credal the answer with the greatest
+    upper probability counts.
+    """
+    wanted = [_canonical(_first(label)) for label in labels]
+    found = {}
+    for name in dict.fromkeys(map(_predicate, wanted)):
+        own = [a for a in answers if isinstance(a, Answer) and _predicate(a.query) == name]
+        numbers = [np.asarray(answer.numbers[-1]) for answer in own]
+        if len(own) < 2 or any(rows.shape != (len(wanted),) for rows in numbers):
+            continue
+        best = np.stack(numbers).argmax(axis=0)
+        texts = [_canonical(answer.query) for answer in own]
+        rows = [i for i, text in enumerate(wanted) if _predicate(text) == name]
+        found[name] = float(np.mean([texts[best[i]] == wanted[i] for i in rows]))
+    return found
+
+
+def _first(label: Given) -> str:
+    parts = split(label) if isinstance(label, str) else list(label)
+    return parts[0] if parts else ""
+
+
+def _canonical(text: str) -> str:
+    """A literal without needless spaces, ``~`` written as ``not``."""
+    words = text.strip().removesuffix(".").replace("~", "not ", 1).split()
+    return (
+        " ".join(words[:1]) + " " + "".join(words[1:]) if words[:1] == ["not"] else "".join(words)
+    )
+
+
+def _predicate(text: str) -> str:
+    """The name in a literal, negative or not."""
+    return _canonical(text).removeprefix("not ").split("(")[0]
