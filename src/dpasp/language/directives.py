@@ -192,7 +192,7 @@ def read_script(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         message = "a script begins with its language in parentheses"
         help = "write #script (python) … #end., or #python … #end."
         cursor.fail("directive-syntax", message, cursor.next(), help)
-    code = file.text[header.end() : end]
+    code = file.text[header.end() : end].strip(" \t\r")  # as clingo does
     buffer.blank(header.end(), end)
     span = file.span(piece.start, piece.end)
 

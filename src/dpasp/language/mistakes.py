@@ -45,6 +45,12 @@ MISTAKES = (
         "the probability comes before the atom",
         "write {1}::{0}",
     ),
+    _mistake(
+        r"(?<![\w.])0+([1-9]\d*|0)",
+        "leading-zero",
+        "an integer has no zeros before it",
+        "write {0}",
+    ),
     _mistake(r"\\\+", "prolog-not", "'\\+' is Prolog's negation", "write 'not'"),
     _mistake(r"=<", "prolog-less", "'=<' is Prolog's comparison", "write '<='"),
     _mistake(r"=\\=|\\==?", "prolog-unequal", "this comparison is Prolog's", "write '!='"),
@@ -154,6 +160,12 @@ MISTAKES = (
         "quotes",
         "text is written in double quotes",
         'write "text", or a name in lower case',
+    ),
+    _mistake(
+        r"@\s*([A-Z]\w*)",
+        "function-syntax",
+        "a function in a term begins in lower case",
+        "define {lower} in #python and write @{lower}",
     ),
     _mistake(r"@(?!\s*[A-Za-z_])", "function-syntax", "a name is missing after '@'", "write @name"),
     _mistake(

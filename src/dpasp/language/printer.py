@@ -39,7 +39,7 @@ def statement_text(statement: ast.Statement) -> str:
         case ast.Plain(node):
             return _plain(node)
         case ast.Const(name, value):
-            return f"#const {name} = {_real(value)}."
+            return f"#const {name} = {expression_text(value, real=True)}."
         case ast.Annotated(heads, body):
             return "; ".join(map(head_text, heads)) + _body(body)
         case ast.Neural():
@@ -47,7 +47,7 @@ def statement_text(statement: ast.Statement) -> str:
         case ast.Data(name, argument, test, train):
             roles = [("test", test), ("train", train)]
             origins = ", ".join(f"{role}({_origin(of)})" for role, of in roles if of is not None)
-            return f"{name}({argument}) ~ {origins}."
+            return f"{name}({exact(argument)}) ~ {origins}."
         case ast.Python(code):
             return f"#python{code}#end."
         case ast.Query() | ast.Map():
@@ -121,7 +121,7 @@ def exact(node: AST) -> str:
 
 def head_text(head: ast.Head) -> str:
     """``0.3::a``."""
-    return f"{weight_text(head.weight)}::{head.atom}"
+    return f"{weight_text(head.weight)}::{exact(head.atom)}"
 
 
 def weight_text(weight: ast.Weight) -> str:
@@ -136,20 +136,24 @@ def weight_text(weight: ast.Weight) -> str:
             return f"{start}?" + (f"({','.join(key)})" if key else "")
 
 
-def expression_text(expression: ast.Expression, level: int = 0) -> str:
-    """An expression, in parentheses where something around it binds more tightly."""
+def expression_text(expression: ast.Expression, level: int = 0, real: bool = False) -> str:
+    """An expression, in parentheses where something around it binds more tightly.
+
+    With ``real``, numbers are written so that they are not taken for clingo's.
+    """
     match expression:
         case ast.Number(value):
-            return number_text(value)
+            return repr(value) if real else number_text(value)
         case ast.Name(name) | ast.Variable(name):
             return name
         case ast.Operation(operator, left, right) if left is None:
-            text, own = f"-{expression_text(right, _UNARY)}", _UNARY
+            text, own = f"-{expression_text(right, _UNARY, real)}", _UNARY
         case ast.Operation(operator, left, right):
             assert left is not None
             own = _LEVELS[operator]
             first, second = (own + 1, own) if operator == "**" else (own, own + 1)
-            text = f"{expression_text(left, first)}{operator}{expression_text(right, second)}"
+            one, two = expression_text(left, first, real), expression_text(right, second, real)
+            text = f"{one}{operator}{two}"
     return f"({text})" if own < level else text
 
 
@@ -162,18 +166,8 @@ def number_text(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
-def _real(value: ast.Expression) -> str:
-    """The value of a real constant, written so that it is not taken for clingo's."""
-    match value:
-        case ast.Number(number):
-            return repr(number)
-        case ast.Operation(operator, left, right):
-            return f"{f'({_real(left)})' if left else ''}{operator}({_real(right)})"
-    return expression_text(value)
-
-
 def _neural(statement: ast.Neural) -> str:
-    groups = [", ".join(map(str, statement.arguments))] if statement.arguments else []
+    groups = [", ".join(map(exact, statement.arguments))] if statement.arguments else []
     if statement.values:
         groups.append(_set(statement.values))
     inner = ", ".join(groups)
@@ -193,13 +187,13 @@ def _neural(statement: ast.Neural) -> str:
 
 
 def _set(elements: Iterable[AST]) -> str:
-    return "{" + ", ".join(map(str, elements)) + "}"
+    return "{" + ", ".join(map(exact, elements)) + "}"
 
 
 def _origin(origin: ast.Origin) -> str:
     if isinstance(origin, ast.File):
         return _quote(origin.path)
-    arguments = ", ".join(map(str, origin.arguments))
+    arguments = ", ".join(map(exact, origin.arguments))
     return f"@{origin.function}" + (f"({arguments})" if arguments else "")
 
 
@@ -224,7 +218,7 @@ def _value(value: ast.Value) -> str:
 
 def literal_text(literal: ast.Literal) -> str:
     """``undef a``."""
-    return f"{literal.mode.value}{literal.atom}"
+    return f"{literal.mode.value}{exact(literal.atom)}"
 
 
 def _question_word(question: ast.Query | ast.Map) -> str:
@@ -238,9 +232,9 @@ def question_text(question: ast.Query | ast.Map) -> str:
     if isinstance(question, ast.Query):
         asked = [literal_text(literal) for literal in question.literals]
     else:
-        asked = [f"{atom}?" for atom in question.atoms]
+        asked = [f"{exact(atom)}?" for atom in question.atoms]
     given = [literal_text(literal) for literal in question.evidence]
-    guards = list(map(str, question.guards))
+    guards = list(map(exact, question.guards))
     if given:
         given += guards
     else:

@@ -276,7 +276,7 @@ def _question_end(text: str, start: int, end: int) -> tuple[int, int] | None:
         if (
             last is not None
             and depth == 0
-            and (last.kind in _ENDS or last.text in (")", "?", "}"))
+            and (last.kind in _ENDS or last.text in (")", "?", "}", "#mpe"))
             and last.text not in ("not", "undef")
             and (token.kind in _STARTS or token.text in ("?", "!", "-", "[", "{", ":-", ":~"))
             and "\n" in text[last.end : token.start]

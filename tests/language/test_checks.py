@@ -1,0 +1,114 @@
+"""What is refused although it can be read, and what is not (the messages are in snapshots)."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpasp.errors import ProgramError
+from dpasp.language import check, parse
+from dpasp.language.ast import Logic, Probability
+from dpasp.language.checks import Meaning, effective_semantics, parse_semantics
+from dpasp.language.constants import numeric_constants
+
+
+def codes(
+    text: str, semantics: str | None = None, constants: dict[str, str] | None = None
+) -> list[str]:
+    try:
+        check(parse(text), semantics, constants)
+    except ProgramError as error:
+        return [problem.code for problem in error.diagnostics]
+    return []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0::a. 1::b. 0.0::c. 1.0::d.",
+        "0.1::a; 0.2::b; 0.7::c.",
+        "0.3::a; 0.3::b; 0.4000000001::c.",
+        "1/3::a; 1/3::b; 1/3::c.",
+        "1-0.9-0.1::a.",
+        "0.1+0.2+0.7::a.",
+        "W/10::a; 0.9::b :- w(W). w(3).",
+        "?::a; ?::b. 0.2::c; ?::d; ?::e. 0.5?::f; 0.5?::g.",
+        "?(X)::a(X); ?(X)::b(X) :- c(X). ?(X,Y)::d(X); ?(Y,X)::e(Y) :- f(X,Y).",
+        "[0, 1]::a. [0.5,0.5]::b; [0.5,0.5]::c. [0.2,p]::d. #const p = 0.7.",
+        "[0.2, 0.4]::a; 0.6::b.",
+        "#const p = 0.3. #const q = p/2. q::a. b(p0). p::c(1).",
+        "#const p = 0.3. p. q(p') :- p, r(_p). 0.3::p(x).",  # predicates are not constants
+        '#const p = "0.3". p::a.',
+        "#const n = 3. n/10::a(n).",
+        "#query a. #query a. #map a?. #evidence a. #evidence b.",
+        "#semantics lstable. #query undef a. a :- not a.",
+        "#python\nfrom x import *\n#end. a(@anything).",
+        "#python\nf = g = 1\nimport h.i\nfrom j import k as l\nclass m: pass\n#end.\n"
+        "a(@f,@g,@h,@l,@m).",
+        "#python\nfor x in 'ab':\n    globals()[x] = 1\n#end. a(@a).",
+        "#script (python) def f(): return 1 #end. a(@f).",
+        "?::f(X) as @package.module:net :- i(X). i(0) ~ test(@p:q).",
+        '?::f(X) as @net on "owner/repo" :- i(X), X > 0. i(0) ~ test("x.NPY"), train("x.pt").',
+        '#learn "labels.csv", lr = 1, niters = 5, shuffle = 0, seed = 0, device = "cuda".',
+        "#inference sample, n = 100, seed = 1. #semantics maxent.",
+    ],
+)
+def test_good_programs(text: str) -> None:
+    assert codes(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.3::a; 0.3::b; 0.40000001::c.", ["disjunction-sum"]),
+        ("1.0000001::a.", ["probability-range"]),
+        ("2::a; 3::b. p::c.", ["probability-range", "probability-range", "unknown-constant"]),
+        ("W/10::a; 1.5::b :- w(W).", ["probability-range"]),
+        ("#semantics stable.\n#semantics stable.", ["semantics-twice"]),
+        ("#const p = 0.3. a(p,f(p)).", ["real-number", "real-number"]),
+        ("#const p = 0.3. 0.1::a(p) :- b(p). #query a(p).", ["real-number"] * 3),
+        ("#const p = 0.3. #const p = 3.", ["const-twice"]),
+        ("#const p = 3. #const p = 0.3.", ["const-twice"]),
+        ("?(X)::a(X); ?::b(X) :- c(X).", ["parameter-key"]),
+    ],
+)
+def test_bad_programs(text: str, expected: list[str]) -> None:
+    assert codes(text) == expected
+
+
+def test_semantics_from_outside_win() -> None:
+    program = parse("#semantics lstable, maxent.")
+    assert effective_semantics(program) == Meaning(Logic.LSTABLE, Probability.MAXENT)
+    assert effective_semantics(program, "credal") == Meaning(Logic.LSTABLE, Probability.CREDAL)
+    assert effective_semantics(program, "stable, credal") == Meaning()
+    assert effective_semantics(parse("a.")) == Meaning(Logic.STABLE, Probability.CREDAL)
+    assert codes("#semantics lstable. #query undef a.", "stable") == ["undef-two-valued"]
+    assert codes("#query undef a.", "lstable") == []
+    assert codes("[0.1,0.2]::a.", "maxent") == ["credal-under-maxent"]
+
+
+@pytest.mark.parametrize("text", ["", "foo", "stable stable", "stable, partial", "credal maxent"])
+def test_semantics_that_are_none(text: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse_semantics(text)
+    assert caught.value.diagnostics[0].span is None
+
+
+def test_constants_from_outside_win() -> None:
+    assert codes("p::a. #const p = 0.3.", constants={"p": "1.5"}) == ["probability-range"]
+    assert codes("p::a.", constants={"p": "3/10"}) == []
+    assert codes("p::a. #const p = 1.5.", constants={"p": "0.5"}) == []
+    assert codes("#const n = 3. a(n).", constants={"n": "0.5"}) == ["real-number"]
+    assert codes("#const n = 3. a(n).", constants={"n": "5"}) == []
+
+
+def test_values_of_constants() -> None:
+    program = parse("#const b = a/2. #const a = 1. #const c = b*0.5. #const d = x. #const e = -a.")
+    assert numeric_constants(program) == {"a": 1.0, "b": 0.5, "c": 0.25, "e": -1.0}
+    assert numeric_constants(program, {"a": "4", "x": "1/4"}) == {
+        "a": 4.0,
+        "b": 2.0,
+        "c": 1.0,
+        "d": 0.25,
+        "e": -4.0,
+        "x": 0.25,
+    }
