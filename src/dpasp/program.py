@@ -165,7 +165,7 @@ class Program:
 
         watch = limits.start()
         told = starting_options(self.source, options)
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(list(range(torch.cuda.device_count()))):
             torch.manual_seed(told.seed)
             self._history = self._learning(semantics, told.objective).learn(
                 observations,

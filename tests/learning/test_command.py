@@ -70,7 +70,8 @@ def test_an_interrupt_says_where_it_saved(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_two_processes_learn_the_same_as_one(folder: Path) -> None:
-    text = addition().replace("Dropout(0.2)", "Identity()")
+    # The last batch has one example, so one of the processes has none.
+    text = addition().replace("Dropout(0.2)", "Identity()").replace("batch = 50", "batch = 17")
     (folder / "p.plp").write_text(text)
     alone = run(folder)
     command = [

@@ -192,6 +192,13 @@ def test_impossible_observations_are_told_by_index_and_text() -> None:
     ]
 
 
+def test_learning_that_diverges_is_told() -> None:
+    text = addition().replace("torch.nn.ReLU()", 'torch.nn.Threshold(0, float("nan"))')
+    with pytest.raises(dpasp.DataError) as caught:
+        dpasp.loads(text, python=True).learn()
+    assert caught.value.diagnostics[0].code == "learn-diverged"
+
+
 def test_options_are_checked() -> None:
     program = dpasp.loads("?::a.")
     with pytest.raises(dpasp.UsageError, match="no option itterations"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,15 +28,14 @@ def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, A
     path = Path(path)
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     header = {"format": FORMAT, "version": __version__, "facts": json.dumps(dict(facts))}
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
+    name = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        save_file(own, name, metadata=header)
+        save_file(own, str(name), metadata=header)
         with open(name, "rb") as written:
             os.fsync(written.fileno())
         os.replace(name, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,27 +76,38 @@ class Learner:
     @torch.no_grad()
     def likelihood(self, batch: Tensor) -> Tensor:
         """The log-likelihood of some examples, summed."""
-        return self._look(self.model.weights(self._rows(batch)), batch).total
+        return self._look(self._weights(batch), batch).total
 
     def _ascend(self, batch: Tensor) -> Seen:
         """Set the gradients of everything that an optimiser moves; what the batch says."""
         for optimiser in self.optimisers:
             optimiser.zero_grad()
         share = self.group.share(batch)
-        weights = self.model.weights(self._rows(share))
+        weights = self._weights(share)
         seen = self._look(weights.detach(), share)
         if weights.requires_grad:
             up = direction(self.rule, seen.slopes, seen.weights, self.groups, seen.mass)
             torch.autograd.backward(weights, up / -len(batch))
         if self.rule == "gradient" and self.options.smoothing and len(self.model.probabilities):
             self._add_prior()
-        moved = (p for o in self.optimisers for part in o.param_groups for p in part["params"])
-        self.group.add([seen.total, *(p.grad for p in moved if p.grad is not None)])
+        if self.group.size > 1:
+            self.group.add([seen.total, *self._gradients()])
         return seen
+
+    def _gradients(self) -> Iterator[Tensor]:
+        """The gradients of everything that an optimiser moves, 0 where there is none."""
+        for optimiser in self.optimisers:
+            for part in optimiser.param_groups:
+                for parameter in part["params"]:
+                    if parameter.grad is None:
+                        parameter.grad = torch.zeros_like(parameter)
+                    yield parameter.grad
 
     def _look(self, weights: Tensor, batch: Tensor) -> Seen:
         """The log-likelihood of a batch under its weights, and the gradient."""
         ids = self.ids[batch]
+        if not weights.shape[1]:
+            return Seen(weights.new_zeros(()), weights, weights, weights.new_ones(1))
         if self.data:
             logs, slopes = self.way.log(weights, ids)
             return Seen(logs.clamp(min=LEAST).sum(), weights, slopes, weights.new_ones(1))
@@ -105,8 +116,11 @@ class Learner:
         total = torch.where(counts > 0, logs.clamp(min=LEAST), 0.0) @ counts
         return Seen(total, weights, slopes, counts.sum().reshape(1))
 
-    def _rows(self, batch: Tensor) -> dict[Symbol, Tensor]:
-        return {atom: rows.take(batch) for atom, rows in self.data.items()}
+    def _weights(self, batch: Tensor) -> Tensor:
+        """The leaf weights of some examples; a process may be left without any."""
+        if self.data and not len(batch):
+            return torch.empty(len(self.groups.choice), 0, dtype=torch.float64, device=batch.device)
+        return self.model.weights({atom: rows.take(batch) for atom, rows in self.data.items()})
 
     # --- probabilities that move by themselves -------------------------------------------------
 
@@ -119,7 +133,7 @@ class Learner:
         total: Tensor = old.new_zeros(())
         for part in torch.split(batch, CHUNK if self.data else len(batch)):
             share = self.group.share(part)
-            seen = self._look(self.model.weights(self._rows(share)), share)
+            seen = self._look(self._weights(share), share)
             whole = complete(seen.slopes, seen.weights, self.groups, seen.mass)
             counts += self._by_parameter(seen.weights * whole)
             total += seen.total

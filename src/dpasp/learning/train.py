@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -187,6 +188,12 @@ class Loop:
     def _finish(self) -> None:
         """Record an iteration, keep the best, save."""
         place = self.place
+        if math.isnan(place.total):
+            message = (
+                f"learning failed: the likelihood is no number in iteration {place.iteration + 1}"
+            )
+            help = "a smaller learning rate may help: lr = 0.0001"
+            raise DataError(Diagnostic("learn-diverged", message, self.job.span, help))
         validation = self._validate() if len(self.held) else None
         record = Record(place.iteration + 1, place.total, validation)
         score = place.total if validation is None else validation
