@@ -26,12 +26,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dpasp.cli.reading import with_local_problems
 from dpasp.display.diagnostics import render
-from dpasp.errors import Diagnostic, Error, ProgramError
+from dpasp.errors import Diagnostic, Error
 from dpasp.language.files import load_text
-from dpasp.language.reader import read_readable
 from dpasp.logic import check
+from dpasp.logic.reading import read
 
 MAIN = "p.plp"
 _ESCAPE = re.compile(r"<U\+([0-9A-F]{4,6})>")
@@ -105,10 +104,8 @@ def diagnostics(case: Case, folder: Path) -> list[Diagnostic]:
 def _told(case: Case) -> Iterator[Diagnostic]:
     constants = {name: value for name, value in case.given.items() if name != "semantics"}
     try:
-        program, errors = read_readable([(MAIN, load_text(MAIN))])
+        program = read([(MAIN, load_text(MAIN))])
         yield from program.warnings
-        if errors:
-            raise ProgramError(with_local_problems(errors, program))
         yield from check(program, semantics=case.given.get("semantics"), constants=constants)
     except Error as error:
         yield from error.diagnostics
