@@ -101,8 +101,9 @@ def measure(
 
 def _record(bench: Bench, system: System, start: Start, instance: Instance) -> Record:
     best: tuple[Run, Answer | None, str] | None = None
+    limits = replace(bench.limits, seconds=bench.limits.seconds + start.cpu)
     for _ in range(bench.repeat):
-        found = solve(system, instance, bench.folder, bench.limits)
+        found = solve(system, instance, bench.folder, limits)
         if best is None or (found[1] is not None and found[0].cpu < best[0].cpu):
             best = found
         if found[1] is None or found[0].cpu - start.cpu > SHORT:

@@ -147,7 +147,7 @@ def markdown(report: Report, targets: list[str], picture: str | None) -> str:
         "",
         "Written by `python -m benchmarks.inference`; what is measured and how is in the",
         "[README](../README.md). CPU seconds with start-up taken off, and peak memory; 2 cores,",
-        f"one thread; at most {limits.seconds:g} CPU seconds and {limits.megabytes:g} MB a run.",
+        f"one thread; at most {limits.seconds:g} such seconds and {limits.megabytes:g} MB a run.",
         "A system that gave up is not asked larger programs of the same kind (empty cell).",
         "",
         "## Start-up",
