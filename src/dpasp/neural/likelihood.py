@@ -150,7 +150,7 @@ def _logarithm(
 def _log_or_never(probabilities: Tensor) -> Tensor:
     """The logarithms; -inf for what cannot be, with a gradient of 0 and not NaN."""
     logs = probabilities.clamp(min=TINY).log()
-    return torch.where(probabilities > 0, logs, -torch.inf)
+    return torch.where(probabilities <= 0, -torch.inf, logs)
 
 
 class _Log(torch.autograd.Function):
