@@ -30,7 +30,7 @@ from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error
 from dpasp.language.files import load_text
 from dpasp.logic import check
-from dpasp.logic.reading import read
+from dpasp.logic.reading import read as read_program
 
 MAIN = "p.plp"
 _ESCAPE = re.compile(r"<U\+([0-9A-F]{4,6})>")
@@ -104,7 +104,7 @@ def diagnostics(case: Case, folder: Path) -> list[Diagnostic]:
 def _told(case: Case) -> Iterator[Diagnostic]:
     constants = {name: value for name, value in case.given.items() if name != "semantics"}
     try:
-        program = read([(MAIN, load_text(MAIN))])
+        program = read_program([(MAIN, load_text(MAIN))])
         yield from program.warnings
         yield from check(program, semantics=case.given.get("semantics"), constants=constants)
     except Error as error:
