@@ -90,7 +90,7 @@ def _unsafe(line: _Line) -> Diagnostic:
         return Diagnostic("unsafe-variable", message, line.span, help)
     message = f"the variable {name} is unsafe: nothing gives it values"
     if name.startswith("'"):
-        help = f"text is written in double quotes: \"{name.strip(chr(39))}\""
+        help = f'text is written in double quotes: "{name.strip(chr(39))}"'
         return Diagnostic("unsafe-variable", message, line.span, help)
     return Diagnostic("unsafe-variable", message, line.span, _BIND.format(f"domain({name})"))
 

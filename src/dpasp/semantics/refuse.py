@@ -36,8 +36,10 @@ def _problems(
     if any(_is_function(symbol) and symbol.negative for symbol in ground.symbols):
         yield from _tell(
             ground,
-            lambda node: node.ast_type == ASTType.SymbolicAtom
-            and node.symbol.ast_type == ASTType.UnaryOperation,
+            lambda node: (
+                node.ast_type == ASTType.SymbolicAtom
+                and node.symbol.ast_type == ASTType.UnaryOperation
+            ),
             "classical-negation",
             f"classical negation has no meaning under the {name} semantics",
             "write another predicate, as not_a for -a, and a constraint :- a, not_a.",
