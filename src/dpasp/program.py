@@ -25,6 +25,7 @@ from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import answer
+from dpasp.inference.method import method
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.files import load_text
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from dpasp.neural.module import ProgramModule
 
 NO_LIMITS = Limits()
+NO_OPTIONS: Mapping[str, float | None] = {}
 OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # other semantics may be asked for
 REMEMBERED = 4  # ground programs that are kept, by the questions they were ground with
 
@@ -85,20 +87,22 @@ class Program:
         *queries: str,
         evidence: str | Iterable[str] = (),
         semantics: str | None = None,
-        engine: str = "auto",
+        engine: str | None = None,
         inconsistent: str = "normalize",
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
+        **options: float | None,
     ) -> Answers:
         """The answers to the queries, or to all questions of the program when none is given.
 
         ``evidence`` joins that of every query; ``semantics`` (as ``"lstable, maxent"``)
-        wins over the program's. ``engine`` is auto, compile or enumerate; total choices
-        without a model are an error with ``inconsistent="error"``.
+        wins over the program's. ``engine`` is auto, compile or enumerate and wins over
+        ``#inference``, as do its ``options``; total choices without a model are an error
+        with ``inconsistent="error"``.
         """
         return self._ask(
             tuple(f"#query {_bare(query)}." for query in queries),
-            evidence, semantics, engine, inconsistent, limits, progress,
+            evidence, semantics, engine, inconsistent, limits, progress, options,
         )  # fmt: skip
 
     def map(
@@ -107,7 +111,7 @@ class Program:
         *,
         evidence: str | Iterable[str] = (),
         semantics: str | None = None,
-        engine: str = "auto",
+        engine: str | None = None,
         inconsistent: str = "normalize",
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
@@ -252,22 +256,24 @@ class Program:
         questions: tuple[str, ...],
         evidence: str | Iterable[str],
         semantics: str | None,
-        engine: str,
+        engine: str | None,
         inconsistent: str,
         limits: Limits,
         progress: Report,
+        options: Mapping[str, float | None] = NO_OPTIONS,
     ) -> Answers:
         given = (evidence,) if isinstance(evidence, str) else tuple(evidence)
         told = tuple(f"#evidence {_bare(one)}." for one in given)
         watch = limits.start()
         program = self._with(questions, told)
         check(program, semantics, self.constants)
+        how = method(program, engine, options)
         meaning = effective_semantics(program, semantics)
         grounded = self._grounded(questions, told, watch)
         answers = answer(
             grounded.program,
             *meaning,
-            engine=engine,
+            engine=how.engine,
             inconsistent=inconsistent,
             weights=self._weights(grounded.program),
             watch=watch,
@@ -313,6 +319,12 @@ class Program:
         for i, text in enumerate((*questions, *evidence), 1):
             program = extend(program, text, file="<query>" if i == 1 else f"<query {i}>")
         return program
+
+    @property
+    def functions(self) -> Mapping[str, Any]:
+        """What the program's ``#python`` blocks define, by name; nothing if they may not run."""
+        module = self._functions()
+        return {} if module is None else vars(module)
 
     def _functions(self) -> ModuleType | None:
         if not self.python:

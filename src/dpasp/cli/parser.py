@@ -146,6 +146,7 @@ def build() -> tuple[Parser, dict[str, Parser]]:
             _learning,
             _limits,
             _python,
+            _picture,
         ),
         "check": add("check", "report the mistakes in a program", CHECK, _constants),
         "ground": add("ground", "show the ground program", GROUND, _constants, _limits, _python),
@@ -233,8 +234,8 @@ def _engine(parser: Parser) -> None:
     group.add_argument(
         "--engine",
         choices=("auto", "compile", "enumerate"),
-        default="auto",
-        help="auto compiles, and enumerates what cannot be compiled (default: auto)",
+        help="auto compiles, and enumerates what cannot be compiled "
+        "(default: what #inference says, or auto)",
     )
     group.add_argument(
         "--inconsistent",
@@ -273,6 +274,10 @@ def _python(parser: Parser) -> None:
         default=None,
         help="whether #python and #script may run (default: yes, but not from standard input)",
     )
+
+
+def _picture(parser: Parser) -> None:
+    parser.add_argument("--plot", metavar="F.png", help="draw the answers (needs dpasp[plot])")
 
 
 def _output(parser: Parser) -> None:
