@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,7 @@ def main() -> None:
     console.print(Text(text[text.index("#end.") + 5 :].strip()), end="\n\n")
     started = time.perf_counter()
     program = dpasp.load(PROGRAM)
-    program.module()  # runs the program's Python
-    own = vars(program._functions())
+    own = program.functions
     columns = (BarColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         curve = Curve(program, own["test_sums"](), progress)
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 @torch.no_grad()
-def read_digits(program: dpasp.Program, own: dict[str, Any]) -> torch.Tensor:
+def read_digits(program: dpasp.Program, own: Mapping[str, Any]) -> torch.Tensor:
     """What the network reads in the test images, [pairs, 2]."""
     net = program.module().nets[0]
     return torch.stack([net(own["test_images"](i))[:, 0].argmax(1) for i in (0, 1)], 1)
@@ -103,7 +103,7 @@ def chart(points: list[float], height: int = 8) -> Text:
     return Text("\n".join(rows), style="cyan")
 
 
-def pictures(own: dict[str, Any], digits: torch.Tensor) -> Text:
+def pictures(own: Mapping[str, Any], digits: torch.Tensor) -> Text:
     """Some test pairs, drawn, with what was read in them."""
     shown = Text("\n")
     for first in range(0, SHOWN, 2):
@@ -128,7 +128,7 @@ def drawn(picture: torch.Tensor, row: int) -> str:
     return "".join(SHADES[min(4, int(p * 5))] * 2 for p in pixels.tolist())
 
 
-def draw(path: str, points: list[float], own: dict[str, Any], digits: torch.Tensor) -> None:
+def draw(path: str, points: list[float], own: Mapping[str, Any], digits: torch.Tensor) -> None:
     """The learning curve and test digits as a picture."""
     import matplotlib as mpl
 

@@ -56,7 +56,7 @@ def main() -> None:
     torch.set_num_threads(1)
     program = dpasp.loads(text(), python=True)
     model = program.module("maxent")
-    own = vars(program._functions())
+    own = program.functions
     digits = torch.tensor(own["test_labels"]())
     begin = time.process_time()
     with torch.no_grad():

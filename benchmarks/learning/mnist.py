@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from benchmarks.learning import loop
@@ -41,7 +43,7 @@ def main() -> None:
     torch.manual_seed(given.seed)
     program = dpasp.load(EXAMPLE)
     session = program._learning()
-    own = vars(program._functions())
+    own = program.functions
     options = {"batch": given.batch, "seed": given.seed, "device": given.device}
     run = start(session.model, session.job(**options, niters=given.epochs))
     net = own["Net"]()
@@ -70,7 +72,7 @@ def main() -> None:
     report(program, own, net.to("cpu"))
 
 
-def report(program: dpasp.Program, own: dict, net: torch.nn.Module) -> None:
+def report(program: dpasp.Program, own: Mapping[str, Any], net: torch.nn.Module) -> None:
     """Accuracies, and the time for all answers over the test pairs."""
     tests = [own["test_half"](i) for i in (0, 1)]
     labels = own["half"](own["test_labels"], 0).long(), own["half"](own["test_labels"], 1).long()

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.inference.answers import Answers
+from dpasp.inference.ask import ask
 from dpasp.inference.evaluator import Report, silent
-from dpasp.inference.exact import answer
 from dpasp.inference.method import method
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
@@ -96,8 +96,9 @@ class Program:
         """The answers to the queries, or to all questions of the program when none is given.
 
         ``evidence`` joins that of every query; ``semantics`` (as ``"lstable, maxent"``)
-        wins over the program's. ``engine`` is auto, compile or enumerate and wins over
-        ``#inference``, as do its ``options``; total choices without a model are an error
+        wins over the program's. ``engine`` is auto, compile, enumerate, sample or bounds
+        and wins over ``#inference``, as do its ``options``: ``n`` and ``seed`` of sample,
+        ``gap`` and ``nmodels`` of bounds; total choices without a model are an error
         with ``inconsistent="error"``.
         """
         return self._ask(
@@ -270,10 +271,10 @@ class Program:
         how = method(program, engine, options)
         meaning = effective_semantics(program, semantics)
         grounded = self._grounded(questions, told, watch)
-        answers = answer(
+        answers = ask(
             grounded.program,
             *meaning,
-            engine=how.engine,
+            how,
             inconsistent=inconsistent,
             weights=self._weights(grounded.program),
             watch=watch,

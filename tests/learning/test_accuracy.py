@@ -44,7 +44,7 @@ def test_a_program_that_tells_its_test_labels() -> None:
     both = 'def sums(): return {"train": rows_(), "test": rows_()}\n#end.'
     program = dpasp.loads(text.replace("#end.", both), python=True)
     program.learn(niters=25)
-    labels = [row[0] for row in vars(program._functions())["rows_"]()]
+    labels = [row[0] for row in program.functions["rows_"]()]
     found = program.query().statistics["accuracy"]
     assert found == {"s": pytest.approx(program.accuracy("s(X)", labels))}
     assert found["s"] > 0.9

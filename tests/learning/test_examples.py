@@ -35,14 +35,14 @@ def load(name: str) -> dpasp.Program:
 def test_networks(name: str, query: str | list[str], labels: str, least: float) -> None:
     program = load(name)
     program.learn(**({"niters": 6} if name == "digits_add" else {}))
-    assert program.accuracy(query, vars(program._functions())[labels]()) >= least
+    assert program.accuracy(query, program.functions[labels]()) >= least
 
 
 @pytest.mark.parametrize("semantics", ["credal", "maxent"])
 def test_the_ensemble_is_better_than_each_of_its_parts(semantics: str) -> None:
     program = load("ensemble")
     model = program.module(semantics)
-    own = vars(program._functions())
+    own = program.functions
     labels = own["test_labels"]()
     digits = torch.tensor([int(label[6:-1]) for label in labels])
     alone = [
@@ -88,7 +88,7 @@ def test_mnist_addition_learns() -> None:
     program = load("mnist_add")
     history = program.learn(niters=1, batch=100)
     assert history[0].log_likelihood > -60_000
-    assert program.accuracy("sum(X)", vars(program._functions())["test_sums"]()) > 0.85
+    assert program.accuracy("sum(X)", program.functions["test_sums"]()) > 0.85
 
 
 @pytest.mark.slow

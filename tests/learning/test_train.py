@@ -34,7 +34,7 @@ def test_networks_and_parameters_learn_together(rule: str) -> None:
     history = program.learn(alg=rule, niters=25)
     assert [record.iteration for record in history] == list(range(1, 26))
     assert history[-1].log_likelihood > history[0].log_likelihood / 3
-    labels = [row[0] for row in vars(program._functions())["sums"]()]
+    labels = [row[0] for row in program.functions["sums"]()]
     assert program.accuracy("s(X)", labels) > 0.9
     assert program.learned()[0]["values"][0] < 0.2
 

@@ -119,7 +119,7 @@ s :- d(0,a), d(1,a), d(2,a).
     one = dpasp.loads(text, python=True)
     assert one.query("s")[0].value == pytest.approx([0.125] * 5)
     one.query("not s")
-    own = vars(one._functions())
+    own = one.functions
     assert own["built"] == [1]
     assert own["seen"] == [15, 15]
 
@@ -189,6 +189,7 @@ def test_convolutions_run_with_the_channels_last_and_give_the_same() -> None:
     convolve_channels_last(plain)
     after = plain(images)
     assert plain[2].weight.is_contiguous(memory_format=torch.channels_last)
+    assert plain[0].weight.stride() == (9, 1, 3, 1)  # of one channel, torch goes by the strides
     assert after.is_contiguous()
     assert torch.allclose(before, after, atol=1e-6)
     assert set(plain.state_dict()) == {"0.weight", "0.bias", "2.weight", "2.bias"}

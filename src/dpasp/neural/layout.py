@@ -31,10 +31,8 @@ def lay_out(parts: Iterable[nn.Sequential]) -> None:
     for part in parts:
         on_cpu = next(part.parameters()).device.type == "cpu"
         order = torch.channels_last if on_cpu else torch.contiguous_format
-        with torch.no_grad():
-            for parameter in part.parameters():
-                if parameter.ndim == 4:
-                    parameter.data = parameter.data.contiguous(memory_format=order)
+        # Not contiguous(): of one channel it keeps the old strides, and torch goes by those.
+        part.to(memory_format=order)  # type: ignore[call-overload]
 
 
 def islands(module: nn.Module) -> list[nn.Sequential]:
