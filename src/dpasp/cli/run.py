@@ -47,6 +47,10 @@ def execute(options: Namespace, console: Console) -> int:
             progress=progress,
         )
     show(replace(answers, files=source.files), console)
+    if options.plot is not None:
+        from dpasp.display.plot import plot
+
+        plot(answers, options.plot)
     return 0
 
 
