@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from clingo import Function
 
-from dpasp.circuits import FIELDS, Circuit, HeadCycle, Options, compile
+from dpasp.circuits import FIELDS, Circuit, HeadCycle, Options, compile, plan
 from dpasp.errors import DataError, InferenceError, SizeLimit, TimeLimit, UsageError
 from dpasp.language import ast
 from dpasp.language.ast import Logic, Mode, Probability
@@ -185,12 +185,16 @@ def test_head_cycles_are_not_compiled() -> None:
         compile(ground, Logic.STABLE)
 
 
-def test_limits_are_honoured() -> None:
+def hard() -> GroundProgram:
+    """Reachability on a dense graph: no way gets far."""
     random = Random(6)
     pairs = [tuple(random.sample(range(40), 2)) for _ in range(400)]
     rules = [Rule((41 + a,), (41 + b, i % 40 + 1)) for i, (a, b) in enumerate(pairs)]
-    rules.append(Rule((41,), ()))
-    ground = facts([0.5] * 40, rules, 80, 82)
+    return facts([0.5] * 40, [*rules, Rule((41,), ())], 80, 82)
+
+
+def test_limits_are_honoured() -> None:
+    ground = hard()
     with pytest.raises(SizeLimit, match="40 choices"):
         compile(ground, Logic.STABLE, options=Options(nodes=100, work=10_000))
     with pytest.raises(TimeLimit):
@@ -215,3 +219,29 @@ def test_statistics_name_the_way() -> None:
         assert statistics.choices == 20
         assert statistics.determined == 40
         assert statistics.inner == 0
+
+
+def test_a_plan_says_what_would_be_tried() -> None:
+    ground = chain(20, 0.5)
+    (part,) = plan(ground, Logic.STABLE)
+    assert (part.choices, part.guesses, part.width) == (20, 0, 1)
+    assert len(part.tries) == len(set(part.tries)) > 4
+    loops = [Rule((3,), (1, -4)), Rule((4,), (1, -3)), Rule((5,), (2, -6)), Rule((6,), (2, -5))]
+    parts = plan(facts([0.5, 0.5], loops, 3, 7), Logic.STABLE, Probability.CREDAL)
+    assert [(one.choices, one.guesses) for one in parts] == [(1, 1), (1, 1)]
+
+
+def test_progress_is_told_and_may_stop() -> None:
+    class Enough(Exception):
+        pass
+
+    told: list[float] = []
+
+    def progress(share: float) -> None:
+        told.append(share)
+        if len(told) > 2:
+            raise Enough
+
+    with pytest.raises(Enough):
+        compile(hard(), Logic.STABLE, progress=progress)
+    assert all(0 <= share <= 1 for share in told)

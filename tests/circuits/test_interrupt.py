@@ -9,16 +9,11 @@ import time
 
 HARD = """
 import sys
-from random import Random
-from dpasp.circuits import compile, Options
+from dpasp.circuits import compile
 from dpasp.language.ast import Logic
 from dpasp.limits import Limits
-from dpasp.logic.program import Rule
-from tests.circuits.test_circuit import facts
-random = Random(6)
-pairs = [tuple(random.sample(range(40), 2)) for _ in range(400)]
-rules = [Rule((41 + a,), (41 + b, i % 40 + 1)) for i, (a, b) in enumerate(pairs)]
-ground = facts([0.5] * 40, [*rules, Rule((41,), ())], 80, 82)
+from tests.circuits.test_circuit import hard
+ground = hard()
 print("ready", flush=True)
 try:
     compile(ground, Logic.STABLE, watch=Limits({limits}).start())

@@ -9,7 +9,7 @@ Example::
 
 from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import FIELDS, Circuit, PartStatistics, Statistics
-from dpasp.circuits.compiler import HeadCycle, Options, compile
+from dpasp.circuits.compiler import HeadCycle, Options, PartPlan, compile, plan
 from dpasp.circuits.export import dot, nnf, to_json
 from dpasp.circuits.fold import fold
 
@@ -19,11 +19,13 @@ __all__ = [
     "Circuit",
     "HeadCycle",
     "Options",
+    "PartPlan",
     "PartStatistics",
     "Statistics",
     "compile",
     "dot",
     "fold",
     "nnf",
+    "plan",
     "to_json",
 ]

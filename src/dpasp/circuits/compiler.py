@@ -83,6 +83,46 @@ def _key(flat: Flat, logic: Logic, probability: Probability | None, options: Opt
     return digest.hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class PartPlan:
+    """An independent part of the program, and what will be tried on it, the best guess first."""
+
+    choices: int
+    guesses: int
+    gates: int
+    width: int  # the smallest that an order promises
+    tries: tuple[str, ...]
+
+
+def plan(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability | None = None,
+    *,
+    questions: Sequence[Question] | None = None,
+    options: Options = Options(),  # noqa: B008 - frozen
+    watch: Watch = UNLIMITED,
+) -> tuple[PartPlan, ...]:
+    """What compiling would work on, the widest part first; quick even where compiling is not."""
+    translation = translate(ground, logic, watch)
+    asked = ground.questions if questions is None else questions
+    flat = flatten(translation, ground.choices, asked, ())
+    _, report = _run(flat, probability, options, watch, None, plan=True)
+    parts: list[PartPlan] = []
+    for one in report["parts"]:
+        text = f"{one['way']}, {one['order']}"
+        # The tries of a part come in a row; a part begins with the first way again.
+        same = parts and text not in parts[-1].tries
+        size = (one["choices"], one["guesses"], one["gates"])
+        if same and size == (parts[-1].choices, parts[-1].guesses, parts[-1].gates):
+            last = parts.pop()
+            width = min(last.width, one["width"] or last.width)
+            parts.append(PartPlan(*size, width, (*last.tries, text)))
+        else:
+            parts.append(PartPlan(*size, one["width"], (text,)))
+    return tuple(sorted(parts, key=lambda part: -part.width))
+
+
 def compile_flat(
     flat: Flat,
     choices: int,
@@ -93,8 +133,23 @@ def compile_flat(
     progress: Progress | None = None,
 ) -> Circuit:
     """The circuit of a flattened program."""
-    watch.check()
     started = watch.elapsed()
+    native, report = _run(flat, probability, options, watch, progress)
+    seconds = watch.elapsed() - started
+    return Circuit(logic, probability, _statistics(native, report, choices, seconds), native)
+
+
+def _run(
+    flat: Flat,
+    probability: Probability | None,
+    options: Options,
+    watch: Watch,
+    progress: Progress | None,
+    *,
+    plan: bool = False,
+) -> tuple[_native.Circuit, dict[str, Any]]:
+    """Call the native compiler."""
+    watch.check()
     left = watch.remaining()
     memory = watch.limits.megabytes
     result = _native.compile(
@@ -107,13 +162,12 @@ def compile_flat(
         -1.0 if left is None else left,
         -1.0 if memory is None else memory,
         progress,
+        plan,
     )
     if isinstance(result, str):
         reason, _, text = result.partition(": ")
         _fail(reason, text, watch)
-    native, report = result
-    seconds = watch.elapsed() - started
-    return Circuit(logic, probability, _statistics(native, report, choices, seconds), native)
+    return result
 
 
 def _statistics(

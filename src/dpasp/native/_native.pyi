@@ -47,4 +47,5 @@ def compile(
     seconds: float,
     megabytes: float,
     progress: Callable[[float], None] | None,
+    plan: bool = False,
 ) -> tuple[Circuit, dict[str, Any]] | str: ...

@@ -37,6 +37,16 @@ class Compiler {
         return join(parts.size(), touched, known);
     }
 
+    // What would be tried, without doing it.
+    void plan(Compiled &result) {
+        for (const Part &part : split(problem_))
+            for (const Attempt &attempt : attempts(part, false))
+                result.parts.push_back({uint32_t(part.choices.size()),
+                                        uint32_t(part.guesses.size()),
+                                        uint32_t(part.gates.size()), attempt.width, attempt.way,
+                                        attempt.order, 0, 0});
+    }
+
     Builder builder;
 
   private:
@@ -182,7 +192,8 @@ class Compiler {
                     auto nodes = run(part, asks, attempt, budget);
                     result.parts.push_back(
                         {uint32_t(part.choices.size()), uint32_t(part.guesses.size()),
-                         uint32_t(part.gates.size()), attempt.width, attempt.way, attempt.order,
+                         uint32_t(part.gates.size()), std::max(attempt.width, budget.width),
+                         attempt.way, attempt.order,
                          builder.nodes.size() - before,
                          std::chrono::duration<double>(Clock::now() - start).count()});
                     return nodes;
@@ -260,6 +271,10 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
     result.guesses = problem.guessed;
     result.gates = uint32_t(problem.gates.size());
     Compiler compiler(problem, options, watch, done);
+    if (options.plan) {
+        compiler.plan(result);
+        return result;
+    }
     std::vector<uint32_t> roots = compiler.run(result);
     uint32_t weights = 0;
     for (const ChoiceShape &shape : problem.gates.choices) weights += shape.values;

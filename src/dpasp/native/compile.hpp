@@ -12,6 +12,7 @@ struct Options {
     std::string order = "auto";  // narrow, breadth, depth for tables and diagrams;
                                  // width, frequency for search
     Mode mode = Mode::Counts;
+    bool plan = false;           // only report what would be tried
     size_t nodes = 20000000;   // the most nodes a part may take
     size_t work = 6000000000;  // the most work a single attempt may take (about 10 minutes)
 };

@@ -77,7 +77,7 @@ nb::dict report(const Compiled &compiled) {
 nb::object compile_ground(uint32_t atoms, Integers rules, Integers choices, Integers questions,
                           Integers own, Integers observed, const std::string &mode,
                           const std::string &way, const std::string &order, size_t nodes,
-                          size_t work, double seconds, double megabytes, nb::object progress) {
+                          size_t work, double seconds, double megabytes, nb::object progress, bool plan) {
     Ground ground{atoms,     list(rules), list(choices), list(questions), list(own),
                   list(observed)};
     Options options;
@@ -86,6 +86,7 @@ nb::object compile_ground(uint32_t atoms, Integers rules, Integers choices, Inte
     options.mode = mode == "bits" ? Mode::Bits : mode == "least" ? Mode::Least : Mode::Counts;
     options.nodes = nodes;
     options.work = work;
+    options.plan = plan;
     std::atomic<bool> stop{false};
     std::atomic<double> done{0};
     Watch watch;
@@ -230,5 +231,5 @@ NB_MODULE(_native, m) {
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a);
     m.def("compile", &compile_ground, "atoms"_a, "rules"_a, "choices"_a, "questions"_a, "own"_a,
           "observed"_a, "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a, "seconds"_a,
-          "megabytes"_a, "progress"_a.none());
+          "megabytes"_a, "progress"_a.none(), "plan"_a = false);
 }

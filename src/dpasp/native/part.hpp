@@ -39,6 +39,7 @@ struct Budget {
     size_t work = SIZE_MAX;
     size_t spent = 0;
     double progress = 0;  // from 0 to 1
+    uint32_t width = 0;   // what the search found out about the part's width
 
     void charge(size_t units) {
         spent += units;

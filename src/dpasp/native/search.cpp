@@ -38,11 +38,9 @@ class Search {
             for (Lit lit : asks[k].query) note(known.at(gate_of(lit)) ^ (lit & 1u), k, 1);
             for (Lit lit : asks[k].evidence) note(known.at(gate_of(lit)) ^ (lit & 1u), k, 2);
         }
-        if (!frequency) depth_ = tree_depth(cnf_, width, watch);
+        if (!frequency) depth_ = tree_depth(cnf_, budget.width, watch);
         prepare();
     }
-
-    uint32_t width = 0;
 
     // One root a question.
     std::vector<uint32_t> run(Builder &builder) {
