@@ -22,10 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, ProgramError, UsageError
-from dpasp.inference.answers import Answers
+from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.ask import ask
+from dpasp.inference.draws import sample_models
 from dpasp.inference.evaluator import Report, silent
+from dpasp.inference.exact import complete
 from dpasp.inference.method import method
+from dpasp.inference.outcomes import check_questions
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.files import load_text
@@ -34,6 +37,7 @@ from dpasp.logic.blocks import run_blocks
 from dpasp.logic.ground import ground
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.reading import read
+from dpasp.semantics import leaves
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
@@ -126,6 +130,35 @@ class Program:
         return self._ask(
             (f"{word} {text}.",), evidence, semantics, engine, inconsistent, limits, progress
         )
+
+    def sample(
+        self,
+        n: int = 1,
+        *,
+        given: str | Iterable[str] = (),
+        semantics: str | None = None,
+        seed: int | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> list[Assignment]:
+        """``n`` models, each as the values of its atoms: True, False or ``"undef"``.
+
+        A total choice is drawn by its probability and one of its models evenly, as maxent
+        weighs them; ``given`` joins the program's evidence, which all of them satisfy.
+        """
+        if n < 0:
+            raise UsageError(f"{n} models cannot be sampled")
+        told = _evidence(given)
+        watch = limits.start()
+        program = self._with((), told)
+        check(program, semantics, self.constants)
+        logic, _ = effective_semantics(program, semantics)
+        found = self._grounded((), told, watch).program
+        check_questions(replace(found, questions=()), "sample")
+        own = self._weights(found)
+        weights = complete(leaves.weights(found) if own is None else own)
+        if weights.ndim == 2:
+            raise UsageError("models are not sampled for many rows of data at once")
+        return sample_models(found, logic, weights, n, seed=seed, watch=watch)
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
         """Print the answers to the program's questions and give them back as an array."""
@@ -263,8 +296,7 @@ class Program:
         progress: Report,
         options: Mapping[str, float | None] = NO_OPTIONS,
     ) -> Answers:
-        given = (evidence,) if isinstance(evidence, str) else tuple(evidence)
-        told = tuple(f"#evidence {_bare(one)}." for one in given)
+        told = _evidence(evidence)
         watch = limits.start()
         program = self._with(questions, told)
         check(program, semantics, self.constants)
@@ -381,6 +413,12 @@ def _refuse(source: ast.Program, constants: Mapping[str, str]) -> None:
     except ProgramError as error:
         if any(problem.code not in OPEN_CODES for problem in error.diagnostics):
             raise
+
+
+def _evidence(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Evidence as statements."""
+    parts = (given,) if isinstance(given, str) else tuple(given)
+    return tuple(f"#evidence {_bare(one)}." for one in parts if one)
 
 
 def _bare(text: str) -> str:

@@ -233,9 +233,16 @@ def _engine(parser: Parser) -> None:
     group = parser.add_argument_group("how to answer")
     group.add_argument(
         "--engine",
-        choices=("auto", "compile", "enumerate"),
+        choices=("auto", "compile", "enumerate", "sample", "bounds"),
         help="auto compiles, and enumerates what cannot be compiled "
         "(default: what #inference says, or auto)",
+    )
+    group.add_argument("--samples", metavar="N", type=_count, help="of sample (default: 10000)")
+    group.add_argument(
+        "--gap", metavar="G", type=_share, help="bounds stops when it is so close (default: 0.01)"
+    )
+    group.add_argument(
+        "--nmodels", metavar="N", type=_count, help="the most total choices that bounds looks at"
     )
     group.add_argument(
         "--inconsistent",
@@ -310,6 +317,16 @@ def _count(text: str) -> int:
     value = _whole(text)
     if value == 0:
         raise argparse.ArgumentTypeError("0 is not a whole number above 0")
+    return value
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
     return value
 
 

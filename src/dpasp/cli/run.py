@@ -45,6 +45,10 @@ def execute(options: Namespace, console: Console) -> int:
             inconsistent=options.inconsistent,
             limits=read_limits(options),
             progress=progress,
+            n=options.samples,
+            seed=options.seed,
+            gap=options.gap,
+            nmodels=options.nmodels,
         )
     show(replace(answers, files=source.files), console)
     if options.plot is not None:

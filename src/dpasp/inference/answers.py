@@ -43,7 +43,8 @@ class Answer:
     """The probability of a query: ``value`` under maxent, ``lower`` and ``upper`` under credal.
 
     With credal choices, ``lower_at`` and ``upper_at`` are probabilities within their
-    intervals that attain the bounds.
+    intervals that attain the bounds. An approximate answer has an ``interval`` that holds the
+    exact one: with confidence 95 % after so many ``samples``, or surely with a ``gap``.
     """
 
     query: str
@@ -52,6 +53,9 @@ class Answer:
     upper: Number | None = None
     lower_at: Mapping[str, float] | None = field(default=None, compare=False)
     upper_at: Mapping[str, float] | None = field(default=None, compare=False)
+    interval: tuple[Number, Number] | None = None
+    samples: int | None = None
+    gap: Number | None = None
 
     @property
     def kind(self) -> str:
@@ -66,17 +70,31 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {"query": self.query, "kind": self.kind} | _given(
-            value=self.value, lower=self.lower, upper=self.upper
+            value=self.value,
+            lower=self.lower,
+            upper=self.upper,
+            interval=None if self.interval is None else np.array(self.interval).T,
+            samples=self.samples,
+            gap=self.gap,
         )
 
     def __str__(self) -> str:
         name = f"ℙ({self.query})"
         rows = np.broadcast_arrays(*self.numbers)
         if not rows[0].ndim:
-            return f"{name} = {_interval(self.numbers)}"
+            return f"{name} = {_interval(self.numbers)}{self._precision()}"
         lines = [f"{name}:"]
         lines += [f"  {i:5d}  {_interval(row)}" for i, row in enumerate(zip(*rows, strict=True))]
         return "\n".join(lines)
+
+    def _precision(self) -> str:
+        """How good an approximate answer is."""
+        if self.interval is None:
+            return ""
+        if self.samples is not None:
+            return f"  (95 %: {_interval(self.interval)}, {self.samples} samples)"
+        within = "" if self.value is None else f"within {_interval(self.interval)}, "
+        return f"  ({within}gap {number_text(float(self.gap or 0.0))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +250,7 @@ class Answers(Sequence[Answer | MapAnswer]):
             if isinstance(record.get("assignment"), dict):
                 record["assignment"] = assignment_text(record["assignment"])
             lists = {key: value for key, value in record.items() if isinstance(value, list)}
-            if not lists or answer.kind == "map":
+            if not np.ndim(answer.numbers[0]):
                 yield record
                 continue
             for row, values in enumerate(zip(*lists.values(), strict=True)):

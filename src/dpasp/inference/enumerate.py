@@ -94,7 +94,7 @@ def enumerate_models(
     Total choices with a value whose probability is fixed at 0 are left out.
     """
     translation = translate(ground, logic, watch)
-    reader = _Reader(translation)
+    reader = Reader(translation)
     queries = tuple(map(reader.query, ground.questions))
     maps = {i: reader.map(q) for i, q in enumerate(ground.questions) if isinstance(q, GroundMap)}
     conditions = len(reader.read)
@@ -137,7 +137,7 @@ def _live_group(choice: Choice, live: Sequence[bool]) -> Group:
     return Group(atoms, one=not (choice.nothing and live[-1]))
 
 
-class _Reader:
+class Reader:
     """Decides which atoms are read from each model, and adds atoms that stand for conditions."""
 
     def __init__(self, translation: Translation) -> None:

@@ -44,7 +44,7 @@ def answer(
     """
     if inconsistent not in get_args(Inconsistent):
         raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
-    given = _complete(leaves.weights(ground) if weights is None else weights)
+    given = complete(leaves.weights(ground) if weights is None else weights)
     clock = time.perf_counter
     started = clock()
     evaluator = prepare(ground, logic, probability, engine=engine, watch=watch, progress=progress)
@@ -62,7 +62,7 @@ def answer(
         evaluator.name,
         lost,
         tuple(ground.program.files),
-        ground.warnings + _warnings(lost),
+        ground.warnings + inconsistent_choices(lost),
         {**sizes, **evaluator.statistics, "seconds": seconds},
     )
 
@@ -135,7 +135,7 @@ def _credal_choices(ground: GroundProgram, weights: Weights | None) -> dict[str,
     }
 
 
-def _complete(weights: Weights) -> Weights:
+def complete(weights: Weights) -> Weights:
     """The weights, if all of them are known."""
     if np.isnan(weights).any():
         raise DataError(
@@ -148,7 +148,8 @@ def _complete(weights: Weights) -> Weights:
     return weights
 
 
-def _warnings(inconsistent: float) -> tuple[Diagnostic, ...]:
+def inconsistent_choices(inconsistent: float) -> tuple[Diagnostic, ...]:
+    """The warning about total choices without a model."""
     if not inconsistent:
         return ()
     return (

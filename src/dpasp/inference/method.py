@@ -9,8 +9,9 @@ from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.known_options import check_options
 
-ENGINES = ("auto", "compile", "enumerate")
-ALIASES = {"exact": "auto"}
+ENGINES = ("auto", "compile", "enumerate", "sample", "bounds")
+ALIASES = {"exact": "auto", "aseo": "bounds"}
+ASEO = 1000  # total choices that aseo looks at
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ def method(
         _refuse(name, told if engine is None else None)
     _check(name, given)
     said = {option.name: option.value for option in told.options} if told else {}
-    return _method(chosen, {**said, **given})
+    usual = {"nmodels": ASEO, "gap": 0.0} if name == "aseo" else {}
+    return _method(chosen, {**usual, **said, **given})
 
 
 def _method(engine: str, options: Mapping[str, object]) -> Method:

@@ -46,6 +46,38 @@ def models(
 
     With ``project``, models that agree on these atoms come once.
     """
+    yield from _solve(_control(rules, groups, read, project), read, watch)
+
+
+class Solver:
+    """The stable models of ground rules, asked for one total choice after another.
+
+    >>> solver = Solver([Rule((2,), (1,)), Rule((3,), (-2,))], [Group((1,), False)], [2, 3])
+    >>> solver.models([-1]).tolist(), solver.models([1]).tolist()
+    ([[False, True]], [[True, False]])
+    """
+
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        groups: Iterable[Group],
+        read: Sequence[int],
+        *,
+        project: bool = False,
+    ) -> None:
+        self.read = read
+        self._control = _control(rules, groups, read, project)
+
+    def models(self, chosen: Sequence[int], watch: Watch = UNLIMITED) -> NDArray[np.bool_]:
+        """The models in which the literals ``chosen`` hold, a row of bits each."""
+        blocks = list(_solve(self._control, self.read, watch, chosen))
+        return np.concatenate(blocks) if blocks else np.empty((0, len(self.read)), dtype=np.bool_)
+
+
+def _control(
+    rules: Iterable[Rule], groups: Iterable[Group], read: Sequence[int], project: bool
+) -> Control:
+    """A solver that holds the rules."""
     control = Control(["0"], logger=_silent)
     with control.backend() as backend:
         for rule in rules:
@@ -56,17 +88,19 @@ def models(
             backend.add_project(read)
     if project:
         control.configuration.solve.project = "project"  # type: ignore[union-attr]
-    yield from _solve(control, read, watch)
+    return control
 
 
-def _solve(control: Control, read: Sequence[int], watch: Watch) -> Iterator[NDArray[np.bool_]]:
+def _solve(
+    control: Control, read: Sequence[int], watch: Watch, chosen: Sequence[int] = ()
+) -> Iterator[NDArray[np.bool_]]:
     rows: list[bytes] = []
 
     def keep(model: Model) -> None:
         rows.append(bytes(map(model.is_true, read)))
 
     done = False
-    with control.solve(on_model=keep, async_=True) as handle:
+    with control.solve(chosen, on_model=keep, async_=True) as handle:
         while not done:
             done = handle.wait(TICK)
             watch.check()

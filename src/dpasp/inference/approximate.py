@@ -1,0 +1,17 @@
+"""Approximate answers: the engines that look at some of the total choices only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpasp.errors import Diagnostic
+from dpasp.inference.answers import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate:
+    """The answers under one weight vector, the inconsistent mass seen, and what to tell."""
+
+    answers: tuple[Answer, ...]
+    inconsistent: float
+    warnings: tuple[Diagnostic, ...]

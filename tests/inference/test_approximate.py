@@ -1,0 +1,221 @@
+"""Sampling and bounds: against the enumeration, by seed, within limits."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+import dpasp
+from dpasp.inference.ask import ask
+from dpasp.inference.bounds import most_probable_first
+from dpasp.inference.method import Method
+from dpasp.inference.outcomes import probability_of
+from dpasp.language.ast import Logic, Probability
+
+TEXT = """
+    0.3::a. 0.6::b. 0.2::c; 0.5::d.
+    p :- a, not q. q :- b, not p. r :- c, p. r :- d. s :- a, b, not s.
+    :- c, a, p.
+    #query p. #query r | q. #query not p, d | not c.
+"""
+LOGICS = ("stable", "partial", "lstable", "smproblog", "wellfounded")
+ALL = pytest.mark.parametrize(
+    "semantics", [f"{logic}, {psem}" for logic in LOGICS for psem in ("credal", "maxent")]
+)
+LARGE = "".join(f"0.{1 + i % 8}::x({i}). " for i in range(200)) + "y :- x(I). #query x(3) | y."
+
+
+def numbers(answers: dpasp.Answers) -> list[float]:
+    return [float(number) for answer in answers for number in answer.numbers]
+
+
+@ALL
+def test_samples_are_near_the_exact_answer(semantics: str) -> None:
+    program = dpasp.loads(TEXT)
+    exact = program.query(semantics=semantics, engine="enumerate")
+    sampled = program.query(semantics=semantics, engine="sample", n=20_000, seed=3)
+    assert numbers(sampled) == pytest.approx(numbers(exact), abs=0.02)
+    assert sampled.inconsistent == pytest.approx(exact.inconsistent, abs=0.02)
+    assert sampled.statistics["total_choices"] <= 12  # equal draws are solved once
+    for answer in sampled:
+        assert isinstance(answer, dpasp.Answer)
+        assert answer.samples == 20_000
+        assert answer.interval is not None
+        assert answer.interval[0] <= answer.numbers[0] <= answer.numbers[-1] <= answer.interval[1]
+
+
+@pytest.mark.parametrize("semantics", ["credal", "maxent"])
+def test_intervals_hold_the_answer_in_95_percent(semantics: str) -> None:
+    program = dpasp.loads(TEXT)
+    exact = program.query(semantics=semantics, engine="enumerate")
+    held = np.zeros(len(exact))
+    for seed in range(100):
+        sampled = program.query(semantics=semantics, engine="sample", n=200, seed=seed)
+        for i, (one, good) in enumerate(zip(sampled, exact, strict=True)):
+            assert isinstance(one, dpasp.Answer)
+            assert one.interval is not None
+            low, high = one.interval
+            held[i] += low <= good.numbers[0] and good.numbers[-1] <= high
+    assert (held >= 88).all()
+    assert held.min() < 100
+
+
+def test_the_same_seed_the_same_answer() -> None:
+    program = dpasp.loads(TEXT + "#inference sample, n = 300, seed = 5.")
+    assert program.query().to_dict()["answers"] == program.query().to_dict()["answers"]
+    other = program.query(seed=6)
+    assert other.engine == "sample"
+    assert numbers(other) != numbers(program.query())
+
+
+def test_sampling_stops_when_it_is_precise() -> None:
+    answer = dpasp.loads("0.5::a. #query a.").query(engine="sample", gap=0.1, seed=1)[0]
+    assert isinstance(answer, dpasp.Answer)
+    assert answer.samples is not None
+    assert 380 <= answer.samples < 10_000
+
+
+@ALL
+@pytest.mark.parametrize("gap", [0.0, 0.2, 0.6])
+def test_bounds_hold_the_exact_answer(semantics: str, gap: float) -> None:
+    program = dpasp.loads(TEXT)
+    exact = program.query(semantics=semantics, engine="enumerate")
+    bounded = program.query(semantics=semantics, engine="bounds", gap=gap)
+    for one, good in zip(bounded, exact, strict=True):
+        assert isinstance(one, dpasp.Answer)
+        assert one.interval is not None
+        low, high = (float(end) for end in one.interval)
+        assert low <= float(good.numbers[0]) + 1e-12
+        assert float(good.numbers[-1]) <= high + 1e-12
+        assert one.gap is not None
+        assert float(one.gap) <= gap
+    if gap == 0:
+        assert numbers(bounded) == pytest.approx(numbers(exact), abs=1e-12)
+
+
+def test_every_number_of_total_choices_gives_sure_bounds() -> None:
+    for semantics in ("credal", "maxent"):
+        program = dpasp.loads(TEXT + "#inference aseo, nmodels = 1.")
+        exact = program.query(semantics=semantics, engine="enumerate")
+        before = 1.0
+        for count in range(1, 13):
+            found = program.query(semantics=semantics, nmodels=count)[0]
+            assert isinstance(found, dpasp.Answer)
+            assert found.interval is not None
+            assert found.gap is not None
+            assert found.interval[0] <= float(exact[0].numbers[0]) + 1e-12
+            assert found.interval[1] >= float(exact[0].numbers[-1]) - 1e-12
+            assert float(found.gap) <= before + 1e-12
+            before = float(found.gap)
+        assert before == pytest.approx(0, abs=1e-12)
+
+
+def test_total_choices_come_from_the_most_probable_on() -> None:
+    generator = np.random.default_rng(7)
+    for sizes in ([2, 3, 2, 4], [1, 2], [], [3, 3, 3]):
+        parts = [generator.dirichlet(np.ones(size)) for size in sizes]
+        weights = np.concatenate([*parts, np.empty(0)])
+        starts = tuple(np.cumsum([0, *sizes]).tolist())
+        found = list(most_probable_first(weights, starts))
+        shares = [probability_of(one, weights, starts) for one in found]
+        assert sorted(found) == sorted(product(*map(range, sizes)))
+        assert all(x >= y * (1 - 1e-12) for x, y in pairwise(shares))
+
+
+@pytest.mark.parametrize("engine", ["sample", "bounds"])
+def test_a_limit_leaves_the_best_answer_so_far(engine: str) -> None:
+    options = {"n": 10_000_000} if engine == "sample" else {"gap": 0.0}
+    limits = dpasp.Limits(seconds=1.5)
+    answers = dpasp.loads(LARGE).query(engine=engine, limits=limits, **options)
+    assert [warning.code for warning in answers.warnings] == ["stopped-early"]
+    assert "stopped at the time limit of 1.5 s" in answers.warnings[0].message
+
+
+@pytest.mark.parametrize("engine", ["sample", "bounds"])
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("[0.2, 0.4]::a. #query a.", "approximate-credal"),
+        ("0.3::a. #map a?.", "approximate-map"),
+    ],
+)
+def test_what_is_not_approximated(engine: str, text: str, code: str) -> None:
+    with pytest.raises(dpasp.ProgramError) as caught:
+        dpasp.loads(text).query(engine=engine)
+    assert [problem.code for problem in caught.value.diagnostics] == [code]
+    assert caught.value.diagnostics[0].span is not None
+
+
+def test_evidence_that_no_sample_satisfies() -> None:
+    program = dpasp.loads("1e-9::a. 0.5::b. #query b | a.")
+    with pytest.raises(
+        dpasp.InferenceError, match="none of the 100 samples satisfies the evidence a"
+    ):
+        program.query(engine="sample", n=100, seed=1)
+    with pytest.raises(dpasp.InferenceError, match="none of the 100 samples has a model"):
+        dpasp.loads("a. :- a. #query a.").query(engine="sample", n=100)
+
+
+def test_bounds_know_when_there_is_no_answer() -> None:
+    with pytest.raises(dpasp.ImpossibleEvidence):
+        dpasp.loads("0.3::a. b :- a. #query a | b, not a.").query(engine="bounds")
+    with pytest.raises(dpasp.InconsistentProgram):
+        dpasp.loads("0.3::a. b. :- b. #query a.").query(engine="bounds")
+
+
+@pytest.mark.parametrize("engine", ["sample", "bounds"])
+def test_inconsistent_total_choices_are_told_or_refused(engine: str) -> None:
+    program = dpasp.loads("0.3::a. 0.5::b. :- a, b. #query a.")
+    answers = program.query(engine=engine, seed=1)
+    assert answers.inconsistent == pytest.approx(0.15, abs=0.02)
+    assert [warning.code for warning in answers.warnings] == ["inconsistent-choices"]
+    with pytest.raises(dpasp.InconsistentProgram):
+        program.query(engine=engine, seed=1, inconsistent="error")
+
+
+@pytest.mark.parametrize("engine", ["sample", "bounds"])
+def test_a_number_for_each_row_of_weights(engine: str) -> None:
+    ground = dpasp.loads("0.3::a. #query a.").ground()
+    weights = np.array([[0.1, 0.9], [0.9, 0.1]])
+    how = Method(engine, seed=1)
+    answers = ask(ground, Logic.STABLE, Probability.MAXENT, how, weights=weights)
+    assert answers[0].numbers[0] == pytest.approx([0.1, 0.9], abs=0.02)
+    assert np.shape(answers.to_dict()["answers"][0]["interval"]) == (2, 2)
+
+
+def test_json_and_frames_have_the_interval() -> None:
+    answers = dpasp.loads("0.5::a. #query a.").query(engine="sample", n=100, seed=1)
+    (record,) = answers.to_dict()["answers"]
+    assert set(record) == {"query", "kind", "lower", "upper", "interval", "samples"}
+    assert len(answers.to_frame()) == 1
+    assert "100 samples" in str(answers)
+    (record,) = dpasp.loads("0.5::a. #query a.").query(engine="bounds").to_dict()["answers"]
+    assert record["gap"] == 0
+
+
+# --- models -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("logic", LOGICS)
+def test_sampled_models_follow_maxent(logic: str) -> None:
+    program = dpasp.loads(TEXT)
+    models = program.sample(4000, given="not c", semantics=logic, seed=2)
+    exact = program.query("p | not c", semantics=f"{logic}, maxent", engine="enumerate")[0]
+    share = sum(model["p"] is True for model in models) / len(models)
+    assert share == pytest.approx(exact.numbers[0], abs=0.03)
+    assert all(model["c"] is False for model in models)
+
+
+def test_sampled_models_can_have_undefined_atoms() -> None:
+    (model,) = dpasp.loads("a :- not a. b.").sample(semantics="wellfounded")
+    assert model == {"a": "undef", "b": True}
+    (model,) = dpasp.loads("a :- not a. b.").sample(semantics="smproblog")
+    assert model == {"a": "undef", "b": "undef"}
+
+
+def test_models_that_cannot_be_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpasp.inference.draws.TRIES", 1000)
+    with pytest.raises(dpasp.InferenceError, match="sampled models satisfies the evidence"):
+        dpasp.loads("0.3::a.").sample(given="a, not a", seed=1)
