@@ -8,45 +8,68 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dpasp.cli import main
 
 from .programs import addition
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
-def run(folder: Path, *words: str, wanted: int = 0) -> dict[str, Any]:
-    command = [sys.executable, "-m", "dpasp", "run", "--json", "p.plp", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=ENVIRONMENT)
-    assert done.returncode == wanted, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+Run = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "p.plp").write_text(addition())
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_learn_save_and_load(folder: Path) -> None:
-    first = run(folder, "--save", "p.safetensors")
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command in this process: importing torch once is enough."""
+
+    def command(*words: str, wanted: int = 0) -> dict[str, Any]:
+        code = main(["run", "--json", "p.plp", *words])
+        told = capsys.readouterr()
+        assert code == wanted, told.out + told.err
+        found: dict[str, Any] = json.loads(told.out)
+        return found
+
+    return command
+
+
+def test_learn_save_and_load(folder: Path, run: Run) -> None:
+    first = run("--save", "p.safetensors")
     assert len(first["history"]) == 6
     assert first["learned"][0]["rule"] == "?::noise."
     assert len(first["answers"]) == 5
     assert len(first["answers"][0]["value"]) == 120
-    again = run(folder, "--load", "p.safetensors")
+    again = run("--load", "p.safetensors")
     assert again["answers"] == first["answers"]
     assert "history" not in again
     assert sorted(path.name for path in folder.iterdir()) == ["p.plp", "p.safetensors"]
 
 
-def test_resume_of_what_is_no_checkpoint(folder: Path) -> None:
-    assert run(folder, "--resume", "none", wanted=65)["errors"][0]["code"] == "checkpoint-file"
-    assert run(folder, "--resume", "x", "--no-learn", wanted=2)["errors"][0]["code"] == "usage"
+def test_without_learning_the_first_weights_answer(run: Run) -> None:
+    assert "history" not in run("--no-learn")
+
+
+def test_resume_of_what_is_no_checkpoint(run: Run) -> None:
+    assert run("--resume", "none", wanted=65)["errors"][0]["code"] == "checkpoint-file"
+    assert run("--resume", "x", "--no-learn", wanted=2)["errors"][0]["code"] == "usage"
+
+
+def test_learned_probabilities_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.plp").write_text(addition().replace("#query s(X).", ""))
+    assert main(["run", "p.plp"]) == 0
+    assert "learned ?::noise.  0." in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -69,11 +92,11 @@ def test_an_interrupt_says_where_it_saved(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_learn_the_same_as_one(folder: Path) -> None:
+def test_two_processes_learn_the_same_as_one(folder: Path, run: Run) -> None:
     # The last batch has one example, so one of the processes has none.
     text = addition().replace("Dropout(0.2)", "Identity()").replace("batch = 50", "batch = 17")
     (folder / "p.plp").write_text(text)
-    alone = run(folder)
+    alone = run()
     command = [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
         "-m", "dpasp", "run", "--json", "p.plp",
