@@ -27,6 +27,7 @@ from dpasp.inference.ask import ask
 from dpasp.inference.draws import sample_models
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import complete
+from dpasp.inference.explain import TOP, Explanation, explain
 from dpasp.inference.method import method
 from dpasp.inference.outcomes import check_questions
 from dpasp.language import ast, extend
@@ -149,16 +150,45 @@ class Program:
             raise UsageError(f"{n} models cannot be sampled")
         told = _evidence(given)
         watch = limits.start()
-        program = self._with((), told)
-        check(program, semantics, self.constants)
-        logic, _ = effective_semantics(program, semantics)
+        logic, _ = self._meaning((), told, semantics)
         found = self._grounded((), told, watch).program
-        check_questions(replace(found, questions=()), "sample")
+        check_questions(replace(found, questions=()), "sampling")
+        return sample_models(found, logic, self._one_row(found), n, seed=seed, watch=watch)
+
+    def explain(
+        self,
+        *queries: str,
+        evidence: str | Iterable[str] = (),
+        semantics: str | None = None,
+        top: int = TOP,
+        limits: Limits = NO_LIMITS,
+    ) -> list[Explanation]:
+        """What is behind the answers to the queries, or to those of the program.
+
+        The ``top`` most probable total choices, and what each choice contributes.
+        """
+        asked = tuple(f"#query {_bare(query)}." for query in queries)
+        told = _evidence(evidence)
+        watch = limits.start()
+        meaning = self._meaning(asked, told, semantics)
+        found = self._grounded(asked, told, watch).program
+        return explain(found, *meaning, self._one_row(found), top=top, watch=watch)
+
+    def _meaning(
+        self, questions: tuple[str, ...], evidence: tuple[str, ...], semantics: str | None
+    ) -> tuple[ast.Logic, ast.Probability]:
+        """The semantics, under which the program with these questions has been checked."""
+        program = self._with(questions, evidence)
+        check(program, semantics, self.constants)
+        return effective_semantics(program, semantics)
+
+    def _one_row(self, found: GroundProgram) -> NDArray[np.float64]:
+        """The leaf weights [leaves], if there are no rows of test data."""
         own = self._weights(found)
         weights = complete(leaves.weights(found) if own is None else own)
         if weights.ndim == 2:
-            raise UsageError("models are not sampled for many rows of data at once")
-        return sample_models(found, logic, weights, n, seed=seed, watch=watch)
+            raise UsageError("this needs one row of test data, and the program has many")
+        return weights
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
         """Print the answers to the program's questions and give them back as an array."""

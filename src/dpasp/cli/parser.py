@@ -31,6 +31,7 @@ examples:
     dpasp check alarm.plp                     only look for mistakes; runs nothing
     dpasp ground alarm.plp                    show the choices and rules behind it
     dpasp compile alarm.plp -o alarm.svg      draw the circuit that answers the queries
+    dpasp explain alarm.plp                   show what is behind the answers
     echo "0.3::a. #query a." | dpasp -        read the program from standard input
 
 `dpasp COMMAND --help` says more about each command.
@@ -73,6 +74,16 @@ examples:
     dpasp compile alarm.plp
     dpasp compile alarm.plp -o alarm.svg
     dpasp compile graph.plp -c n=20 --time-limit 60 -v
+"""
+
+EXPLAIN = """\
+Show what is behind an answer: the most probable total choices in which the query and the
+evidence hold, and for each choice how probable it is given them and what the answer would
+be if it were certain.
+
+examples:
+    dpasp explain alarm.plp
+    dpasp explain alarm.plp --query "burglary | alarm" --top 3
 """
 
 LOGICS = ("stable", "partial", "lstable", "smproblog", "wellfounded")
@@ -159,6 +170,15 @@ def build() -> tuple[Parser, dict[str, Parser]]:
             _limits,
             _python,
         ),
+        "explain": add(
+            "explain",
+            "show what is behind an answer",
+            EXPLAIN,
+            _top,
+            _questions,
+            _limits,
+            _python,
+        ),
     }
 
 
@@ -197,6 +217,12 @@ def _constants(parser: Parser) -> None:
 def _circuit_file(parser: Parser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="write the circuit: .json, .nnf, .dot or .svg"
+    )
+
+
+def _top(parser: Parser) -> None:
+    parser.add_argument(
+        "--top", metavar="N", type=_count, default=5, help="so many total choices (default: 5)"
     )
 
 

@@ -1,1 +1,1 @@
-"""From a ground program to answers: exact, by enumeration, and the most probable explanation."""
+"""From a ground program to answers: exact, approximate, most probable, and explained."""

@@ -52,7 +52,7 @@ def ask(
         )
     if inconsistent not in get_args(Inconsistent):
         raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
-    check_questions(ground, how.engine)
+    check_questions(ground, f"the engine {how.engine}")
     given = complete(leaves.weights(ground) if weights is None else weights)
     started = time.perf_counter()
     outcomes = Outcomes(ground, logic, probability, watch)

@@ -106,12 +106,12 @@ def distributions(weights: Weights, starts: Sequence[int]) -> list[Weights]:
     return [weights[start:end] for start, end in pairwise(starts)]
 
 
-def check_questions(ground: GroundProgram, engine: str) -> None:
+def check_questions(ground: GroundProgram, who: str) -> None:
     """Raise :class:`ProgramError` for what an approximate engine does not answer."""
     problems = [
         Diagnostic(
             "approximate-map",
-            f"the engine {engine} does not answer questions for the most probable values",
+            f"{who} does not answer questions for the most probable values",
             question.span,
             "use --engine auto, which answers them exactly",
         )
@@ -122,7 +122,7 @@ def check_questions(ground: GroundProgram, engine: str) -> None:
     problems += [
         Diagnostic(
             "approximate-credal",
-            f"the engine {engine} does not take intervals of probabilities",
+            f"{who} does not take intervals of probabilities",
             ground.program.statements[place].span,
             "use --engine auto, or give one probability",
         )

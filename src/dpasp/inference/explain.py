@@ -1,0 +1,237 @@
+"""What is behind an answer: the most probable total choices, and what each choice does to it.
+
+A total choice is behind P(q | e) as far as its models satisfy q and e. Under maxent
+its share is P(θ)·N_qe/N of the sum over all; under credal, of those that make the query
+possible, which is what the upper value counts; the lower one counts those that make
+it ``sure``. Masses are linear in the weights of a choice, so the answer with a value made
+certain gives its posterior too, and all of them are one batch of an exact engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import Any
+
+import numpy as np
+
+from dpasp.errors import ImpossibleEvidence, LimitReached
+from dpasp.inference.answers import Answer
+from dpasp.inference.bounds import most_probable_first
+from dpasp.inference.engines import prepare
+from dpasp.inference.evaluator import Evaluator
+from dpasp.inference.outcomes import Outcomes, TotalChoice, check_questions, probability_of
+from dpasp.language.ast import Logic, Probability
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.semantics import masses
+from dpasp.semantics.leaves import Weights, layout, width
+from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.names import leaf_names
+
+TOP = 5
+LOOKED_AT = 10_000  # total choices, at most
+BATCH = 256  # weight vectors that are evaluated together
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A total choice behind an answer; ``share`` is its part of all that is behind it."""
+
+    values: tuple[str, ...]
+    probability: float
+    share: float
+    sure: bool  # all its models satisfy query and evidence
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "values": list(self.values),
+            "probability": self.probability,
+            "share": self.share,
+            "sure": self.sure,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """A value of a choice: how probable before and given query and evidence.
+
+    ``certain`` is the answer if it were certain: one number under maxent, two under
+    credal, none where the evidence is then impossible.
+    """
+
+    value: str
+    prior: float
+    posterior: float
+    certain: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "value": self.value,
+            "prior": self.prior,
+            "posterior": self.posterior,
+            "certain": list(self.certain),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """An answer, the total choices behind it from the one with the largest share on, and what
+    the values of choices contribute, those that it tells most about first.
+
+    ``complete`` is false if a limit was reached before the largest shares were certain.
+    """
+
+    answer: Answer
+    ways: tuple[Way, ...]
+    contributions: tuple[Contribution, ...]
+    complete: bool
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """The JSON form."""
+        return self.answer.to_dict() | {
+            "total_choices": [way.to_dict() for way in self.ways],
+            "complete": self.complete,
+            "contributions": [one.to_dict() for one in self.contributions],
+        }
+
+
+def explain(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability,
+    weights: Weights,
+    *,
+    top: int = TOP,
+    watch: Watch = UNLIMITED,
+) -> list[Explanation]:
+    """An explanation of every answer, with at most ``top`` total choices each."""
+    check_questions(ground, "an explanation")
+    evaluator = prepare(ground, logic, probability, watch=watch)
+    outcomes = Outcomes(ground, logic, probability, watch)
+    found = []
+    for i, (query, own) in enumerate(_conditional(outcomes, evaluator, weights, watch)):
+        now = _numbers(own, probability)[:, 0]
+        if np.isnan(now).any():
+            masses.check_consistent(own.consistent[:1], own.inconsistent[:1])
+            raise ImpossibleEvidence(masses.impossible_evidence(query.evidence, query.span))
+        behind = _behind(own, probability)
+        ways, complete = _ways(outcomes, probability, weights, i, float(behind[0]), top)
+        given = _contributions(ground, probability, weights, own)
+        found.append(Explanation(_answer(query, now), ways, given, complete))
+    return found
+
+
+def value_names(ground: GroundProgram) -> list[str]:
+    """A name for each leaf; a rule's says which line it is, for its head may hold otherwise.
+
+    >>> from dpasp.language import parse
+    >>> from dpasp.logic import ground
+    >>> value_names(ground(parse("0.3::a. 0.5::b :- a.")))
+    ['a', 'not a', 'b by line 1', 'not b by line 1']
+    """
+    statements = [
+        ground.program.statements[choice.statement]
+        for choice in ground.choices
+        for _ in range(width(choice))
+    ]
+    return [
+        f"{name} by line {said.span.line}" if getattr(said, "body", ()) else name
+        for name, said in zip(leaf_names(ground), statements, strict=True)
+    ]
+
+
+def _conditional(
+    outcomes: Outcomes, evaluator: Evaluator, weights: Weights, watch: Watch
+) -> Iterator[tuple[GroundQuery, Masses]]:
+    """The masses of each query: as things are, then with each leaf in turn certain."""
+    columns = [weights]
+    for start, end in zip(outcomes.starts, outcomes.starts[1:], strict=False):
+        for leaf in range(start, end):
+            column = weights.copy()
+            column[start:end] = 0.0
+            column[leaf] = 1.0
+            columns.append(column)
+    parts = []
+    for first in range(0, len(columns), BATCH):
+        watch.check()
+        parts.append(evaluator.masses(np.stack(columns[first : first + BATCH], axis=1)))
+    values = np.concatenate(parts, axis=2)
+    return zip(outcomes.queries, outcomes.masses(values), strict=True)
+
+
+def _ways(
+    outcomes: Outcomes,
+    probability: Probability,
+    weights: Weights,
+    query: int,
+    total: float,
+    top: int,
+) -> tuple[tuple[Way, ...], bool]:
+    """The total choices with the largest shares, and whether that is certain."""
+    found: list[tuple[float, Way]] = []
+    if not total > 0 or top < 1:
+        return (), True
+    names = value_names(outcomes.ground)
+    complete = True
+    for seen, choice in enumerate(most_probable_first(weights, outcomes.starts)):
+        chance = probability_of(choice, weights, outcomes.starts)
+        if len(found) == top and chance <= found[-1][0]:
+            break  # no later one has a larger share
+        try:
+            own = outcomes.masses(outcomes.of(choice)[..., np.newaxis])[query]
+        except LimitReached:
+            complete = False
+            break
+        mass = chance * float(_behind(own, probability)[0])
+        if mass > 0:
+            values = _values(outcomes, names, choice)
+            way = Way(values, chance, mass / total, bool(own.a[0] > 0))
+            found = nlargest(top, [*found, (mass, way)], key=lambda pair: pair[0])
+        if seen + 1 >= LOOKED_AT:
+            complete = False
+            break
+    return tuple(way for _, way in found), complete
+
+
+def _values(outcomes: Outcomes, names: Sequence[str], choice: TotalChoice) -> tuple[str, ...]:
+    return tuple(
+        names[start + value] for start, value in zip(outcomes.starts, choice, strict=False)
+    )
+
+
+def _contributions(
+    ground: GroundProgram, probability: Probability, weights: Weights, own: Masses
+) -> tuple[Contribution, ...]:
+    behind = _behind(own, probability)
+    certain = _numbers(own, probability)
+    names, leaves = value_names(ground), layout(ground.choices)
+    found = []
+    for i, choice in enumerate(ground.choices):
+        start = leaves.starts[i]
+        for leaf in range(start, start + len(choice.selectors)):
+            prior = float(weights[leaf])
+            after = prior * float(behind[leaf + 1] / behind[0]) if behind[0] > 0 else 0.0
+            numbers = [float(n) for n in certain[:, leaf + 1] if not np.isnan(n)]
+            found.append(Contribution(names[leaf], prior, min(1.0, after), tuple(numbers)))
+    return tuple(sorted(found, key=lambda one: -abs(one.posterior - one.prior)))
+
+
+def _behind(own: Masses, probability: Probability) -> Array:
+    return own.qe if probability is Probability.MAXENT else own.b
+
+
+def _numbers(own: Masses, probability: Probability) -> Array:
+    """The answers [1 or 2, batch]."""
+    if probability is Probability.MAXENT:
+        return masses.maxent(own)[np.newaxis]
+    return np.stack(masses.credal(own))
+
+
+def _answer(query: GroundQuery, numbers: Array) -> Answer:
+    if len(numbers) == 1:
+        return Answer(query.text, value=float(numbers[0]))
+    return Answer(query.text, lower=float(numbers[0]), upper=float(numbers[1]))

@@ -1,0 +1,65 @@
+"""Approximate engines and explanations from the command line."""
+
+from __future__ import annotations
+
+from .conftest import Command
+
+TEXT = "0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent. #query a | c."
+
+
+def test_sampling(dpasp: Command) -> None:
+    words = ("--engine", "sample", "--samples", "500", "--seed", "2")
+    result = dpasp("run", *words, "--json", text=TEXT)
+    (answer,) = result.json["answers"]
+    assert answer["samples"] == 500
+    assert answer["interval"][0] < answer["value"] < answer["interval"][1]
+    assert "500 samples)" in dpasp("run", *words, text=TEXT).out
+
+
+def test_bounds(dpasp: Command) -> None:
+    result = dpasp("run", "--engine", "bounds", "--nmodels", "2", "--gap", "0", text=TEXT)
+    assert result.out == "ℙ(a | c) = 0.000000  (within [0.000000, 0.461538], gap 0.461538)\n"
+
+
+def test_the_command_line_wins_over_the_program(dpasp: Command) -> None:
+    text = TEXT + " #inference sample, n = 50, seed = 1."
+    assert dpasp("run", "--json", text=text).json["answers"][0]["samples"] == 50
+    exact = dpasp("run", "--engine", "enumerate", "--json", text=text).json
+    assert exact["engine"] == "enumerate"
+    assert set(exact["answers"][0]) == {"query", "kind", "value"}
+
+
+def test_wrong_numbers(dpasp: Command) -> None:
+    assert dpasp("run", "--engine", "bounds", "--gap", "2", text=TEXT).code == 2
+    assert dpasp("run", "--engine", "sample", "--samples", "0", text=TEXT).code == 2
+    result = dpasp("run", "--engine", "compile", "--samples", "10", text=TEXT)
+    assert result.code == 2
+    assert "compile has no option n" in result.err
+
+
+def test_a_limit_prints_the_best_answer_so_far(dpasp: Command) -> None:
+    large = "".join(f"0.5::x({i}). " for i in range(100)) + "#query x(1)."
+    result = dpasp("run", "--engine", "bounds", "--time-limit", "1.5", text=large)
+    assert result.code == 0
+    assert result.out.startswith("ℙ(x(1)) = [")
+    assert "stopped at the time limit of 1.5 s, with a gap of" in result.err
+
+
+def test_explaining(dpasp: Command) -> None:
+    result = dpasp("explain", "--query", "b | c", "--top", "1", text=TEXT)
+    assert result.out.splitlines()[:4] == [
+        "ℙ(b | c) = 0.769231",
+        "  the most probable total choices behind it:",
+        "       share  probability  total choice",
+        "    0.700000     0.350000  not a, b",
+    ]
+    (why,) = dpasp("explain", "--json", text=TEXT).json["explanations"]
+    assert why["query"] == "a | c"
+    assert len(why["total_choices"]) == 2
+    assert why["contributions"][0]["value"] == "a"
+
+
+def test_explaining_nothing(dpasp: Command) -> None:
+    result = dpasp("explain", text="0.3::a.")
+    assert result.code == 2
+    assert "the program asks nothing" in result.err
