@@ -30,7 +30,7 @@ class Search {
           cnf_(problem, part) {
         size_t n = cnf_.variables;
         budget.charge(2 * n + (frequency ? 0 : n * n / 20));  // to prepare
-        sketch_.most = budget.nodes;
+        sketch_.most = budget.nodes / 4;  // with its tables a node takes much memory
         std::unordered_map<uint32_t, Lit> known;
         for (size_t i = 0; i < part.gates.size(); ++i) known[part.gates[i]] = cnf_.literal[i];
         tracks_.resize(2 * cnf_.variables);

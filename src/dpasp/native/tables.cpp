@@ -102,6 +102,7 @@ class Tables {
     std::vector<uint32_t> query_inputs_, evidence_inputs_;
     std::vector<size_t> cost_;  // work of a step for one entry
     uint32_t words_ = 1;
+    size_t states_ = 0;
     bool patient_ = false;  // false gates are told to consumers that are open, the rest later
     uint32_t now_ = 0;      // the step
 
@@ -221,6 +222,7 @@ class Tables {
         const Input &input = order_[s];
         uint32_t values = input.choice ? gates_.choices[input.id].values : 1;
         edges.reserve(layer.size() * values);
+        size_t held = 0;  // words of this layer
         for (const Table &table : layer)
             for (uint32_t v = 0; v < values; ++v) {
                 Table result = input.choice ? follow(s, table, v) : guess(s, table);
@@ -233,6 +235,9 @@ class Tables {
                 auto [place, fresh] = known.try_emplace(key, uint32_t(next.size()));
                 edges.push_back(place->second);
                 if (!fresh) continue;
+                held += result.words.size();
+                if (++states_ > budget_.nodes || held > 2 * budget_.nodes)
+                    throw Stopped(Reason::Size, "tables of more entries than were allowed");
                 next.push_back(std::move(result));
             }
         return next;
