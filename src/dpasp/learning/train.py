@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,17 @@ def choose_rule(model: ProgramModule, job: Job) -> str:
     return rule
 
 
+@contextmanager
+def reproducible(device: torch.device) -> Iterator[None]:
+    """Within it, convolutions on a GPU give the same bits on every run."""
+    before = torch.backends.cudnn.deterministic
+    torch.backends.cudnn.deterministic = before or device.type == "cuda"
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.deterministic = before
+
+
 @dataclass(slots=True)
 class Place:
     """How far learning is."""
@@ -177,11 +189,12 @@ class Loop:
         self.model.train()
         batches = torch.split(self.order(), self.size)
         total = torch.tensor(self.place.total, dtype=torch.float64, device=self.device)
-        for step in range(self.place.step, len(batches)):
-            self._check(request, total)
-            total += self.learner.step(batches[step])
-            self.place.step = step + 1
-            self._report(total)
+        with reproducible(self.device):
+            for step in range(self.place.step, len(batches)):
+                self._check(request, total)
+                total += self.learner.step(batches[step])
+                self.place.step = step + 1
+                self._report(total)
         self.place.total = float(total)
         self._finish()
 
