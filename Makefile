@@ -5,6 +5,7 @@
 #   make check    linting and types only
 #   make bench    exact inference beside other systems, small sizes; bench-full: all sizes
 #   make random   a long comparison of random programs with the definitions
+#   make fuzz     200,000 damaged programs through the reading and checking of programs
 #   make sanitize the native part built with sanitizers, under the tests of circuits
 
 PYTHON ?= python3
@@ -31,7 +32,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[learn,demo]'
 	touch $@
 
-.PHONY: demo test check bench bench-full random sanitize clean
+.PHONY: demo test check bench bench-full random fuzz sanitize clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -53,6 +54,9 @@ bench-full: .venv/test.stamp
 
 random: .venv/test.stamp
 	DPASP_RANDOM=100000 $(BIN)/python -m pytest -q -n $(WORKERS) tests/oracle
+
+fuzz: .venv/test.stamp
+	$(BIN)/python -m tests.language.fuzz 200000
 
 # -S: without the hook of the editable install, which would find the other build first
 sanitize: .venv/test.stamp

@@ -34,9 +34,13 @@ Finish = Callable[[list[AST], Sources], ast.Statement | None]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A statement of ours that waits for what clingo makes of the rest of it."""
+    """A statement of ours that waits for what clingo makes of the rest of it.
+
+    ``whole`` is set when nothing of it is left to clingo.
+    """
 
     finish: Finish
+    whole: bool = False
 
 
 class Slot(NamedTuple):
@@ -49,18 +53,14 @@ class Slot(NamedTuple):
 
 def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read the annotations of a statement and leave the rest of it to clingo."""
-    head_end = _head_end(file.text, piece)
-    cursor = Cursor(file, piece.start, head_end)
-    if not _is_annotated(cursor):
-        _refuse_body(Cursor(file, piece.start, piece.end))
+    cursor, has_body = _head(file, piece)
     weights: list[ast.Weight] = []
     spans = []
-    for slot in _slots(cursor):
+    for slot in _slots(cursor, piece):
         start = slot.annotation[0].start if slot.annotation else slot.mark.start
         weights.append(_weight(file, slot))
         spans.append(file.span(start, slot.end))
         buffer.blank(start, slot.mark.end)
-    has_body = head_end < piece.end or any(token.text == ":-" for token in cursor.tokens)
     span = file.span(piece.start, piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> ast.Statement | None:
@@ -84,20 +84,23 @@ def head_atoms(rule: AST, count: int) -> list[AST]:
     return [head.atom] if count == 1 else [element.literal.atom for element in head.elements]
 
 
-def _head_end(text: str, piece: Piece) -> int:
-    """Where the head ends for sure, so that a long body need not be read here."""
-    found = _IF.search(text, piece.start, piece.end)
-    end = found.start() if found else -1
-    if end < 0 or '"' in text[piece.start : end] or "%" in text[piece.start : end]:
-        return piece.end
-    return end
+def _head(file: SourceFile, piece: Piece) -> tuple[Cursor, bool]:
+    """The tokens of the head (a long body need not be read here), and whether there is a body."""
+    found = _IF.search(file.text, piece.start, piece.end)
+    if found is None:
+        return Cursor(file, piece.start, piece.end), False
+    head = file.text[piece.start : found.start()]
+    if '"' not in head and "%" not in head:
+        return Cursor(file, piece.start, found.start()), True
+    cursor = Cursor(file, piece.start, piece.end)  # the ':-' may be inside a string
+    return cursor, any(token.text == ":-" for token in cursor.tokens)
 
 
-def _slots(cursor: Cursor) -> Iterator[Slot]:
+def _slots(cursor: Cursor, piece: Piece) -> Iterator[Slot]:
     """The heads of a statement, each an annotation and an atom."""
     while True:
         start = cursor.index
-        mark = _find_mark(cursor)
+        mark = _find_mark(cursor, piece)
         annotation = cursor.tokens[start : cursor.index - 1]
         _atom(cursor, annotation)
         ending = cursor.peek()
@@ -135,22 +138,19 @@ def _refuse_body(cursor: Cursor) -> NoReturn:
     cursor.fail("annotation-body", message, token, _BODY_HELP)
 
 
-def _find_mark(cursor: Cursor) -> Token:
+def _find_mark(cursor: Cursor, piece: Piece) -> Token:
     """Go on to after the ``::`` of the next head."""
-    first = opening = cursor.peek()
-    depth = 0
+    first, depth = cursor.peek(), 0
     while True:
         token = cursor.next()
         text = token.text
         if text == "::" and depth == 0:
             return token
-        if text == "" and depth:
-            cursor.fail("unbalanced", f"'{opening.text}' is never closed", opening, "close it")
-        if depth == 0:
-            opening = token
         depth += (text in OPENING) - (text in CLOSING)
         if not text or (depth == 0 and text in (*_SEPARATORS, ":-", ".")):
             break
+    if not _is_annotated(cursor):
+        _refuse_body(Cursor(cursor.file, piece.start, piece.end))
     if first.kind == "number" and text == "," and cursor.peek().kind == "number":
         message = "a number has a dot, not a comma"
         where, help = (first.start, cursor.peek().end), f"write {first.text}.{cursor.peek().text}"

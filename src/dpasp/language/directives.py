@@ -30,7 +30,7 @@ def _whole(statement: ast.Statement) -> Draft:
     def finish(nodes: list[AST], sources: Sources) -> ast.Statement:
         return statement
 
-    return Draft(finish)
+    return Draft(finish, whole=True)
 
 
 def _finish(cursor: Cursor, form: str) -> None:
@@ -131,7 +131,7 @@ def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         call = call_arguments(origin, nodes[0].body[0].atom.symbol)
         return ast.Learn(call, options, whole)
 
-    return Draft(finish)
+    return Draft(finish, whole=not arguments)
 
 
 def _wrapped(cursor: Cursor) -> bool:

@@ -52,11 +52,11 @@ def tokens(text: str, start: int, end: int) -> Iterator[Token]:
     while at < end:
         match = match_token(text, at, end)
         assert match is not None  # the last alternative takes any character
-        kind, at = match.lastgroup, match.end()
+        kind, (begin, at) = match.lastgroup, match.span()
         if kind == "block":
-            at = comment_end(text, match.start(), end) or end
+            at = comment_end(text, begin, end) or end
         elif kind is not None:
-            yield Token(kind, match.group(), match.start(), at)
+            yield Token(kind, match.group(), begin, at)
 
 
 def comment_end(text: str, start: int, end: int | None = None) -> int | None:

@@ -74,7 +74,7 @@ def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         body = list(nodes[0].body) if items else []
         return _question(kind, items, body, sources, span)
 
-    return Draft(finish)
+    return Draft(finish, whole=not items)
 
 
 def _strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
@@ -173,11 +173,14 @@ def _question(
     given: list[ast.Literal] = []
     guards: list[AST] = []
     for item, node in zip(items, body, strict=True):
-        if node.ast_type == ASTType.Literal and node.atom.ast_type == ASTType.Comparison:
-            _check_guard(kind, item, sources.span_of(node.location))
+        atom = node.atom if node.ast_type == ASTType.Literal else None
+        what = None if atom is None else atom.ast_type
+        where = sources.span_of(node.location)
+        if what == ASTType.Comparison:
+            _check_guard(kind, item, where)
             guards.append(node)
             continue
-        literal = _literal(item, node, sources)
+        literal = _literal(item, node, atom if what == ASTType.SymbolicAtom else None, where)
         if kind == "#map" and not item.given:
             _check_map(item, literal)
         (given if item.given else asked).append(literal)
@@ -217,18 +220,17 @@ def _check_map(item: _Item, literal: ast.Literal) -> None:
         raise _error("query-mark", message, literal.span, help)
 
 
-def _literal(item: _Item, node: AST, sources: Sources) -> ast.Literal:
-    where = sources.span_of(node.location)
-    atom = node.atom if node.ast_type == ASTType.Literal else None
-    if atom is None or atom.ast_type != ASTType.SymbolicAtom:
+def _literal(item: _Item, node: AST, atom: AST | None, where: Span) -> ast.Literal:
+    if atom is None:
         help = "define an atom by a rule and ask for that"
         raise _error("query-literal", "a question holds atoms only", where, help)
-    if node.sign == Sign.DoubleNegation:
+    sign = node.sign
+    if sign == Sign.DoubleNegation:
         message = "a question holds no double negation"
         raise _error("query-literal", message, where, "drop 'not not'")
     if item.undefined is not None:
         return ast.Literal(ast.Mode.UNDEFINED, atom, item.undefined.to(where))
-    mode = ast.Mode.TRUE if node.sign == Sign.NoSign else ast.Mode.FALSE
+    mode = ast.Mode.TRUE if sign == Sign.NoSign else ast.Mode.FALSE
     return ast.Literal(mode, atom, where)
 
 

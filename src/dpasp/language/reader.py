@@ -293,7 +293,10 @@ class _FileReader:
         return index in self.failed
 
     def _by_piece(self, nodes: list[AST], sources: Sources) -> dict[int, list[AST]]:
-        """The nodes of every piece, found by their places."""
+        """The nodes of every piece: one each as a rule, otherwise found by their places."""
+        shared = [index for index in range(len(self.split.pieces)) if self._is_shared(index)]
+        if len(shared) == len(nodes):  # there is no statement without a node
+            return {index: [node] for index, node in zip(shared, nodes, strict=True)}
         by_piece: dict[int, list[AST]] = {}
         index, pieces, starts = 0, self.split.pieces, self.file.line_starts
         for node in nodes:
@@ -304,6 +307,12 @@ class _FileReader:
                 index += 1
             by_piece.setdefault(index, []).append(node)
         return by_piece
+
+    def _is_shared(self, index: int) -> bool:
+        """Whether something of a piece was left to clingo."""
+        draft = self.drafts.get(index)
+        ours = isinstance(draft, _Include) or (draft is not None and draft.whole)
+        return not ours and index not in self.failed
 
     def _finish(
         self, index: int, draft: Draft, nodes: list[AST], sources: Sources

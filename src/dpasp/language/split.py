@@ -272,6 +272,8 @@ _STARTS = ("name", "number", "variable", "directive", "call")
 def _question_end(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Where a question without a dot ends and the next statement begins, if that is so."""
     depth, last = 0, None
+    if text.find("\n", start, end) < 0:
+        return None
     for token in tokens(text, start, end):
         if (
             last is not None
