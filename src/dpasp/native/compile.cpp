@@ -1,5 +1,6 @@
 #include "compile.hpp"
 
+#include <iterator>
 #include <map>
 
 namespace dpasp {
@@ -179,9 +180,16 @@ class Compiler {
         std::vector<Attempt> list = attempts(part, false);
         size_t work = 30000;
         for (int round = 0;; ++round) {
-            if (round == 2)
-                for (Attempt &attempt : attempts(part, true))
-                    list.insert(list.begin(), std::move(attempt));
+            if (round == 2) {
+                auto more = attempts(part, true);
+                // Counting favours tables, everything else diagrams.
+                bool counting = options_.mode != Mode::Bits && !part.guesses.empty();
+                std::stable_partition(more.begin(), more.end(), [&](const Attempt &attempt) {
+                    return (attempt.way == "tables") == counting;
+                });
+                list.insert(list.begin(), std::make_move_iterator(more.begin()),
+                            std::make_move_iterator(more.end()));
+            }
             for (Attempt &attempt : list) {
                 auto start = Clock::now();
                 size_t before = builder.nodes.size();
