@@ -29,6 +29,7 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import FIELDS, Masses
 
 GAP = 0.01
+ROUNDING = 1e-15  # a smaller mass not yet seen is rounding
 EACH = 64  # total choices between two looks at the gap, later on
 Changes = tuple[tuple[int, int], ...]  # (choice in order, rank of its value) where not the best
 
@@ -72,11 +73,10 @@ def bounds(
             progress(1.0 - rest, 1.0)
             if _gap(found) <= wanted:
                 break
-    else:
-        rest = 0.0  # all total choices were seen
-    found = _bounds(outcomes, probability, total, rest)
-    if rest == 0.0:
+    else:  # all total choices were seen
+        rest = 0.0
         _check(outcomes, probability, total)
+    found = _bounds(outcomes, probability, total, rest if rest > ROUNDING else 0.0)
     lost = outcomes.masses(total)[0].inconsistent if outcomes.queries else np.float64(0)
     return Approximate(_answers(outcomes, found), float(lost), _told(stopped, _gap(found)))
 

@@ -78,7 +78,10 @@ def _control(
     rules: Iterable[Rule], groups: Iterable[Group], read: Sequence[int], project: bool
 ) -> Control:
     """A solver that holds the rules."""
-    control = Control(["0"], logger=_silent)
+    rules = tuple(rules)
+    # With disjunction, clasp's equivalence preprocessing can merge atoms that differ.
+    disjunctive = any(len(rule.head) > 1 and not rule.choice for rule in rules)
+    control = Control(["0", "--eq=0"] if disjunctive else ["0"], logger=_silent)
     with control.backend() as backend:
         for rule in rules:
             _add_rule(backend, rule)
