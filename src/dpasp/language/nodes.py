@@ -17,12 +17,17 @@ def walk(node: AST, inside: Callable[[AST], bool] = lambda node: True) -> Iterat
         if not inside(part):
             continue
         yield part
-        for key in part.child_keys:
-            child = getattr(part, key)
-            if isinstance(child, AST):
-                stack.append(child)
-            elif child is not None:
-                stack.extend(child)
+        stack += children(part)
+
+
+def children(node: AST) -> Iterator[AST]:
+    """The nodes right below a node."""
+    for key in node.child_keys:
+        child = getattr(node, key)
+        if isinstance(child, AST):
+            yield child
+        elif child is not None:
+            yield from child
 
 
 def global_variables(node: AST) -> set[str]:

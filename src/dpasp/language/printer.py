@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 
 from clingo.ast import (
     AST,
@@ -18,11 +19,11 @@ from clingo.ast import (
     Position,
     Sign,
     SymbolicAtom,
-    Transformer,
     Variable,
 )
 
 from dpasp.language import ast
+from dpasp.language.nodes import children
 
 _LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2, "\\": 2, "**": 4}
 _UNARY = 3
@@ -72,51 +73,60 @@ def _body(body: Sequence[AST]) -> str:
     return f" :- {'; '.join(map(exact, body))}." if body else "."
 
 
-class _Exact(Transformer):
-    """Makes clingo print what it leaves out: ``f()`` and conditions that are empty."""
-
-    def visit_SymbolicAtom(self, node: AST) -> AST:  # noqa: N802
-        """Atoms without arguments have no parentheses."""
-        symbol = node.symbol
-        bare = symbol.argument if symbol.ast_type == ASTType.UnaryOperation else symbol
-        if bare.ast_type == ASTType.Function and not bare.arguments:
-            return node
-        return node.update(**self.visit_children(node))
-
-    def visit_Pool(self, node: AST) -> AST:  # noqa: N802
-        """clingo prints the name of ``f(a;b)`` once."""
-        names = {getattr(part, "name", None) for part in node.arguments}
-        if len(names) != 1 or any(p.ast_type != ASTType.Function for p in node.arguments):
-            return node.update(**self.visit_children(node))
-        inside = [part.update(**self.visit_children(part)) for part in node.arguments]
-        return node.update(arguments=inside)
-
-    def visit_Function(self, node: AST) -> AST:  # noqa: N802
-        """``f()`` is a term of its own, not the constant f."""
-        if not node.arguments and not node.external and node.name:
-            return node.update(name=f"{node.name}()")
-        return node.update(**self.visit_children(node))
-
-    def visit_ConditionalLiteral(self, node: AST) -> AST:  # noqa: N802
-        """``a : `` is a conditional literal."""
-        node = node.update(**self.visit_children(node))
-        return node if node.condition else node.update(condition=[_NOTHING])
-
-    def visit_BodyAggregateElement(self, node: AST) -> AST:  # noqa: N802
-        """``: `` is an element."""
-        node = node.update(**self.visit_children(node))
-        return node if node.condition or node.terms else node.update(condition=[_NOTHING])
-
-
 _START = Position("", 1, 1)
 _PLACE = Location(_START, _START)
 _NOTHING = Literal(_PLACE, Sign.NoSign, SymbolicAtom(Variable(_PLACE, "")))  # prints as ""
-_EXACT = _Exact()
 
 
 def exact(node: AST) -> str:
-    """The text of a node of clingo's that reads back as the same node."""
-    return str(_EXACT.visit(node))
+    """The text of a node of clingo's that reads back as the same node.
+
+    clingo leaves out the parentheses of ``f()`` and the colon before an empty condition.
+    """
+    if next(_odd(node), None) is None:
+        return str(node)
+    node = deepcopy(node)
+    for part in list(_odd(node)):
+        if part.ast_type == ASTType.Function:
+            part.name += "()"
+        else:
+            part.condition = [_NOTHING]
+    return str(node)
+
+
+def _odd(node: AST) -> Iterator[AST]:
+    """The nodes below a node that clingo prints as if they were others."""
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        match part.ast_type:
+            case ASTType.Function:
+                if not part.arguments and part.name and not part.external:
+                    yield part
+            case ASTType.ConditionalLiteral if not part.condition:
+                yield part
+            case ASTType.BodyAggregateElement if not part.condition and not part.terms:
+                yield part
+        stack += _terms_below(part)
+
+
+def _terms_below(node: AST) -> Iterator[AST]:
+    """The nodes right below a node; the names of atoms and of pools are not terms."""
+    kind = node.ast_type
+    if kind == ASTType.SymbolicAtom:
+        symbol = node.symbol
+        bare = symbol.argument if symbol.ast_type == ASTType.UnaryOperation else symbol
+        yield from bare.arguments if bare.ast_type == ASTType.Function else (symbol,)
+    elif kind == ASTType.Pool and _is_named(node):
+        yield from (argument for part in node.arguments for argument in part.arguments)
+    else:
+        yield from children(node)
+
+
+def _is_named(pool: AST) -> bool:
+    """Whether a pool is one of argument lists, ``f(a;b)``, whose name is printed once."""
+    kinds = {part.ast_type for part in pool.arguments}
+    return kinds == {ASTType.Function} and len({part.name for part in pool.arguments}) == 1
 
 
 def head_text(head: ast.Head) -> str:
