@@ -62,7 +62,16 @@ def prepare(
         raise UsageError(f"the engine {engine!r} is not one of {', '.join(get_args(Engine))}")
     if engine != "enumerate":
         try:
-            return Compiled(circuits.compile(ground, logic, probability, watch=watch))
+            return Compiled(
+                circuits.compile(
+                    ground,
+                    logic,
+                    probability,
+                    cache=circuits.Cache.default(),
+                    watch=watch,
+                    progress=lambda share: progress(share, 1.0),
+                )
+            )
         except circuits.HeadCycle:
             if engine == "compile":
                 raise
