@@ -158,9 +158,15 @@ def test_evidence_that_no_sample_satisfies() -> None:
         dpasp.loads("a. :- a. #query a.").query(engine="sample", n=100)
 
 
-def test_bounds_know_when_there_is_no_answer() -> None:
+@pytest.mark.parametrize("semantics", ["credal", "maxent"])
+@pytest.mark.parametrize("chance", ["0.3", "0.5", "1"])
+def test_bounds_know_when_the_evidence_is_impossible(semantics: str, chance: str) -> None:
+    program = dpasp.loads(f"{chance}::a. b :- a. #query a | b, not a.")
     with pytest.raises(dpasp.ImpossibleEvidence):
-        dpasp.loads("0.3::a. b :- a. #query a | b, not a.").query(engine="bounds")
+        program.query(engine="bounds", semantics=semantics, gap=0)
+
+
+def test_bounds_know_when_the_program_is_inconsistent() -> None:
     with pytest.raises(dpasp.InconsistentProgram):
         dpasp.loads("0.3::a. b. :- b. #query a.").query(engine="bounds")
 

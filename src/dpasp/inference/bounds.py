@@ -135,14 +135,16 @@ def _bounds(
 
 def _maxent(own: Masses, rest: float) -> Bound:
     qe, e = float(own.qe), float(own.e)
-    if e + rest <= 0:
+    if not e > 0:  # nothing is known yet: no total choice so far satisfies the evidence
         return Bound((0.5,), (0.0, 1.0), 1.0)
     low, high = qe / (e + rest), min(1.0, (qe + rest) / (e + rest))
-    return Bound((min(1.0, qe / e) if e > 0 else (low + high) / 2,), (low, high), high - low)
+    return Bound((min(1.0, qe / e),), (low, high), high - low)
 
 
 def _credal(own: Masses, rest: float) -> Bound:
     a, b, c, d = (float(mass) for mass in (own.a, own.b, own.c, own.d))
+    if not b + d > 0:
+        return Bound((0.0, 1.0), (0.0, 1.0), 1.0)
     lower = _share(a, d + rest, 1.0), _share(a + rest, d, 1.0)
     upper = _share(b, c + rest, 0.0), _share(b + rest, c, 0.0)
     ends = (lower[0], upper[1])
