@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
 
-from dpasp.errors import Diagnostic, ProgramError, Span, UsageError
+from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import ast
 from dpasp.language.expressions import evaluate
 from dpasp.language.nodes import walk
@@ -24,15 +24,6 @@ _OPERATORS = {
     BinaryOperator.Modulo: "\\",
     BinaryOperator.Power: "**",
 }
-_NAME = re.compile(r"_*[a-z][A-Za-z0-9_']*")
-
-
-def parse_constant(text: str) -> tuple[str, str]:
-    """The name and the value of ``NAME=VALUE``, as given on the command line."""
-    name, equals, value = text.partition("=")
-    if not equals or not _NAME.fullmatch(name.strip()) or not value.strip():
-        raise UsageError(f"a constant is given as NAME=VALUE, not {text!r}")
-    return name.strip(), value.strip()
 
 
 def number(text: str) -> float | None:

@@ -95,19 +95,7 @@ def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     cursor.next()
     parenthesis = _wrapped(cursor)
     token = cursor.peek()
-    origin: ast.Origin
-    arguments = False
-    if token.kind == "string":
-        cursor.next()
-        origin = ast.File(unquote(token.text), file.span(token.start, token.end))
-    elif token.kind == "call":
-        token, arguments = read_call(cursor)
-        span = file.span(token.start, cursor.peek(-1).end)
-        origin = ast.Call(function_name(token), (), span)
-    else:
-        named = token.kind == "name" and cursor.peek(1).text != "="
-        help = f'write @{token.text}, or a file, "{token.text}.csv"' if named else _LEARN_FORM
-        cursor.fail("learn-data", "#learn begins with the observations", token, help)
+    origin, arguments = _observations(cursor)
     stop = cursor.peek(-1).end
     if cursor.peek().kind == "name":
         cursor.fail("directive-syntax", "a ',' is missing here", cursor.peek(), _LEARN_FORM)
@@ -115,7 +103,7 @@ def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     if parenthesis:
         cursor.expect(")", "directive-syntax", _LEARN_FORM)
     _finish(cursor, _LEARN_FORM)
-    if arguments:
+    if arguments:  # clingo reads ':- xxx(…).'
         buffer.put(piece.start, token.start, ":-")
         buffer.put(token.start, token.end, "x" * (token.end - token.start))
         buffer.put(stop, piece.end, ".")
@@ -132,6 +120,22 @@ def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         return ast.Learn(call, options, whole)
 
     return Draft(finish, whole=not arguments)
+
+
+def _observations(cursor: Cursor) -> tuple[ast.Origin, bool]:
+    """Take ``@labels(…)`` or ``"labels.csv"``; give back whether it has arguments."""
+    token = cursor.peek()
+    span = cursor.file.span(token.start, token.end)
+    if token.kind == "string":
+        cursor.next()
+        return ast.File(unquote(token.text), span), False
+    if token.kind == "call":
+        token, arguments = read_call(cursor)
+        span = cursor.file.span(token.start, cursor.peek(-1).end)
+        return ast.Call(function_name(token), (), span), arguments
+    named = token.kind == "name" and cursor.peek(1).text != "="
+    help = f'write @{token.text}, or a file, "{token.text}.csv"' if named else _LEARN_FORM
+    cursor.fail("learn-data", "#learn begins with the observations", token, help)
 
 
 def _wrapped(cursor: Cursor) -> bool:
