@@ -19,7 +19,8 @@ def seen(dpasp: Command) -> None:
 
 def test_learn_then_answer(dpasp: Command) -> None:
     code, out, err = dpasp("run", text=FLIPS)
-    assert (code, out, err) == (0, "ℙ(a) = 0.750000\n", "")
+    assert (code, out) == (0, "ℙ(a) = 0.750000\n")
+    assert err == "learned ?::a.  0.750000\n"
 
 
 def test_learning_can_be_left_out(dpasp: Command) -> None:
@@ -42,7 +43,7 @@ def test_save_and_load(dpasp: Command) -> None:
 def test_a_line_for_each_iteration_when_asked_for(dpasp: Command) -> None:
     text = FLIPS.replace("niters = 5", 'niters = 2, display = "loglikelihood"')
     lines = dpasp("run", text=text).err.splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 3  # the last says what was learned
     assert lines[1].startswith("iteration 2/2  log-likelihood ")
     assert dpasp("run", "-q", text=text).err == ""
 
