@@ -190,7 +190,10 @@ class Reader:
         """A fresh atom that holds when all the parts do."""
         if parts not in self._defined:
             self._defined[parts] = self._next
-            self.rules.append(Rule((self._next,), parts))
+            # Not as a rule: next to disjunctions clasp can take its body for another one.
+            self.rules.append(Rule((self._next,), (), choice=True))
+            self.rules.extend(Rule((), (self._next, -part)) for part in parts)
+            self.rules.append(Rule((), (-self._next, *parts)))
             self._next += 1
         return self._defined[parts]
 
