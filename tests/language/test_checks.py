@@ -112,3 +112,32 @@ def test_values_of_constants() -> None:
         "e": -4.0,
         "x": 0.25,
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a <- b.", ["comparison-head"]),
+        ("a = b :- c.", ["comparison-head"]),
+        ("a('x').", ["quotes"]),
+        ("query(a).", ["problog-directive"]),
+        ("evidence(f(a), false).", ["problog-directive"]),
+        ("query(a). #query a.", []),
+        ("query(X) :- a(X).", []),
+        ("a % it's 'x' = <- y\n :- b.", []),
+        ("a %* x = 'y' *% :- b. a #! 'z' <-\n:- c.", []),
+        ('a("x = \'y\'"). b("<-") :- c = d.', []),
+        ("{a} = 1. 1 <= {a; b} < 2. #count{1 : a} = 1. a(X) : X = 1..3. :- a = b.", []),
+        ("a(X') :- b(X'), 'c. 'd(x').", []),
+    ],
+)
+def test_doubtful_statements_are_read_with_a_warning(text: str, expected: list[str]) -> None:
+    warnings = parse(text).warnings
+    assert [warning.code for warning in warnings] == expected
+    assert {warning.severity for warning in warnings} <= {"warning"}
+
+
+def test_only_the_base_program() -> None:
+    assert codes("#program base. a. #program  base %* the same *% . b.") == []
+    with pytest.raises(ProgramError, match="program-part"):
+        parse("#program step(t). a. #program base.")

@@ -1,6 +1,7 @@
 """Statements that can be read but are hardly meant that way: warnings.
 
->>> [warning.code for warning in doubts(SourceFile("p.plp", "a <- b."), Piece(0, 7))]
+>>> file = SourceFile("p.plp", "a <- b.")
+>>> [warning.code for warning in doubts(file, Piece(0, 7), Buffer(file.text))]
 ['comparison-head']
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 
 from dpasp.errors import Diagnostic
 from dpasp.language.annotations import head_text
+from dpasp.language.buffer import Buffer
 from dpasp.language.lexer import STRING
 from dpasp.language.source import SourceFile
 from dpasp.language.split import Piece
@@ -20,9 +22,11 @@ _QUOTED = re.compile(rf"{STRING}|(?<![\w'])(?P<quoted>'(?P<name>[A-Za-z_]\w*)')(
 _PROBLOG = re.compile(r"(query|evidence)\s*\(([^(),]*(?:\([^()]*\))?)(?:,\s*(true|false))?\)\.")
 
 
-def doubts(file: SourceFile, piece: Piece) -> Iterator[Diagnostic]:
-    """What is doubtful about a statement that is clingo's."""
+def doubts(file: SourceFile, piece: Piece, buffer: Buffer) -> Iterator[Diagnostic]:
+    """What is doubtful about a statement that is clingo's; the buffer is without comments."""
     text = file.text[piece.start : piece.end]
+    if "%" in text or "#!" in text:
+        text = buffer.text(piece.start, piece.end)
     if "'" in text:
         yield from _quotes(file, piece, text)
     if "=" in text or "<" in text or ">" in text:

@@ -5,6 +5,7 @@ Errors are collected statement by statement, so one run reports all of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,10 @@ _READERS: dict[str, Reader] = {
     "#python": read_python,
     "#script": read_script,
 }
+
+
+_AGGREGATE = re.compile(r"#max\s*\{")
+_BASE = re.compile(r"#program\s+base\s*\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +201,14 @@ class _FileReader:
         file, buffer = self.file, self.buffer
         if word in _READERS:
             return _READERS[word](file, piece, buffer)
-        if word == "#max" and not file.text[piece.start + len(word) :].lstrip().startswith("{"):
+        if word == "#max" and not _AGGREGATE.match(file.text, piece.start, piece.end):
             return read_question(file, piece, buffer)
         if word == "#include":
             path, token = read_include(file, piece, buffer)
             return _Include(path, file.span(token.start, token.end))
         if word == "#const" and any(mark.kind == "decimal" for mark in piece.marks):
             return read_const(file, piece, buffer)
-        if word in REFUSED and not file.text[piece.start : piece.end].endswith(" base."):
+        if word in REFUSED and not _BASE.match(buffer.text(piece.start, piece.end)):
             raise refusal(file, piece, word)
         if word == "#end" or word not in DIRECTIVES | INLINE:
             self._unknown(piece, word)
@@ -272,7 +277,7 @@ class _FileReader:
             elif self._has_theory(index, piece, found, sources):
                 continue
             elif draft is None:
-                self.warnings += doubts(self.file, piece)
+                self.warnings += doubts(self.file, piece, self.buffer)
                 span = self.file.span(piece.start, piece.end)
                 merged += [ast.Plain(node, span) for node in found]
             elif (statement := self._finish(index, draft, found, sources)) is not None:
@@ -334,7 +339,8 @@ class _FileReader:
         found: list[Diagnostic] = []
         for index, diagnostics in self.failed.items():
             # A dot inside brackets cuts a statement in two, and both halves are wrong.
-            echo = diagnostics[0].message.endswith("closes nothing") and index - 1 in self.failed
+            closing = diagnostics[0].message.endswith("closes nothing")
+            echo = closing and index > 0 and index - 1 in self.failed
             if not (echo and is_open(self.file, self.split.pieces[index - 1])):
                 found += diagnostics
         return found
