@@ -74,7 +74,7 @@ def _compare(options: argparse.Namespace, limits: Limits, repeat: int, console: 
             see(record)
     except KeyboardInterrupt:
         console.print("stopped; what was measured until now follows", style="bold red")
-    return Report(limits, start, records)
+    return Report(limits, repeat, start, records)
 
 
 def _options() -> argparse.Namespace:

@@ -54,5 +54,5 @@ def draw(report: Report, path: Path) -> None:
         axis.grid(alpha=0.25, linewidth=0.5)
     figure.supylabel("CPU seconds, start-up aside", fontsize=9)
     figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=5, frameon=False)
-    figure.savefig(path, dpi=80, metadata={"Software": None})
+    figure.savefig(path, dpi=72, metadata={"Software": None})
     plt.close(figure)

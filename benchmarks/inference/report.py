@@ -23,6 +23,7 @@ class Report:
     """All that was measured in one go."""
 
     limits: Limits
+    repeat: int  # runs below a second are repeated so often
     starts: dict[str, Start]
     records: list[Record]
 
@@ -147,7 +148,8 @@ def markdown(report: Report, targets: list[str], picture: str | None) -> str:
         "",
         "Written by `python -m benchmarks.inference`; what is measured and how is in the",
         "[README](../README.md). CPU seconds with start-up taken off, and peak memory; 2 cores,",
-        f"one thread; at most {limits.seconds:g} such seconds and {limits.megabytes:g} MB a run.",
+        f"one thread; about {limits.seconds:g} such seconds and {limits.megabytes:g} MB a run at most;",
+        f"the quickest of {report.repeat} where a run takes less than a second.",
         "A system that gave up is not asked larger programs of the same kind (empty cell).",
         "",
         "## Start-up",
@@ -189,8 +191,11 @@ def _line(cells: list[str]) -> str:
 
 
 def to_json(report: Report) -> str:
-    """The report as one JSON object."""
-    return json.dumps(asdict(report), indent=1, default=_plain) + "\n"
+    """The report as one JSON object, with one line for each record."""
+    whole = asdict(report)
+    lines = ",\n  ".join(json.dumps(record, default=_plain) for record in whole.pop("records"))
+    head = json.dumps(whole, default=_plain).removesuffix("}")
+    return f'{head},\n "records": [\n  {lines}\n ]}}\n'
 
 
 def _plain(value: object) -> object:
