@@ -148,7 +148,7 @@ def markdown(report: Report, targets: list[str], picture: str | None) -> str:
         "",
         "Written by `python -m benchmarks.inference`; what is measured and how is in the",
         "[README](../README.md). CPU seconds with start-up taken off, and peak memory; 2 cores,",
-        f"one thread; about {limits.seconds:g} such seconds and {limits.megabytes:g} MB a run at most;",
+        f"one thread; at most about {limits.seconds:g} s and {limits.megabytes:g} MB a run;",
         f"the quickest of {report.repeat} where a run takes less than a second.",
         "A system that gave up is not asked larger programs of the same kind (empty cell).",
         "",
