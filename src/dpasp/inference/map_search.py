@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
+import itertools
+import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Literal
 
 import numpy as np
@@ -20,6 +23,7 @@ from dpasp.semantics.masses import Masses
 MOST_TIES = 1000  # that are told
 TOGETHER = 16  # partial assignments that are looked into at the same time
 OPEN = -1
+GRAIN = 1e-9  # bounds that differ by less, relatively, are looked at deepest first
 
 Goal = Literal["value", "upper", "lower"]
 
@@ -67,31 +71,35 @@ class Search:
         self.marks = marks
         self.total = total
         self.watch = watch
+        self.leaves = [
+            np.array([mark.leaves(value) for value in (OPEN, *mark.values)]) for mark in marks
+        ]
         kinds = arrays["kinds"].astype(np.int64)
         self.shares = arrays["qe"].astype(np.float64)
         self.every = (kinds == QE) * 1.0
         self.some = (kinds & QE != 0) * 1.0
+        self.exclusive = exclusive_sums(below, len(weights))
 
     def run(self, goal: Goal) -> Best:
         """The largest value, and all assignments that have it (at most MOST_TIES)."""
-        order = count(0, -1)  # among equal bounds the latest first: it is the deepest
+        order = itertools.count(0, -1)  # among like bounds the latest first: it is the deepest
         start = np.full(len(self.marks), OPEN, dtype=np.int64)
         bound = float(self.bounds(start[:, np.newaxis], goal)[0][0])
-        boxes: list[tuple[float, int, Integers]] = [(-bound, next(order), start)]
+        boxes = [(-_coarse(bound), next(order), bound, start)]
         best, found = 0.0, list[tuple[float, tuple[int, ...]]]()
         while boxes and -boxes[0][0] >= best * (1 - CLOSE):
             self.watch.check()
-            if len(found) >= MOST_TIES and -boxes[0][0] <= best * (1 + CLOSE):
+            if len(found) >= MOST_TIES and -boxes[0][0] <= best * (1 + 2 * GRAIN):
                 break
             some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
-            for negated, _, box in some:
+            for _, _, value, box in some:
                 if not np.any(box == OPEN):
-                    found.append((-negated, tuple(box.tolist())))
-                    best = max(best, -negated)
-            open_ = [box for _, _, box in some if np.any(box == OPEN)]
+                    found.append((value, tuple(box.tolist())))
+                    best = max(best, value)
+            open_ = [box for _, _, _, box in some if np.any(box == OPEN)]
             for bound, box in self.expand(open_, goal):
                 if bound >= best * (1 - CLOSE):
-                    heapq.heappush(boxes, (-bound, next(order), box))
+                    heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
         rows = sorted(row for value, row in found if value >= best * (1 - CLOSE))
         return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), len(self.marks)))
 
@@ -138,15 +146,12 @@ class Search:
 
     def vectors(self, boxes: Integers) -> Weights:
         """The weights [leaves + 1, boxes], those of the marked atoms by their values."""
-        marked = [
-            np.array([mark.leaves(value) for value in row.tolist()]).T
-            for mark, row in zip(self.marks, boxes, strict=True)
-        ]
+        marked = [leaves[row - OPEN].T for leaves, row in zip(self.leaves, boxes, strict=True)]
         fixed = np.repeat(self.weights[:, np.newaxis], boxes.shape[1], axis=1)
         return np.concatenate([fixed, *marked, np.ones((1, boxes.shape[1]))])
 
     def relaxed(self, values: Weights, vectors: Weights) -> Weights:
-        """The value of the root with a maximum in place of the sums over marked atoms."""
+        """The value of the root with a maximum in place of sums that the marked atoms decide."""
         below = self.below
         number = np.zeros((len(below), vectors.shape[1]))
         number[below.value >= 0] = values[below.value[below.value >= 0], np.newaxis]
@@ -154,11 +159,48 @@ class Search:
             if len(layer.sums):
                 terms = vectors[layer.weights] * number[layer.children]
                 sums = np.add.reduceat(terms, layer.starts)
-                marked = layer.weights[layer.starts] >= len(self.weights)
-                if marked.any():
-                    most = np.maximum.reduceat(terms, layer.starts)
-                    sums[marked] = most[marked]
+                decided = self.exclusive[layer.sums]
+                if decided.any():
+                    sums[decided] = np.maximum.reduceat(terms, layer.starts)[decided]
                 number[layer.sums] = sums
             number[layer.products] = number[layer.left] * number[layer.right]
         root: Weights = number[below.root]
         return root
+
+
+def exclusive_sums(below: Layers, first: int) -> NDArray[np.bool_]:
+    """By node: a sum of which, whatever values the marked atoms take, one term at most is not 0.
+
+    The leaves of marked atoms are those from ``first`` on, in pairs: true and false. What
+    a node needs of them is a set of bits; two terms that need both of a pair exclude
+    each other.
+    """
+    needs = [0] * len(below)
+    exclusive = np.zeros(len(below), dtype=np.bool_)
+    for layer in below.layers:
+        ends = np.append(layer.starts[1:], len(layer.children))[: len(layer.sums)].tolist()
+        weights, children = layer.weights.tolist(), layer.children.tolist()
+        for node, start, end in zip(layer.sums.tolist(), layer.starts.tolist(), ends, strict=True):
+            terms = [
+                needs[children[k]] | (1 << weights[k] - first if weights[k] >= first else 0)
+                for k in range(start, end)
+            ]
+            needs[node] = functools.reduce(operator.and_, terms)
+            exclusive[node] = all(_exclude(x, y) for x, y in itertools.combinations(terms, 2))
+        for node, x, y in zip(
+            layer.products.tolist(), layer.left.tolist(), layer.right.tolist(), strict=True
+        ):
+            needs[node] = needs[x] | needs[y]
+    return exclusive
+
+
+def _exclude(left: int, right: int) -> bool:
+    """Whether one needs a leaf of a pair and the other its partner (bits 2i and 2i + 1)."""
+    pairs = max(left.bit_length(), right.bit_length()) // 2 + 1
+    even = (4**pairs - 1) // 3  # …010101
+    return bool((left & even) << 1 & right or (right & even) << 1 & left)
+
+
+def _coarse(bound: float) -> float:
+    """The bound, rounded up, so that rounding errors do not order what is alike."""
+    return math.exp(math.ceil(math.log(bound) / GRAIN) * GRAIN) if bound > 0 else 0.0
