@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from dpasp.display.diagnostics import split_lines
+from dpasp.errors import ProgramError
+from dpasp.language import parse
 from tests.language import snapshot
 
 SNAPSHOTS = sorted(Path(__file__).with_name("snapshots").glob("*.txt"))
@@ -65,3 +67,12 @@ def test_there_are_enough() -> None:
 @pytest.mark.parametrize("path", SNAPSHOTS, ids=identifier)
 def test_write_anew(path: Path, folder: Path) -> None:
     snapshot.write(path, [snapshot.answered(case, folder) for case in snapshot.read(path)])
+
+
+@pytest.mark.parametrize("character", ["é", "\udce3", "\x00"])
+def test_a_bad_character_in_the_tail_of_a_statement(character: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse(f"#external a. [{character}]")
+    assert [(d.code, d.span and d.span.column) for d in caught.value.diagnostics] == [
+        ("bad-character", 15)
+    ]

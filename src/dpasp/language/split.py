@@ -41,6 +41,7 @@ _COARSE = re.compile(
 _BLANK = " \t\r\n"  # other kinds of space are refused
 _SPACE = re.compile(rf"[{_BLANK}]*")
 _END = re.compile(r"#end\s*(\.)|^[ \t]*#end[ \t]*$", re.MULTILINE)
+_UNREADABLE = re.compile(r"[^\t\r\n -~]")  # outside strings nothing but ASCII can be read
 _INTERVAL = re.compile(r"\[[^\]]*\][^:;.]*::")
 _TAIL = re.compile(r":~|#external|#heuristic|#const")  # may be followed by '[…]' after the dot
 _NO_DIGIT = re.compile(r"\.\d+", re.ASCII)
@@ -231,6 +232,8 @@ class _Splitter:
             and not _INTERVAL.match(self.text, start)
         ):
             pieces[-1].end = close + 1
+            if wrong := _UNREADABLE.search(self.text, start, close):
+                self.result.problems.append(Mark("bad-character", *wrong.span()))
             return close + 1
         self.piece = Piece(start, start)
         return start + 1
