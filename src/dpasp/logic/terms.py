@@ -31,6 +31,8 @@ from clingo.ast import (
     SymbolicTerm,
 )
 
+from dpasp.language.nodes import children
+
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
 _HERE = Position("<string>", 1, 1)
@@ -66,16 +68,6 @@ def variables(node: AST) -> Iterator[AST]:
             stack.append(node.symbol)
         elif kind != ASTType.SymbolicTerm:
             stack += reversed(list(children(node)))
-
-
-def children(node: AST) -> Iterator[AST]:
-    """The nodes right below a node."""
-    for key in node.child_keys:
-        child = getattr(node, key)
-        if isinstance(child, AST):
-            yield child
-        elif child is not None:
-            yield from child
 
 
 def descendants(node: AST) -> Iterator[AST]:
