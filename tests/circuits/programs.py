@@ -33,8 +33,6 @@ class Shape:
 
 def draw_shape(random: Random, *, undef: bool = False, stratified: bool = False) -> Shape:
     """A random mixture of features."""
-    # The reference reads some atoms wrongly when weights and disjunction meet: never both.
-    both = random.random() < 0.5
     return Shape(
         atoms=random.randint(3, 8),
         rules=random.randint(3, 14),
@@ -42,8 +40,8 @@ def draw_shape(random: Random, *, undef: bool = False, stratified: bool = False)
         negation=0.0 if stratified else random.choice((0.0, 0.15, 0.35, 0.6)),
         constraint=random.choice((0.0, 0.1, 0.25)),
         free=0.0 if undef or stratified else random.choice((0.0, 0.15)),
-        weights=0.0 if undef or both else random.choice((0.0, 0.2)),
-        disjunction=random.choice((0.0, 0.1)) if both and not stratified else 0.0,
+        weights=0.0 if undef else random.choice((0.0, 0.2)),
+        disjunction=0.0 if stratified else random.choice((0.0, 0.0, 0.0, 0.1)),
         undef=random.choice((0.0, 0.4)) if undef else 0.0,
     )
 

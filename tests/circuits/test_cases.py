@@ -1,0 +1,27 @@
+"""Every case, under every semantics that gives it a meaning, by every way of the compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dpasp
+from dpasp.circuits import Cache
+from dpasp.language.ast import Logic, Probability
+
+from ..expected import read_case
+from .ways import compare
+
+FOLDER = Path(__file__).parent.parent / "cases"
+FILES = [path for path in sorted(FOLDER.rglob("*.plp")) if read_case(path).answers]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
+def test_case(path: Path, tmp_path: Path) -> None:
+    case = read_case(path)
+    ground = dpasp.load(path, constants=case.constants).ground()
+    cache = Cache(tmp_path, worth=0.0)
+    for logic in Logic:
+        for probability in Probability:
+            compare(logic.value, ground, logic, probability, cache)
