@@ -65,7 +65,7 @@ sanitize: .venv/test.stamp
 	$(BIN)/cmake --build build/sanitize
 	mkdir -p build/sanitized/dpasp && cp -r src/dpasp/. build/sanitized/dpasp
 	cp build/sanitize/_native*.so build/sanitized/dpasp/native
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+	DPASP_RANDOM_CIRCUITS=600 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
 	    PYTHONPATH=build/sanitized:$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("purelib"))') \
 	    LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
 	    $(BIN)/python -S -m pytest -q -p no:cacheprovider tests/circuits
