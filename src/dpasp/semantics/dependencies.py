@@ -12,7 +12,7 @@ conditional literals and aggregates that are not monotone all show as negation.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,3 +94,62 @@ def determined(rules: Sequence[Rule], size: int) -> NDArray[np.bool_]:
             open_[here] = 1
     closed: NDArray[np.bool_] = np.frombuffer(open_, dtype=np.uint8) == 0
     return np.take(closed, component)
+
+
+def always_total(rules: Sequence[Rule], known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """By atom, whether every total choice leaves it a model in which nothing is undefined.
+
+    ``known`` are the determined atoms. The others fall into parts that no rule connects;
+    a part of normal rules without constraints and without a loop through an odd number
+    of negations has a stable model whatever the determined atoms are.
+
+    >>> even = (Rule((1,), (-2,)), Rule((2,), (-1,)))
+    >>> always_total(even, np.array([True, False, False])).tolist()
+    [True, True, True]
+    >>> always_total((*even, Rule((2,), (1, -2))), np.array([True, False, False])).tolist()
+    [True, False, False]
+    """
+    size = len(known)
+    linked: list[list[int]] = [[] for _ in range(size)]
+    odd = set[int]()
+    signed: list[list[tuple[int, bool]]] = [[] for _ in range(size)]
+    for rule in rules:
+        atoms = [a for a in (*rule.head, *map(abs, rule.body)) if not known[a]]
+        for atom in atoms[1:]:
+            linked[atoms[0]].append(atom)
+            linked[atom].append(atoms[0])
+        if len(rule.head) != 1 or rule.choice or rule.weights is not None:
+            odd.update(atoms)
+        for literal in rule.body if rule.head else ():
+            signed[rule.head[0]].append((abs(literal), literal < 0))
+    odd.update(_on_odd_loops(signed))
+    part, count = components(linked)  # links go both ways, so these are the parts
+    spoilt = np.zeros(count, dtype=np.bool_)
+    spoilt[[part[atom] for atom in odd]] = True
+    return known | ~spoilt[part]
+
+
+def _on_odd_loops(below: Sequence[Sequence[tuple[int, bool]]]) -> Iterator[int]:
+    """An atom of every component with a loop through an odd number of negations.
+
+    In a strongly connected graph there is none exactly if the nodes have two sides such
+    that negations, and only they, lead to the other side.
+    """
+    component, _ = components([[child for child, _ in edges] for edges in below])
+    side: list[bool | None] = [None] * len(below)
+    for root in range(len(below)):
+        if side[root] is not None:
+            continue
+        side[root] = False
+        todo = [root]
+        while todo:
+            node = todo.pop()
+            for child, negated in below[node]:
+                if component[child] != component[node]:
+                    continue
+                wanted = side[node] != negated
+                if side[child] is None:
+                    side[child] = wanted
+                    todo.append(child)
+                elif side[child] != wanted:
+                    yield node

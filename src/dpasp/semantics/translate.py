@@ -4,7 +4,8 @@
 - partial, lstable: an atom ``a`` that is not determined gets a twin ``a*``,
   'possibly true'; ``h :- B, not C`` becomes ``h :- B, not C*`` and
   ``h* :- B*, not C``, with ``a* :- a``. The stable models are then one to one with the
-  partial ones. lstable keeps those whose undefined sets are ⊆-minimal.
+  partial ones. lstable keeps those whose undefined sets are ⊆-minimal; there atoms
+  that are never undefined in those need no twin either.
 - wellfounded: the same atoms, defined by the alternating fixpoint unrolled into a
   stratified program (see :mod:`dpasp.semantics.wellfounded`); every total choice has
   exactly one model before constraints.
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from dpasp.language.ast import Logic, Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundLiteral, GroundProgram, Rule
-from dpasp.semantics.dependencies import determined
+from dpasp.semantics.dependencies import always_total, determined
 from dpasp.semantics.refuse import refuse
 from dpasp.semantics.wellfounded import unroll
 
@@ -78,6 +79,8 @@ def translate(ground: GroundProgram, logic: Logic, watch: Watch = UNLIMITED) -> 
     refuse(ground, logic, known)
     if logic is Logic.SMPROBLOG:
         return _unchanged(ground, logic)
+    if logic is Logic.LSTABLE:
+        known = always_total(ground.rules, known)
     twins, size = _twins(known)
     own = tuple(atom for atom in np.flatnonzero(~known).tolist() if ground.symbols[atom])
     if logic is Logic.WELLFOUNDED:
