@@ -31,7 +31,8 @@ class Compiler {
             if (idle) known[p][Ask{}] = Builder::TRUE_NODE;
             for (auto &[ask, _] : known[p])
                 if (!idle || !(ask.query.empty() && ask.evidence.empty())) asks.push_back(ask);
-            auto nodes = compile_part(parts[p], asks, result);
+            std::vector<uint32_t> nodes;
+            if (!asks.empty()) nodes = compile_part(parts[p], asks, result);
             for (size_t i = 0; i < asks.size(); ++i) known[p][asks[i]] = nodes[i];
             done_ = (ready += double(parts[p].gates.size())) / whole;
         }
@@ -179,7 +180,8 @@ class Compiler {
                                        Compiled &result) {
         std::vector<Attempt> list = attempts(part, false);
         size_t work = 30000;
-        for (int round = 0;; ++round) {
+        for (int round = 0;; ++round, work *= 6) {
+            if (auto nodes = race(list, part, asks, work, result); !nodes.empty()) return nodes;
             if (round == 2) {
                 auto more = attempts(part, true);
                 // Counting favours tables, everything else diagrams.
@@ -187,35 +189,40 @@ class Compiler {
                 std::stable_partition(more.begin(), more.end(), [&](const Attempt &attempt) {
                     return (attempt.way == "tables") == counting;
                 });
+                if (auto nodes = race(more, part, asks, work, result); !nodes.empty()) return nodes;
                 list.insert(list.begin(), std::make_move_iterator(more.begin()),
                             std::make_move_iterator(more.end()));
-            }
-            for (Attempt &attempt : list) {
-                auto start = Clock::now();
-                size_t before = builder.nodes.size();
-                Budget budget;
-                budget.nodes = options_.nodes;
-                budget.work = std::min(work, options_.work);
-                try {
-                    auto nodes = run(part, asks, attempt, budget);
-                    result.parts.push_back(
-                        {uint32_t(part.choices.size()), uint32_t(part.guesses.size()),
-                         uint32_t(part.gates.size()), std::max(attempt.width, budget.width),
-                         attempt.way, attempt.order,
-                         builder.nodes.size() - before,
-                         std::chrono::duration<double>(Clock::now() - start).count()});
-                    return nodes;
-                } catch (const Stopped &stopped) {
-                    if (stopped.reason != Reason::Size) throw;
-                    attempt.progress = budget.progress;
-                    attempt.full = budget.spent <= budget.work;  // more work will not help
-                }
             }
             narrow(list, round);
             if (list.empty() || work >= options_.work)
                 throw Stopped(Reason::Size, too_large(part));
-            work *= 6;
         }
+    }
+
+    // The roots from the first attempt that ends within so much work; none if no one does.
+    std::vector<uint32_t> race(std::vector<Attempt> &list, const Part &part,
+                               const std::vector<Ask> &asks, size_t work, Compiled &result) {
+        for (Attempt &attempt : list) {
+            auto start = Clock::now();
+            size_t before = builder.nodes.size();
+            Budget budget;
+            budget.nodes = options_.nodes;
+            budget.work = std::min(work, options_.work);
+            try {
+                auto nodes = run(part, asks, attempt, budget);
+                result.parts.push_back(
+                    {uint32_t(part.choices.size()), uint32_t(part.guesses.size()),
+                     uint32_t(part.gates.size()), std::max(attempt.width, budget.width),
+                     attempt.way, attempt.order, builder.nodes.size() - before,
+                     std::chrono::duration<double>(Clock::now() - start).count()});
+                return nodes;
+            } catch (const Stopped &stopped) {
+                if (stopped.reason != Reason::Size) throw;
+                attempt.progress = budget.progress;
+                attempt.full = budget.spent <= budget.work;  // more work will not help
+            }
+        }
+        return {};
     }
 
     // Keep the better half of the attempts, the best first; of every way at least one, until

@@ -100,7 +100,7 @@ class Tables {
     std::vector<std::vector<uint32_t>> closing_, opening_, elements_;  // by step
     std::vector<std::vector<std::pair<uint32_t, uint32_t>>> read_;  // by step: local, value
     std::vector<uint32_t> query_inputs_, evidence_inputs_;
-    std::vector<size_t> cost_;  // work of a step for one entry
+    size_t visits_ = 0;  // of consumers, not yet charged
     uint32_t words_ = 1;
     size_t states_ = 0;
     bool patient_ = false;  // false gates are told to consumers that are open, the rest later
@@ -184,7 +184,6 @@ class Tables {
     void place_slots() {
         std::vector<uint32_t> unused;
         uint32_t next = FIRST_SLOT;
-        cost_.clear();
         for (uint32_t s = 0; s < order_.size(); ++s) {
             for (uint32_t i : opening_[s]) {
                 if (unused.empty()) {
@@ -196,9 +195,6 @@ class Tables {
             }
             for (uint32_t i : closing_[s]) unused.push_back(local_[i].slot);
         }
-        for (uint32_t s = 0; s < order_.size(); ++s)
-            cost_.push_back(
-                1 + (read_[s].size() + opening_[s].size() + 2 * closing_[s].size()) / 6);
         words_ = (next + 63) / 64;
     }
 
@@ -226,6 +222,8 @@ class Tables {
         for (const Table &table : layer)
             for (uint32_t v = 0; v < values; ++v) {
                 Table result = input.choice ? follow(s, table, v) : guess(s, table);
+                budget_.charge(8 + result.words.size() / 2 + visits_ / 40);
+                visits_ = 0;
                 if (!result.count) {
                     edges.push_back(UINT32_MAX);
                     continue;
@@ -279,7 +277,6 @@ class Tables {
     void step(uint32_t s, const Table &table, uint32_t entry, uint32_t value, bool choice,
               Table &result) {
         watch_.check();
-        budget_.charge(cost_[s]);
         uint32_t from = stride(table.elements), to = stride(result.elements);
         const Word *old = table.words.data() + size_t(entry) * from;
         size_t offset = result.words.size();
@@ -336,6 +333,7 @@ class Tables {
     }
 
     bool feed(uint32_t gate, bool value) {
+        visits_ += local_[gate].consumers.size();
         for (const Consumer &consumer : local_[gate].consumers) {
             bool holds = value != consumer.negated;
             switch (consumer.role) {
@@ -385,6 +383,7 @@ class Tables {
             uint32_t gate = doubtful_.back();
             doubtful_.pop_back();
             const LocalGate &mine = local_[gate];
+            visits_ += 1 + mine.consumers.size();
             if (mine.first > s || mine.last <= s || bit(mine.slot) || matters(mine)) continue;
             set(mine.slot);
             doubtful_.insert(doubtful_.end(), mine.inputs.begin(), mine.inputs.end());
