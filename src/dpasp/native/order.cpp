@@ -283,4 +283,31 @@ std::vector<Input> order_inputs(const Problem &problem, const Part &part,
     return order;
 }
 
+uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order) {
+    const Gates &gates = problem.gates;
+    std::unordered_map<uint32_t, uint32_t> choice_step, guess_step;
+    for (uint32_t s = 0; s < order.size(); ++s)
+        (order[s].choice ? choice_step : guess_step)[order[s].id] = s;
+    std::unordered_map<uint32_t, uint32_t> known;  // by gate: the step after which it is
+    std::vector<int32_t> change(order.size() + 1, 0);
+    for (uint32_t g : part.gates) {
+        const Gate &gate = gates.gates[g];
+        if (gate.kind == Kind::And) {
+            uint32_t first = UINT32_MAX, last = 0;
+            for (const Lit *in = gates.begin(g); in != gates.end(g); ++in) {
+                uint32_t inner = known.at(gate_of(*in));
+                first = std::min(first, inner), last = std::max(last, inner);
+            }
+            known[g] = last;
+            ++change[first], --change[last];
+        } else {
+            uint32_t s = gate.kind == Kind::Value ? choice_step.at(gate.first) : guess_step.at(g);
+            known[g] = s;
+        }
+    }
+    int32_t open = 0, widest = 0;
+    for (int32_t c : change) widest = std::max(widest, open += c);
+    return uint32_t(widest);
+}
+
 }  // namespace dpasp

@@ -22,4 +22,7 @@ std::vector<uint32_t> arrange(const Problem &problem, Sweep sweep, Watch &watch)
 std::vector<Input> order_inputs(const Problem &problem, const Part &part,
                                 const std::vector<uint32_t> &position);
 
+// How many gates are half read at the widest place of an order.
+uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order);
+
 }  // namespace dpasp

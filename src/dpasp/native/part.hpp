@@ -65,9 +65,6 @@ uint32_t compile_tables(const Problem &problem, const Part &part, const std::vec
                         const Ask &ask, Mode mode, double share, Budget &budget,
                         Builder &builder, Watch &watch);
 
-// How many gates are half read at the widest place of an order.
-uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order);
-
 // Top-down search over clauses with component caching; `frequency` picks the second order.
 std::vector<uint32_t> compile_search(const Problem &problem, const Part &part, bool frequency,
                                      const std::vector<Ask> &asks, Budget &budget,

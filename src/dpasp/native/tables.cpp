@@ -6,16 +6,10 @@
 // still possible: the bits of the open gates, whether query and evidence still hold, and a
 // count. Prefixes of choices with equal tables are one state; states and choices make a
 // decision diagram, and the last table says which models there are.
-#include <cstring>
-#include <numeric>
-#include <unordered_set>
-
-#include "part.hpp"
+#include "entries.hpp"
 
 namespace dpasp {
 namespace {
-
-using Word = uint64_t;
 
 enum class Role : uint8_t { Gate, Assert, Query, Evidence, Undefined };
 
@@ -34,28 +28,18 @@ struct LocalGate {
     std::vector<uint32_t> inputs;  // local numbers of the AND gates among its inputs
 };
 
-struct Table {
-    std::vector<Word> words;  // entries, each `stride` words
-    uint32_t count = 0;
-    uint32_t elements = 0;  // lstable: how many elements undefined sets are made of
-};
-
 class Tables {
   public:
     Tables(const Problem &problem, const Part &part, const std::vector<Input> &order,
            const Ask &ask, Mode mode, double share, Budget &budget, Builder &builder,
            Watch &watch)
-        : gates_(problem.gates), part_(part), order_(order), ask_(ask), mode_(mode),
+        : gates_(problem.gates), part_(part), order_(order), ask_(ask), entries_{mode},
           share_(share), budget_(budget), builder_(builder), watch_(watch) {
         prepare();
     }
 
     uint32_t compile() {
-        Table first;
-        first.count = 1;
-        first.words.assign(stride(0), 0);
-        if (mode_ != Mode::Bits) put_count(first.words.data() + stride(0) - 1, 1.0);
-        std::vector<Table> layer(1, std::move(first));
+        std::vector<Table> layer(1, entries_.first());
         std::vector<std::vector<uint32_t>> steps;  // children, `values` a state
         for (uint32_t s = 0; s < order_.size(); ++s) {
             steps.emplace_back();
@@ -63,7 +47,7 @@ class Tables {
             budget_.progress += share_ / double(order_.size());
         }
         std::vector<uint32_t> nodes;
-        for (const Table &table : layer) nodes.push_back(leaf(table));
+        for (const Table &table : layer) nodes.push_back(builder_.leaf(entries_.value(table)));
         for (uint32_t s = uint32_t(order_.size()); s-- > 0;) {
             uint32_t values = order_[s].choice ? gates_.choices[order_[s].id].values : 1;
             std::vector<uint32_t> before(steps[s].size() / values), children(values);
@@ -82,14 +66,14 @@ class Tables {
     }
 
   private:
-    static constexpr uint32_t QUERY = 0, EVIDENCE = 1, FIRST_SLOT = 2;
+    static constexpr uint32_t QUERY = Entries::QUERY, EVIDENCE = Entries::EVIDENCE;
     static constexpr uint32_t WIDE = 16;  // words
 
     const Gates &gates_;
     const Part &part_;
     const std::vector<Input> &order_;
     const Ask &ask_;
-    Mode mode_;
+    Entries entries_;
     double share_;  // of the whole attempt
     Budget &budget_;
     Builder &builder_;
@@ -101,7 +85,6 @@ class Tables {
     std::vector<std::vector<std::pair<uint32_t, uint32_t>>> read_;  // by step: local, value
     std::vector<uint32_t> query_inputs_, evidence_inputs_;
     size_t visits_ = 0;  // of consumers, not yet charged
-    uint32_t words_ = 1;
     size_t states_ = 0;
     bool patient_ = false;  // false gates are told to consumers that are open, the rest later
     uint32_t now_ = 0;      // the step
@@ -124,12 +107,12 @@ class Tables {
         }
         time_gates();
         place_slots();
-        if (words_ <= WIDE) return;
+        if (entries_.words <= WIDE) return;
         // Too many gates that could become false early: tell them only when their inputs close.
         patient_ = true;
         time_gates();
         place_slots();
-        if (words_ > 8 * WIDE) throw Stopped(Reason::Size, "tables that are too wide");
+        if (entries_.words > 8 * WIDE) throw Stopped(Reason::Size, "tables that are too wide");
     }
 
     void root(Lit lit, Consumer consumer) {
@@ -183,7 +166,7 @@ class Tables {
 
     void place_slots() {
         std::vector<uint32_t> unused;
-        uint32_t next = FIRST_SLOT;
+        uint32_t next = Entries::FIRST_SLOT;
         for (uint32_t s = 0; s < order_.size(); ++s) {
             for (uint32_t i : opening_[s]) {
                 if (unused.empty()) {
@@ -195,21 +178,10 @@ class Tables {
             }
             for (uint32_t i : closing_[s]) unused.push_back(local_[i].slot);
         }
-        words_ = (next + 63) / 64;
+        entries_.words = (next + 63) / 64;
     }
 
     // --- one step ------------------------------------------------------------------------
-
-    static void put_count(Word *at, double count) { std::memcpy(at, &count, 8); }
-    static double get_count(const Word *at) {
-        double count;
-        std::memcpy(&count, at, 8);
-        return count;
-    }
-    static uint32_t set_words(uint32_t elements) { return (elements + 63) / 64; }
-    uint32_t stride(uint32_t elements) const {
-        return words_ + (mode_ == Mode::Least ? set_words(elements) : 0) + (mode_ != Mode::Bits);
-    }
 
     std::vector<Table> advance(uint32_t s, const std::vector<Table> &layer,
                                std::vector<uint32_t> &edges) {
@@ -228,8 +200,8 @@ class Tables {
                     edges.push_back(UINT32_MAX);
                     continue;
                 }
-                tidy(result);
-                Key key = hash(result);
+                entries_.tidy(result);
+                Key key = entries_.hash(result);
                 auto [place, fresh] = known.try_emplace(key, uint32_t(next.size()));
                 edges.push_back(place->second);
                 if (!fresh) continue;
@@ -258,7 +230,7 @@ class Tables {
 
     void begin(uint32_t s, const Table &table, Table &result) {
         result.elements = table.elements + uint32_t(elements_[s].size());
-        result.words.reserve(size_t(table.count + 1) * stride(result.elements));
+        result.words.reserve(size_t(table.count + 1) * entries_.stride(result.elements));
     }
 
     struct Event {
@@ -277,15 +249,15 @@ class Tables {
     void step(uint32_t s, const Table &table, uint32_t entry, uint32_t value, bool choice,
               Table &result) {
         watch_.check();
-        uint32_t from = stride(table.elements), to = stride(result.elements);
+        uint32_t from = entries_.stride(table.elements), to = entries_.stride(result.elements);
         const Word *old = table.words.data() + size_t(entry) * from;
         size_t offset = result.words.size();
         result.words.resize(offset + to, 0);
         bits_ = result.words.data() + offset;
-        std::copy(old, old + words_, bits_);
-        if (mode_ == Mode::Least)
-            std::copy(old + words_, old + words_ + set_words(table.elements), bits_ + words_);
-        if (mode_ != Mode::Bits) bits_[to - 1] = old[from - 1];
+        std::copy_n(old, entries_.words, bits_);
+        if (entries_.mode == Mode::Least)
+            std::copy_n(old + entries_.words, set_words(table.elements), bits_ + entries_.words);
+        if (entries_.counting()) bits_[to - 1] = old[from - 1];
         raised_.clear();
         if (!run(s, value, choice)) {
             result.words.resize(offset);
@@ -295,7 +267,7 @@ class Tables {
             uint32_t column = 0;
             while (elements_[s][column] != element) ++column;
             column += table.elements;
-            bits_[words_ + column / 64] |= Word(1) << (column % 64);
+            bits_[entries_.words + column / 64] |= Word(1) << (column % 64);
         }
         ++result.count;
     }
@@ -408,165 +380,6 @@ class Tables {
         return false;
     }
 
-    // --- tables --------------------------------------------------------------------------
-
-    // Sort the entries, join equal ones, drop dominated ones, and bring counts to one scale.
-    void tidy(Table &table) {
-        sort(table);
-        if (mode_ == Mode::Least) {
-            minimise(table);
-            for (int i = 0; i < 2; ++i) rename(table), sort(table);
-        }
-        if (mode_ != Mode::Bits) rescale(table);
-    }
-
-    void sort(Table &table) {
-        uint32_t width = stride(table.elements), key = width - (mode_ != Mode::Bits);
-        if (table.count < 2) return;
-        std::vector<uint32_t> index(table.count);
-        std::iota(index.begin(), index.end(), 0);
-        const Word *data = table.words.data();
-        std::sort(index.begin(), index.end(), [&](uint32_t a, uint32_t b) {
-            const Word *x = data + size_t(a) * width, *y = data + size_t(b) * width;
-            return std::lexicographical_compare(x, x + key, y, y + key);
-        });
-        std::vector<Word> sorted;
-        sorted.reserve(table.words.size());
-        uint32_t count = 0;
-        for (uint32_t i : index) {
-            const Word *entry = data + size_t(i) * width;
-            if (count && std::equal(entry, entry + key, sorted.end() - width)) {
-                if (mode_ != Mode::Bits) {
-                    Word *last = &sorted.back();
-                    put_count(last, get_count(last) + get_count(entry + key));
-                }
-                continue;
-            }
-            sorted.insert(sorted.end(), entry, entry + width);
-            ++count;
-        }
-        table.words = std::move(sorted);
-        table.count = count;
-    }
-
-    // Drop entries whose undefined set holds that of another entry with the same future.
-    void minimise(Table &table) {
-        uint32_t width = stride(table.elements), sets = set_words(table.elements);
-        std::vector<Word> kept;
-        uint32_t count = 0;
-        const Word *data = table.words.data();
-        auto future = [&](const Word *x, uint32_t w) { return w ? x[w] : x[0] & ~Word(3); };
-        for (uint32_t i = 0; i < table.count; ++i) {
-            const Word *mine = data + size_t(i) * width;
-            bool dominated = false;
-            for (uint32_t j = 0; j < table.count && !dominated; ++j) {
-                const Word *other = data + size_t(j) * width;
-                bool same = true, inside = true, equal = true;
-                for (uint32_t w = 0; w < words_ && same; ++w)
-                    same = future(mine, w) == future(other, w);
-                if (!same) continue;
-                for (uint32_t w = words_; w < words_ + sets; ++w) {
-                    inside = inside && (other[w] & ~mine[w]) == 0;
-                    equal = equal && other[w] == mine[w];
-                }
-                dominated = inside && !equal;
-            }
-            if (dominated) continue;
-            kept.insert(kept.end(), mine, mine + width);
-            ++count;
-        }
-        table.words = std::move(kept);
-        table.count = count;
-    }
-
-    // Elements that the same entries hold are one; those that all or none hold do not matter.
-    void rename(Table &table) {
-        uint32_t width = stride(table.elements);
-        std::vector<std::vector<Word>> columns;
-        size_t rows = (table.count + 63) / 64;
-        for (uint32_t c = 0; c < table.elements; ++c) {
-            std::vector<Word> column(rows, 0);
-            uint32_t ones = 0;
-            for (uint32_t i = 0; i < table.count; ++i) {
-                Word word = table.words[size_t(i) * width + words_ + c / 64];
-                if (word >> (c % 64) & 1) column[i / 64] |= Word(1) << (i % 64), ++ones;
-            }
-            if (ones && ones < table.count) columns.push_back(std::move(column));
-        }
-        std::sort(columns.begin(), columns.end());
-        columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-        Table result;
-        result.count = table.count;
-        result.elements = uint32_t(columns.size());
-        uint32_t narrow = stride(result.elements);
-        result.words.assign(size_t(table.count) * narrow, 0);
-        for (uint32_t i = 0; i < table.count; ++i) {
-            const Word *from = table.words.data() + size_t(i) * width;
-            Word *to = result.words.data() + size_t(i) * narrow;
-            std::copy(from, from + words_, to);
-            for (uint32_t c = 0; c < columns.size(); ++c)
-                if (columns[c][i / 64] >> (i % 64) & 1) to[words_ + c / 64] |= Word(1) << (c % 64);
-            to[narrow - 1] = from[width - 1];
-        }
-        table = std::move(result);
-    }
-
-    // Counts only matter up to a common factor. While they are whole numbers that a double
-    // holds exactly, divide by their greatest common divisor; beyond that, by the largest.
-    void rescale(Table &table) {
-        uint32_t width = stride(table.elements);
-        double largest = 0;
-        bool whole = true;
-        for (uint32_t i = 0; i < table.count; ++i) {
-            double count = get_count(&table.words[size_t(i) * width + width - 1]);
-            largest = std::max(largest, count);
-            whole = whole && count == std::floor(count);
-        }
-        if (whole && largest < 4503599627370496.0) {
-            uint64_t divisor = 0;
-            for (uint32_t i = 0; i < table.count; ++i)
-                divisor = std::gcd(divisor,
-                                   uint64_t(get_count(&table.words[size_t(i) * width + width - 1])));
-            if (divisor > 1)
-                for (uint32_t i = 0; i < table.count; ++i) {
-                    Word *at = &table.words[size_t(i) * width + width - 1];
-                    put_count(at, get_count(at) / double(divisor));
-                }
-            return;
-        }
-        for (uint32_t i = 0; i < table.count; ++i) {
-            Word *at = &table.words[size_t(i) * width + width - 1];
-            // 40 bits are plenty, and let tables that differ by rounding alone be equal.
-            int exponent;
-            double m = std::frexp(std::max(get_count(at) / largest, 1e-290), &exponent);
-            put_count(at, std::ldexp(std::round(std::ldexp(m, 40)), exponent - 40));
-        }
-    }
-
-    Key hash(const Table &table) const {
-        Key key{table.count, table.elements + 0x5bd1e995u};
-        for (Word word : table.words) {
-            key.low = combine(key.low, word);
-            key.high = combine(key.high ^ 0xc2b2ae3d27d4eb4fULL, word);
-        }
-        return key;
-    }
-
-    uint32_t leaf(const Table &table) {
-        uint32_t width = stride(table.elements);
-        double counts[3] = {0, 0, 0};
-        Value value;
-        for (uint32_t i = 0; i < table.count; ++i) {
-            const Word *entry = table.words.data() + size_t(i) * width;
-            int kind = entry[0] & 2 ? 2 : entry[0] & 1 ? 1 : 0;
-            counts[kind] += mode_ == Mode::Bits ? 1 : get_count(entry + width - 1);
-            value.kinds |= uint8_t(1 << kind);
-        }
-        double all = counts[0] + counts[1] + counts[2];
-        value.qe = counts[0] / all;
-        value.e = (counts[0] + counts[1]) / all;
-        return builder_.leaf(value);
-    }
 };
 
 }  // namespace
@@ -575,33 +388,6 @@ uint32_t compile_tables(const Problem &problem, const Part &part, const std::vec
                         const Ask &ask, Mode mode, double share, Budget &budget,
                         Builder &builder, Watch &watch) {
     return Tables(problem, part, order, ask, mode, share, budget, builder, watch).compile();
-}
-
-uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order) {
-    const Gates &gates = problem.gates;
-    std::unordered_map<uint32_t, uint32_t> choice_step, guess_step;
-    for (uint32_t s = 0; s < order.size(); ++s)
-        (order[s].choice ? choice_step : guess_step)[order[s].id] = s;
-    std::unordered_map<uint32_t, uint32_t> known;  // by gate: the step after which it is
-    std::vector<int32_t> change(order.size() + 1, 0);
-    for (uint32_t g : part.gates) {
-        const Gate &gate = gates.gates[g];
-        if (gate.kind == Kind::And) {
-            uint32_t first = UINT32_MAX, last = 0;
-            for (const Lit *in = gates.begin(g); in != gates.end(g); ++in) {
-                uint32_t inner = known.at(gate_of(*in));
-                first = std::min(first, inner), last = std::max(last, inner);
-            }
-            known[g] = last;
-            ++change[first], --change[last];
-        } else {
-            uint32_t s = gate.kind == Kind::Value ? choice_step.at(gate.first) : guess_step.at(g);
-            known[g] = s;
-        }
-    }
-    int32_t open = 0, widest = 0;
-    for (int32_t c : change) widest = std::max(widest, open += c);
-    return uint32_t(widest);
 }
 
 }  // namespace dpasp

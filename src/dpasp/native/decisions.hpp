@@ -1,0 +1,175 @@
+// Reduced ordered decision diagrams: functions of variables with any number of values.
+//
+// An edge is 2 * node, plus 1 when complemented; node 0 is true. The first child of a node is
+// never complemented, so that equal functions are equal edges.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "part.hpp"
+
+namespace dpasp {
+
+using Dd = uint32_t;
+constexpr Dd DD_TRUE = 0, DD_FALSE = 1;
+
+class Diagram {
+  public:
+    Diagram(std::vector<uint32_t> arity, Budget &budget, Watch &watch)
+        : arity_(std::move(arity)), budget_(budget), watch_(watch), slots_(1 << 12, 0),
+          cache_(1 << 14) {
+        level_.push_back(uint32_t(arity_.size()));
+        child_.push_back(0);
+    }
+
+    uint32_t level(Dd edge) const { return level_[edge >> 1]; }
+    Dd child(Dd edge, uint32_t v) const { return pool_[child_[edge >> 1] + v] ^ (edge & 1u); }
+    size_t size() const { return level_.size(); }
+
+    Dd make(uint32_t level, const Dd *children) {
+        uint32_t n = arity_[level];
+        bool same = true;
+        for (uint32_t v = 1; v < n; ++v) same = same && children[v] == children[0];
+        if (same) return children[0];
+        uint32_t flip = children[0] & 1u;
+        uint64_t hash = level;
+        for (uint32_t v = 0; v < n; ++v) hash = combine(hash, children[v] ^ flip);
+        size_t mask = slots_.size() - 1, at = hash & mask;
+        for (; slots_[at]; at = (at + 1) & mask) {
+            uint32_t node = slots_[at];
+            if (level_[node] != level) continue;
+            bool equal = true;
+            for (uint32_t v = 0; equal && v < n; ++v)
+                equal = pool_[child_[node] + v] == (children[v] ^ flip);
+            if (equal) return 2 * node + flip;
+        }
+        if (level_.size() >= budget_.nodes)
+            throw Stopped(Reason::Size, "a diagram of more nodes than were allowed");
+        uint32_t node = uint32_t(level_.size());
+        level_.push_back(level);
+        child_.push_back(uint32_t(pool_.size()));
+        for (uint32_t v = 0; v < n; ++v) pool_.push_back(children[v] ^ flip);
+        slots_[at] = node;
+        if (2 * level_.size() > slots_.size()) grow();
+        return 2 * node + flip;
+    }
+
+    Dd both(Dd a, Dd b) {
+        if (a == b) return a;
+        if (a == (b ^ 1u)) return DD_FALSE;
+        if (a == DD_FALSE || b == DD_FALSE) return DD_FALSE;
+        if (a == DD_TRUE) return b;
+        if (b == DD_TRUE) return a;
+        if (a > b) std::swap(a, b);
+        uint64_t key = (uint64_t(a) << 32) | b;
+        size_t at = mix(key) & (cache_.size() - 1);
+        if (cache_[at].key == key) return cache_[at].result;
+        watch_.check();
+        budget_.charge(3);
+        uint32_t la = level(a), lb = level(b), top = std::min(la, lb), n = arity_[top];
+        Dd result;
+        if (n == 2) {
+            Dd children[2];
+            for (uint32_t v = 0; v < 2; ++v)
+                children[v] = both(la == top ? child(a, v) : a, lb == top ? child(b, v) : b);
+            result = make(top, children);
+        } else {
+            std::vector<Dd> children(n);
+            for (uint32_t v = 0; v < n; ++v)
+                children[v] = both(la == top ? child(a, v) : a, lb == top ? child(b, v) : b);
+            result = make(top, children.data());
+        }
+        cache_[mix(key) & (cache_.size() - 1)] = {key, result};  // it may have grown meanwhile
+        return result;
+    }
+
+    Dd all(std::vector<Dd> edges) {
+        // Functions of late choices first: they share the most.
+        std::sort(edges.begin(), edges.end(), [&](Dd a, Dd b) {
+            return level(a) != level(b) ? level(a) > level(b) : a < b;
+        });
+        Dd result = DD_TRUE;
+        for (Dd edge : edges) {
+            result = both(result, edge);
+            if (result == DD_FALSE) break;
+        }
+        return result;
+    }
+
+    // There is a value of the variable at that level that makes it true.
+    Dd some(Dd edge, uint32_t at) {
+        std::unordered_map<Dd, Dd> done;
+        return some(edge, at, done);
+    }
+
+    // The levels that a function depends on.
+    std::vector<uint8_t> support(Dd edge) const {
+        std::vector<uint8_t> found(arity_.size(), 0);
+        std::vector<uint32_t> todo{edge >> 1};
+        std::unordered_set<uint32_t> seen;
+        while (!todo.empty()) {
+            uint32_t node = todo.back();
+            todo.pop_back();
+            if (!node || !seen.insert(node).second) continue;
+            found[level_[node]] = 1;
+            for (uint32_t v = 0; v < arity_[level_[node]]; ++v)
+                todo.push_back(pool_[child_[node] + v] >> 1);
+        }
+        return found;
+    }
+
+  private:
+    Dd some(Dd edge, uint32_t at, std::unordered_map<Dd, Dd> &done) {
+        uint32_t top = level(edge);
+        if (top > at) return edge;
+        auto found = done.find(edge);
+        if (found != done.end()) return found->second;
+        uint32_t n = arity_[top];
+        Dd result;
+        if (top == at) {
+            result = DD_FALSE;
+            for (uint32_t v = 0; v < n; ++v) result = both(result ^ 1u, child(edge, v) ^ 1u) ^ 1u;
+        } else {
+            std::vector<Dd> children(n);
+            for (uint32_t v = 0; v < n; ++v) children[v] = some(child(edge, v), at, done);
+            result = make(top, children.data());
+        }
+        done.emplace(edge, result);
+        return result;
+    }
+
+    struct Entry {
+        uint64_t key = 0;
+        Dd result = 0;
+    };
+
+    void grow() {
+        slots_.assign(slots_.size() * 2, 0);
+        size_t mask = slots_.size() - 1;
+        for (uint32_t node = 1; node < level_.size(); ++node) {
+            uint64_t hash = level_[node];
+            for (uint32_t v = 0; v < arity_[level_[node]]; ++v)
+                hash = combine(hash, pool_[child_[node] + v]);
+            size_t at = hash & mask;
+            while (slots_[at]) at = (at + 1) & mask;
+            slots_[at] = node;
+        }
+        if (cache_.size() < slots_.size() && cache_.size() < (size_t(1) << 24)) {
+            std::vector<Entry> old(cache_.size() * 2);
+            old.swap(cache_);
+            for (const Entry &entry : old)
+                if (entry.key) cache_[mix(entry.key) & (cache_.size() - 1)] = entry;
+        }
+    }
+
+    std::vector<uint32_t> arity_;  // by level
+    Budget &budget_;
+    Watch &watch_;
+    std::vector<uint32_t> level_, child_;  // by node
+    std::vector<Dd> pool_;
+    std::vector<uint32_t> slots_;
+    std::vector<Entry> cache_;
+};
+
+}  // namespace dpasp
