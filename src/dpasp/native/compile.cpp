@@ -22,7 +22,7 @@ class Compiler {
         for (auto &one : known) one[Ask{}] = 0;
         for (auto &asks : touched)
             for (auto &[p, ask] : asks) known[p][ask] = 0;
-        double whole = 0, ready = 0;
+        double whole = 0;
         for (const Part &part : parts) whole += double(part.gates.size());
         for (uint32_t p = 0; p < parts.size(); ++p) {
             std::vector<Ask> asks;
@@ -31,10 +31,11 @@ class Compiler {
             if (idle) known[p][Ask{}] = Builder::TRUE_NODE;
             for (auto &[ask, _] : known[p])
                 if (!idle || !(ask.query.empty() && ask.evidence.empty())) asks.push_back(ask);
+            share_ = double(parts[p].gates.size()) / whole;
             std::vector<uint32_t> nodes;
             if (!asks.empty()) nodes = compile_part(parts[p], asks, result);
             for (size_t i = 0; i < asks.size(); ++i) known[p][asks[i]] = nodes[i];
-            done_ = (ready += double(parts[p].gates.size())) / whole;
+            done_ = ready_ += share_;
         }
         return join(parts.size(), touched, known);
     }
@@ -56,6 +57,7 @@ class Compiler {
     const Options &options_;
     Watch &watch_;
     std::atomic<double> &done_;
+    double ready_ = 0, share_ = 0;  // of the whole: the parts that are compiled, and this one
     std::vector<std::vector<uint32_t>> positions_;  // by sweep, made when first needed
 
     // What each question asks of the parts that its literals lie in.
@@ -208,6 +210,7 @@ class Compiler {
             Budget budget;
             budget.nodes = options_.nodes;
             budget.work = std::min(work, options_.work);
+            budget.shown = &done_, budget.before = ready_, budget.share = share_;
             try {
                 auto nodes = run(part, asks, attempt, budget);
                 result.parts.push_back(

@@ -91,7 +91,7 @@ class Functions {
         }
         known_[0] = DD_TRUE;
         for (uint32_t g : part.gates) {
-            budget_.progress += (part.guesses.empty() ? 0.8 : 0.2) / double(part.gates.size());
+            budget_.advance((part.guesses.empty() ? 0.8 : 0.2) / double(part.gates.size()));
             const Gate &gate = gates_.gates[g];
             if (gate.kind == Kind::And) {
                 std::vector<Dd> inputs;
@@ -134,7 +134,7 @@ class Functions {
             Dd no = models(diagram_.both(evidence, query ^ 1u), late);
             Dd other = models(evidence ^ 1u, late);
             roots.push_back(copier.copy(yes, no, other));
-            budget_.progress += (guesses_.empty() ? 0.2 : 0.8) / double(asks.size());
+            budget_.advance((guesses_.empty() ? 0.2 : 0.8) / double(asks.size()));
         }
         return roots;
     }

@@ -39,8 +39,15 @@ struct Budget {
     size_t work = SIZE_MAX;
     size_t spent = 0;
     double progress = 0;  // from 0 to 1
+    std::atomic<double> *shown = nullptr;  // the best progress of any attempt, for people
+    double before = 0, share = 1;          // where this attempt lies in what is shown
     uint32_t width = 0;   // what the search found out about the part's width
 
+    void advance(double part) {
+        progress += part;
+        double now = before + share * std::min(progress, 1.0);
+        if (shown && now > *shown) *shown = now;
+    }
     void charge(size_t units) {
         spent += units;
         if (spent > work) throw Stopped(Reason::Size, "more work than was allowed");

@@ -258,7 +258,7 @@ class Search {
         std::vector<Lit> assigned(trail_.begin() + ptrdiff_t(mark), trail_.end());
         std::vector<Component> parts = split(whole);
         double share = share_;
-        if (parts.empty()) budget_.progress += share;
+        if (parts.empty()) budget_.advance(share);
         share_ = share / double(parts.size());
         for (const Component &part : parts) {
             node = sketch_.product(node, solve(part));
@@ -278,7 +278,7 @@ class Search {
 
     uint32_t solve(const Component &part) {
         if (!part.outer) {
-            budget_.progress += share_;
+            budget_.advance(share_);
             return counted(part);
         }
         if (part.variables.size() == 1 && tracks_[2 * part.variables[0]].empty() &&
@@ -286,7 +286,7 @@ class Search {
             return Builder::TRUE_NODE;  // a free choice: its weights sum to 1
         auto found = nodes_.find(part.key);
         if (found != nodes_.end()) {
-            budget_.progress += share_;
+            budget_.advance(share_);
             return found->second;
         }
         spend(part);

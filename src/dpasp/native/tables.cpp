@@ -44,7 +44,7 @@ class Tables {
         for (uint32_t s = 0; s < order_.size(); ++s) {
             steps.emplace_back();
             layer = advance(s, layer, steps.back());
-            budget_.progress += share_ / double(order_.size());
+            budget_.advance(share_ / double(order_.size()));
         }
         std::vector<uint32_t> nodes;
         for (const Table &table : layer) nodes.push_back(builder_.leaf(entries_.value(table)));
