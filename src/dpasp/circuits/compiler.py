@@ -17,7 +17,6 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.native import _native
 from dpasp.semantics.translate import translate
-from dpasp.version import __version__
 
 Progress = Callable[[float], None]  # from 0 to 1
 Way = Literal["auto", "search", "tables", "diagram"]
@@ -76,7 +75,8 @@ def compile(
 
 def _key(flat: Flat, logic: Logic, probability: Probability | None, options: Options) -> str:
     """A name for all that shapes a circuit."""
-    digest = hashlib.sha256(repr((__version__, logic, probability, options, flat.atoms)).encode())
+    shape = (_native.build, logic, probability, options, flat.atoms)
+    digest = hashlib.sha256(repr(shape).encode())
     for array in (flat.rules, flat.choices, flat.questions, flat.own, flat.observed):
         digest.update(len(array).to_bytes(8, "little"))
         digest.update(array.tobytes())

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
+build: str  # a hash of the sources
+
 class Circuit:
     @property
     def weights(self) -> int: ...

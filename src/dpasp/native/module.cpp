@@ -206,6 +206,7 @@ nb::dict arrays(const Circuit &circuit) {
 
 NB_MODULE(_native, m) {
     m.doc() = "The compiler and the evaluation of circuits.";
+    m.attr("build") = DPASP_BUILD;
     nb::class_<Circuit>(m, "Circuit")
         .def_prop_ro("weights", [](const Circuit &c) { return c.weights; })
         .def_prop_ro("nodes", [](const Circuit &c) { return c.nodes.size(); })
