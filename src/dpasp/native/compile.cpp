@@ -181,21 +181,22 @@ class Compiler {
     std::vector<uint32_t> compile_part(const Part &part, const std::vector<Ask> &asks,
                                        Compiled &result) {
         std::vector<Attempt> list = attempts(part, false);
+        // Counting favours tables, everything else diagrams.
+        std::string favourite =
+            options_.mode != Mode::Bits && !part.guesses.empty() ? "tables" : "diagram";
         size_t work = 30000;
-        for (int round = 0;; ++round, work *= 6) {
+        for (int round = 0;; ++round, work *= 4) {
             if (auto nodes = race(list, part, asks, work, result); !nodes.empty()) return nodes;
-            if (round == 2) {
+            if (round == 3) {
                 auto more = attempts(part, true);
-                // Counting favours tables, everything else diagrams.
-                bool counting = options_.mode != Mode::Bits && !part.guesses.empty();
                 std::stable_partition(more.begin(), more.end(), [&](const Attempt &attempt) {
-                    return (attempt.way == "tables") == counting;
+                    return attempt.way == favourite;
                 });
                 if (auto nodes = race(more, part, asks, work, result); !nodes.empty()) return nodes;
                 list.insert(list.begin(), std::make_move_iterator(more.begin()),
                             std::make_move_iterator(more.end()));
             }
-            narrow(list, round);
+            narrow(list, !part.guesses.empty(), round < 4);
             if (list.empty() || work >= options_.work)
                 throw Stopped(Reason::Size, too_large(part));
         }
@@ -228,23 +229,28 @@ class Compiler {
         return {};
     }
 
-    // Keep the better half of the attempts, the best first; of every way at least one, until
-    // the rounds become long.
-    static void narrow(std::vector<Attempt> &list, int round) {
+    // Keep the better half of the attempts, the best first, but one of every way. When the
+    // rounds become long: the best two, or with guesses, where nothing tells beforehand which
+    // way is the best, the best of every way; but of searches, which say little of how far they
+    // came, both.
+    static void narrow(std::vector<Attempt> &list, bool guesses, bool brief) {
         list.erase(std::remove_if(list.begin(), list.end(),
                                   [](const Attempt &attempt) { return attempt.full; }),
                    list.end());
         std::stable_sort(list.begin(), list.end(),
                          [](auto &a, auto &b) { return a.progress > b.progress; });
-        if (round >= 3) {
-            if (list.size() > 2) list.resize(2);
+        if (!brief && !guesses) {
+            list.resize(std::min<size_t>(list.size(), 2));
             return;
         }
         std::map<std::string, int> seen;
-        for (Attempt &attempt : list) attempt.rank = seen[attempt.way]++;
+        for (Attempt &attempt : list)
+            attempt.rank = attempt.way == "search" && guesses ? 0 : seen[attempt.way]++;
         std::stable_sort(list.begin(), list.end(),
                          [](auto &a, auto &b) { return a.rank < b.rank; });
-        list.resize(std::min(list.size(), std::max(seen.size(), (list.size() + 1) / 2)));
+        size_t half = brief ? (list.size() + 1) / 2 : 0, best = 0;
+        while (best < list.size() && list[best].rank == 0) ++best;
+        list.resize(std::max(best, std::min(list.size(), half)));
     }
 
     std::string too_large(const Part &part) {

@@ -66,7 +66,7 @@ class Diagram {
         size_t at = mix(key) & (cache_.size() - 1);
         if (cache_[at].key == key) return cache_[at].result;
         watch_.check();
-        budget_.charge(3);
+        budget_.charge(5);
         uint32_t la = level(a), lb = level(b), top = std::min(la, lb), n = arity_[top];
         Dd result;
         if (n == 2) {
