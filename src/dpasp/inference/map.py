@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpasp.errors import Diagnostic, SizeLimit, UsageError
+from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.best import CLOSE, VALUES, Best, map_answer
 from dpasp.inference.enumerate import MapConditions
@@ -54,8 +54,6 @@ def most_probable(
     watch: Watch = UNLIMITED,
 ) -> MapAnswer:
     """The answer to ``#map`` or ``#mpe``; the evidence is known to be possible."""
-    if weights.ndim > 1:
-        raise UsageError("#map and #mpe cannot be asked for several test rows at once")
     given = table.holds(conditions.given)
     undefined = logic is Logic.SMPROBLOG and all_undefined(question.evidence)
     if question.everything:
