@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from dpasp.errors import DataError, Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, Answers, MapAnswer
 from dpasp.inference.approximate import stopped_early
+from dpasp.inference.asked import Asked
 from dpasp.inference.engines import OnCircuit, not_compiled, prepare
 from dpasp.inference.enumerate import Enumeration, enumerate_models
 from dpasp.inference.evaluator import Evaluator, Report, silent
 from dpasp.inference.labels import choice_labels
 from dpasp.inference.map import most_probable
-from dpasp.inference.map_circuit import Asked, most_probable_by_circuit
+from dpasp.inference.map_circuit import most_probable_by_circuit
 from dpasp.inference.numbers import Numbers, evaluate
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch

@@ -69,8 +69,8 @@ def evaluate(
         if relaxed is not None:
             for done, ((i, row), one) in enumerate(relaxed.items()):
                 query = isinstance(ground.questions[i], GroundQuery)
-                own = watch.share(len(relaxed) - done)
-                _search(result, i, row, one, evaluator, query, own)
+                part = watch.share(len(relaxed) - done)
+                _search(result, i, row, one, evaluator, query, part)
             return result
     for batch in vertex_weights(found, weights, BATCH):
         watch.check()

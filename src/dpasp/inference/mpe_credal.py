@@ -1,0 +1,123 @@
+"""The most probable total choices when some probabilities are intervals.
+
+The largest upper probability is the largest over the vertices of the credal choices, each
+a question by itself. The largest lower one is max over θ of the least over the vertices: at
+any one vertex P(θ | e) is at least that, so going through the total choices from the most
+probable one at that vertex on, what comes later can at last not be better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from dpasp.inference.asked import Asked
+from dpasp.inference.best import CLOSE, Best
+from dpasp.inference.bounds import most_probable_first
+from dpasp.inference.map_search import MOST_TIES
+from dpasp.inference.maxproduct import Values
+from dpasp.inference.mpe import BATCH, single_choices, total_choices
+from dpasp.inference.outcomes import probability_of
+from dpasp.inference.vertices import corners, vertex_weights
+from dpasp.semantics.leaves import layout
+
+MOST_VERTICES = 512
+MOST_CHOICES = 1 << 16  # total choices that are looked at for the lower probability
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """The question at one vertex, where the evidence has mass ``possible`` at most."""
+
+    asked: Asked
+    possible: float
+    best: tuple[Best, ...]  # by upper and by lower probability
+
+
+def credal_total_choices(asked: Asked) -> tuple[Best, Best] | None:
+    """The best by upper and by lower probability; None if that takes looking at too many.
+
+    Also None where at some vertex no total choice surely satisfies the evidence: then all
+    lower probabilities are 0, or the evidence leaves only one total choice.
+    """
+    found = corners(asked.ground)
+    if math.prod(len(corner.points) for corner in found) > MOST_VERTICES:
+        return None
+    (batch,) = vertex_weights(found, asked.weights[:, np.newaxis], MOST_VERTICES)
+    vertices = []
+    for column in batch[:, :, 0].T:
+        asked.watch.check()
+        one = replace(asked, weights=column)
+        total = one.total()
+        if not total.b > 0:
+            continue  # the evidence is impossible here
+        if not total.a > 0:
+            return None
+        vertices.append(Vertex(one, float(total.b), total_choices(one)))
+    lower = _largest_lower(vertices)
+    return None if lower is None else (_largest_upper(vertices), lower)
+
+
+def _largest_upper(vertices: Sequence[Vertex]) -> Best:
+    found = [vertex.best[0] for vertex in vertices]
+    value = max(best.value for best in found)
+    ties = [best for best in found if best.value >= value * (1 - CLOSE)]
+    return _listed(value, {tuple(row) for best in ties for row in best.assignments.tolist()})
+
+
+def _largest_lower(vertices: Sequence[Vertex]) -> Best | None:
+    """The largest lower probability, looked for at the vertex that bounds it best."""
+    here = min(vertices, key=lambda vertex: vertex.best[1].value)
+    asked, places = here.asked, layout(here.asked.ground.choices)
+    known: dict[Values, float] = {}  # the lower probabilities
+    first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
+    _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
+    stream = most_probable_first(asked.weights, places.starts)
+    for _ in range(MOST_CHOICES // BATCH):
+        asked.watch.check()
+        best = max(known.values())
+        some = list(islice(stream, BATCH))
+        if not best > 0:
+            return None
+        if not some or _after(some, here) < best * (1 - CLOSE):
+            ties = {row for row, value in known.items() if value >= best * (1 - CLOSE)}
+            return _listed(best, ties)
+        _look(known, _sure(asked, some), vertices)
+    return None
+
+
+def _after(some: Sequence[Values], here: Vertex) -> float:
+    """What the first of some total choices, and all that come later, have at most."""
+    starts = layout(here.asked.ground.choices).starts
+    return probability_of(some[0], here.asked.weights, starts) / here.possible
+
+
+def _look(known: dict[Values, float], rows: Sequence[Values], vertices: Sequence[Vertex]) -> None:
+    """Add the lower probabilities of total choices whose models all satisfy the evidence."""
+    if not rows:
+        return
+    starts = np.array(layout(vertices[0].asked.ground.choices).starts[:-1], dtype=np.int64)
+    weights = np.stack([vertex.asked.weights for vertex in vertices], axis=1)
+    possible = np.array([vertex.possible for vertex in vertices])
+    leaves = starts + np.array(rows, dtype=np.int64).reshape(len(rows), len(starts))
+    lower = (weights[leaves].prod(axis=1) / possible).min(axis=1)
+    known.update(zip(rows, lower.tolist(), strict=True))
+
+
+def _sure(asked: Asked, rows: Sequence[Values]) -> list[Values]:
+    """The total choices whose models all satisfy the evidence."""
+    single = single_choices(asked, rows)
+    own = asked.evaluator.circuit.masses(single, fields=("consistent", "a"))[asked.place]
+    sure = own[1] > 0
+    if asked.undefined():
+        sure |= own[0] == 0
+    return [row for row, kept in zip(rows, sure.tolist(), strict=True) if kept]
+
+
+def _listed(value: float, rows: set[Values]) -> Best:
+    some = sorted(rows)[:MOST_TIES]
+    return Best(value, np.array(some, dtype=np.int64).reshape(len(some), -1))
