@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -13,6 +14,8 @@ import dpasp
 from dpasp.inference import exact
 from dpasp.inference.answers import MapAnswer
 from tests.oracle.generate import generate
+
+from .test_credal import widened
 
 
 def ask(
@@ -160,6 +163,46 @@ def test_total_choices_without_models_are_undefined(probability: str) -> None:
     assert isinstance(given, MapAnswer)
     assert given.assignment == {"x(0)": "undef", "never": "undef"}
     assert given.numbers == pytest.approx([1.0] * len(given.numbers))
+
+
+def test_random_programs_with_credal_facts() -> None:
+    ways: Counter[str] = Counter()
+    for seed in range(2000, 2120):
+        program, random = generate(seed, 6), Random(seed)
+        program = replace(program, choices=tuple(widened(c, random) for c in program.choices))
+        loaded, evidence = dpasp.loads(str(program)), program.queries[0].evidence
+        given = " | " + ", ".join(map(str, evidence)) if evidence else ""
+        semantics = ("partial", "lstable", "smproblog")[seed % 3]
+        expected = ask(loaded, given, semantics, "enumerate")
+        found = ask(loaded, given, semantics, "auto", ways)
+        assert agree(found, expected), (str(program), given, semantics)
+    assert ways["maximum"] > 80
+
+
+@pytest.mark.usefixtures("nothing_is_enumerated")
+def test_the_most_probable_total_choice_with_credal_facts_among_38_choices() -> None:
+    text = "".join(f"[0.{i % 4 + 1}, 0.{i % 4 + 4}]::x({i}). " for i in range(8))
+    text += "".join(f"0.{i % 3 + 6}::y({i}). " for i in range(30))
+    best = ask(dpasp.loads(text + "z :- x(3), not y(0)."), "", "credal", "auto")
+    assert isinstance(best, MapAnswer)
+    upper = lower = (0.6 * 0.7 * 0.8) ** 10
+    for i in range(8):
+        low, high = (i % 4 + 1) / 10, (i % 4 + 4) / 10
+        upper, lower = upper * max(high, 1 - low), lower * max(low, 1 - high)
+    assert (best.upper, best.lower) == pytest.approx((upper, lower))
+    assert best.lower_assignment is not None
+    assert [best.lower_assignment[f"x({i})"] for i in range(4)] == [False, False, False, True]
+    # Given z, x(3) and not y(0) hold: z has a probability between 0.4 * 0.4 and 0.7 * 0.4.
+    given = ask(dpasp.loads(text + "z :- x(3), not y(0)."), "| z", "credal", "auto")
+    assert isinstance(given, MapAnswer)
+    ratio = 0.4 / 0.6 / (0.4 * max(0.7, 0.6))  # of P(θ), whose x(3) has the same end as P(z)
+    assert given.upper == pytest.approx(upper * ratio)
+
+
+def test_too_many_credal_facts_for_the_most_probable_total_choice() -> None:
+    text = "".join(f"[0.2, 0.6]::x({i}). " for i in range(30))
+    with pytest.raises(dpasp.SizeLimit, match=r"enumeration of 1\.07e\+09 total choices"):
+        dpasp.loads(text).map("")
 
 
 def test_the_search_by_queries_stops_at_a_limit() -> None:

@@ -18,7 +18,7 @@ from dpasp.inference.engines import OnCircuit, not_compiled, prepare
 from dpasp.inference.enumerate import Enumeration, enumerate_models
 from dpasp.inference.evaluator import Evaluator, Report, silent
 from dpasp.inference.labels import choice_labels
-from dpasp.inference.map import most_probable
+from dpasp.inference.map import check_enumerable, most_probable
 from dpasp.inference.map_circuit import most_probable_by_circuit
 from dpasp.inference.numbers import Numbers, evaluate
 from dpasp.language.ast import Logic, Probability
@@ -154,6 +154,8 @@ def _map_answers(
             best = most_probable_by_circuit(asked)
         if best is None:
             if not isinstance(table, Enumeration):
+                assert isinstance(evaluator, OnCircuit)
+                check_enumerable(ground, question, evaluator)
                 table = enumerate_models(ground, logic, probability, watch=watch)
             read = (question, table.maps[i], table.table, logic, probability)
             best = most_probable(ground, *read, weights, watch), "table"

@@ -65,13 +65,13 @@ def total_choices(asked: Asked) -> tuple[Best] | tuple[Best, Best]:
         sources = [found, *undefined_choices(asked, found.value)]
         most = max(source.value for source in sources)
         return (_best(most / float(total.e), _winners(sources, most)),)
-    some, every = maximum((kinds & QE != 0) * 1.0), maximum((kinds == QE) * 1.0)
+    some = maximum((kinds & QE != 0) * 1.0)
     certain, possible = float(total.a), float(total.b)
     if certain == 0:
         alone = len(list(islice(some.choices(every=True), 2))) == 1
         everything = _best(1.0, [some], every=True)
         return everything, Best(1.0 if alone else 0.0, everything.assignments)
-    surest = [every, *undefined_choices(asked, every.value)]
+    surest = sure_choices(asked)
     most = max(source.value for source in surest)
     sure, maybe = most / certain, 0.0
     if some.value > most:  # those are not among the sure ones
@@ -79,6 +79,15 @@ def total_choices(asked: Asked) -> tuple[Best] | tuple[Best, Best]:
     winners = _winners(surest, most) if sure >= maybe else []
     winners += [some] if maybe >= sure else []
     return _best(max(sure, maybe), winners), _best(most / possible, _winners(surest, most))
+
+
+def sure_choices(asked: Asked) -> list[Source]:
+    """The most probable total choices whose models all satisfy the evidence."""
+    arrays = asked.evaluator.circuit.arrays()
+    below = layers_below(arrays, int(arrays["roots"].tolist()[asked.place]))
+    sure = (arrays["kinds"].astype(np.int64) == QE) * 1.0
+    found = max_product(below, sure, layout(asked.ground.choices), asked.weights)
+    return [found, *undefined_choices(asked, found.value)]
 
 
 def _winners(sources: Sequence[Source], most: float) -> list[Source]:

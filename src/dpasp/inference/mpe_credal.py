@@ -1,15 +1,16 @@
 """The most probable total choices when some probabilities are intervals.
 
 The largest upper probability is the largest over the vertices of the credal choices, each
-a question by itself. The largest lower one is max over θ of the least over the vertices: at
-any one vertex P(θ | e) is at least that, so going through the total choices from the most
-probable one at that vertex on, what comes later can at last not be better.
+a question by itself. The largest lower one is max over θ of the least over the vertices: it
+is bounded by P(θ | e) at any one vertex, and by the least of P(θ) divided by the least of P(e).
+Going through the total choices in the order of a bound, what comes later can at last not
+be better.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -20,10 +21,10 @@ from dpasp.inference.best import CLOSE, Best
 from dpasp.inference.bounds import most_probable_first
 from dpasp.inference.map_search import MOST_TIES
 from dpasp.inference.maxproduct import Values
-from dpasp.inference.mpe import BATCH, single_choices, total_choices
+from dpasp.inference.mpe import BATCH, single_choices, sure_choices, total_choices
 from dpasp.inference.outcomes import probability_of
 from dpasp.inference.vertices import corners, vertex_weights
-from dpasp.semantics.leaves import layout
+from dpasp.semantics.leaves import Weights, layout
 
 MOST_VERTICES = 512
 MOST_CHOICES = 1 << 16  # total choices that are looked at for the lower probability
@@ -58,7 +59,7 @@ def credal_total_choices(asked: Asked) -> tuple[Best, Best] | None:
         if not total.a > 0:
             return None
         vertices.append(Vertex(one, float(total.b), total_choices(one)))
-    lower = _largest_lower(vertices)
+    lower = _largest_lower(asked, vertices)
     return None if lower is None else (_largest_upper(vertices), lower)
 
 
@@ -69,31 +70,45 @@ def _largest_upper(vertices: Sequence[Vertex]) -> Best:
     return _listed(value, {tuple(row) for best in ties for row in best.assignments.tolist()})
 
 
-def _largest_lower(vertices: Sequence[Vertex]) -> Best | None:
-    """The largest lower probability, looked for at the vertex that bounds it best."""
-    here = min(vertices, key=lambda vertex: vertex.best[1].value)
-    asked, places = here.asked, layout(here.asked.ground.choices)
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Lower probabilities are at most P(θ) under ``weights`` divided by ``possible``."""
+
+    weights: Weights  # [leaves]; not always probabilities
+    possible: float
+    most: float  # over all total choices
+
+
+def _bounds(asked: Asked, vertices: Sequence[Vertex]) -> Iterator[Bound]:
+    """What bounds lower probabilities: any vertex, or for each part what is least of it."""
+    for vertex in vertices:
+        yield Bound(vertex.asked.weights, vertex.possible, vertex.best[1].value)
+    least = np.min([vertex.asked.weights for vertex in vertices], axis=0)
+    possible = min(vertex.possible for vertex in vertices)
+    most = max(source.value for source in sure_choices(replace(asked, weights=least)))
+    yield Bound(least, possible, most / possible)
+
+
+def _largest_lower(asked: Asked, vertices: Sequence[Vertex]) -> Best | None:
+    """The largest lower probability, looked for in the order of what bounds it best."""
+    bound = min(_bounds(asked, vertices), key=lambda bound: bound.most)
+    starts = layout(asked.ground.choices).starts
     known: dict[Values, float] = {}  # the lower probabilities
     first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
     _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
-    stream = most_probable_first(asked.weights, places.starts)
+    stream = most_probable_first(bound.weights, starts)
     for _ in range(MOST_CHOICES // BATCH):
         asked.watch.check()
         best = max(known.values())
         some = list(islice(stream, BATCH))
         if not best > 0:
             return None
-        if not some or _after(some, here) < best * (1 - CLOSE):
+        after = probability_of(some[0], bound.weights, starts) / bound.possible if some else 0.0
+        if after < best * (1 - CLOSE):
             ties = {row for row, value in known.items() if value >= best * (1 - CLOSE)}
             return _listed(best, ties)
         _look(known, _sure(asked, some), vertices)
     return None
-
-
-def _after(some: Sequence[Values], here: Vertex) -> float:
-    """What the first of some total choices, and all that come later, have at most."""
-    starts = layout(here.asked.ground.choices).starts
-    return probability_of(some[0], here.asked.weights, starts) / here.possible
 
 
 def _look(known: dict[Values, float], rows: Sequence[Values], vertices: Sequence[Vertex]) -> None:
