@@ -28,8 +28,8 @@ STEP = 1e-14  # a relative improvement below this is rounding
 SLACK = 1e-13  # of the scale: what is rounding in a bound
 TILE = 1 << 20  # numbers held at once: nodes times boxes
 TOGETHER = 32  # boxes that are looked into at the same time
-GRACE = 0.5  # seconds, and a tenth of the time taken: to find a bound once stopped
-HALVINGS = 24  # on the way to that bound
+GRACE = 0.1  # seconds, and a tenth of the time taken: to improve the bound once stopped
+HALVINGS = 24  # on the way to a bound
 
 Box = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
 Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leaves, batch]
@@ -59,14 +59,14 @@ class _Search:
         self.goal = goal
         self.score = score
         self.watch = watch
+        self.started = time.monotonic()
         self.sizes = [len(corner.points) for corner in relaxed.corners]
         self.best = np.inf
         self.pick = np.zeros(len(self.sizes), dtype=np.int64)
 
     def run(self) -> Extreme:
         """Search until every box is closed, or a limit is reached."""
-        whole = np.full(len(self.sizes), -1, dtype=np.int64)
-        boxes: list[Box] = [(-np.inf, 0, whole)]
+        boxes: list[Box] = [(-np.inf, 0, self.whole())]
         stopped = None
         try:
             for start in (np.zeros(len(self.sizes)), np.array(self.sizes) - 1):
@@ -77,6 +77,10 @@ class _Search:
         weights = self.relaxed.vectors(self.pick[:, np.newaxis], 0)[:-1, 0]
         bound = float(self.best) if stopped is None else self.outer([box for _, _, box in boxes])
         return Extreme(float(self.best), weights, bound, stopped)
+
+    def whole(self) -> Integers:
+        """The box in which everything is open."""
+        return np.full(len(self.sizes), -1, dtype=np.int64)
 
     def close(self, boxes: list[Box]) -> None:
         """Look into the boxes until none is left; they stay complete when a limit stops it."""
@@ -94,10 +98,17 @@ class _Search:
 
     def outer(self, boxes: list[Integers]) -> float:
         """A value that nothing in the boxes, nor what was found, is below."""
-        until = time.monotonic() + GRACE + self.watch.elapsed() / 10
-        low, high = 0.0, float(self.best)
+        now = time.monotonic()
+        low = self.halve([self.whole()], 0.0, np.inf)
+        return self.halve(boxes, low, now + GRACE + (now - self.started) / 10)
+
+    def halve(self, boxes: list[Integers], low: float, until: float) -> float:
+        """A value as large as possible that nothing in the boxes is below; ``low`` is one."""
+        high = float(self.best)
         columns = np.stack(boxes, axis=1)
         for _ in range(HALVINGS):
+            if time.monotonic() > until:
+                break
             middle = (low + high) / 2
             below = self.bounds(columns, middle)[1]
             if np.any(below):
@@ -105,8 +116,6 @@ class _Search:
                 columns = columns[:, below]  # the others are above all that is still tried
             else:
                 low = middle
-            if time.monotonic() > until:
-                break
         return low
 
     def expand(self, boxes: list[Integers]) -> Iterator[tuple[float, Integers]]:

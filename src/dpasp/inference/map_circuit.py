@@ -18,7 +18,7 @@ from dpasp.inference.engines import on_circuit
 from dpasp.inference.layers import layers_below
 from dpasp.inference.map_queries import Queries
 from dpasp.inference.map_search import Mark, Marked
-from dpasp.inference.mpe import total_choices
+from dpasp.inference.mpe import below, total_choices
 from dpasp.inference.mpe_credal import credal_total_choices
 from dpasp.language.ast import Probability
 from dpasp.logic.program import GroundMap, Interval
@@ -30,7 +30,7 @@ def most_probable_by_circuit(asked: Asked) -> tuple[MapAnswer, str] | None:
     ground, question = asked.ground, asked.question
     credal = any(isinstance(choice.weight, Interval) for choice in ground.choices)
     if question.everything:
-        best = credal_total_choices(asked) if credal else total_choices(asked)
+        best = credal_total_choices(asked) if credal else total_choices(asked, below(asked))
         return best and (map_answer(ground, question, *best), "maximum")
     if asked.evaluator.enumeration is not None:
         return None  # what is enumerated already tells at once
@@ -61,8 +61,8 @@ def _by_leaves(asked: Asked) -> list[Best] | None:
     except (InferenceError, SizeLimit):
         return None
     arrays = circuit.arrays()
-    below = layers_below(arrays, int(arrays["roots"].tolist()[0]))
-    search = Marked(below, arrays, asked.weights, marks, asked.total(), watch)
+    layers = layers_below(arrays, int(arrays["roots"].tolist()[0]))
+    search = Marked(layers, arrays, asked.weights, marks, asked.total(), watch)
     maxent = asked.probability is Probability.MAXENT
     found = [search.run("value" if maxent else "upper")]
     if not maxent:  # models that never disagree leave no room between the bounds

@@ -8,16 +8,17 @@ from itertools import islice
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpasp.inference.asked import Asked
 from dpasp.inference.best import CLOSE, Best
 from dpasp.inference.bounds import most_probable_first
-from dpasp.inference.layers import QE, layers_below
+from dpasp.inference.layers import QE, Integers, Layers, layers_below
 from dpasp.inference.map_search import MOST_TIES
 from dpasp.inference.maxproduct import MaxProduct, Values, max_product
 from dpasp.inference.outcomes import probability_of
 from dpasp.language.ast import Probability
-from dpasp.semantics.leaves import Weights, layout
+from dpasp.semantics.leaves import Leaves, Weights, layout
 
 BATCH = 256  # total choices that are looked at together
 
@@ -45,33 +46,51 @@ class Listed:
         return iter(self.rows)
 
 
-def total_choices(asked: Asked) -> tuple[Best] | tuple[Best, Best]:
+@dataclass(frozen=True, slots=True)
+class Below:
+    """The circuit below a question's root; its leaves have kinds of models, and shares of them."""
+
+    layers: Layers
+    kinds: Integers
+    shares: Weights
+    leaves: Leaves
+
+    def maximum(self, values: NDArray[np.generic], weights: Weights) -> MaxProduct:
+        """The largest P(θ) times the value of its leaf, under weights [leaves]."""
+        return max_product(self.layers, values.astype(np.float64), self.leaves, weights)
+
+
+def below(asked: Asked) -> Below:
+    """The circuit below the root of a question."""
+    arrays = asked.evaluator.circuit.arrays()
+    return Below(
+        layers_below(arrays, int(arrays["roots"].tolist()[asked.place])),
+        arrays["kinds"].astype(np.int64),
+        arrays["qe"].astype(np.float64),
+        layout(asked.ground.choices),
+    )
+
+
+def total_choices(asked: Asked, circuit: Below) -> tuple[Best] | tuple[Best, Best]:
     """The best total choices: by probability, or by upper and by lower probability.
 
     Given that every model of θ satisfies the evidence, P(θ | e) is P(θ) divided by what
     may satisfy it at most and at least; if only some do, the bounds are 0 and
     P(θ) / (P(θ) + what certainly satisfies it).
     """
-    arrays = asked.evaluator.circuit.arrays()
-    below = layers_below(arrays, int(arrays["roots"].tolist()[asked.place]))
-    leaves, kinds = layout(asked.ground.choices), arrays["kinds"].astype(np.int64)
     total = asked.total()
-
-    def maximum(values: Weights) -> MaxProduct:
-        return max_product(below, values, leaves, asked.weights)
-
     if asked.probability is Probability.MAXENT:
-        found = maximum(arrays["qe"].astype(np.float64))
+        found = circuit.maximum(circuit.shares, asked.weights)
         sources = [found, *undefined_choices(asked, found.value)]
         most = max(source.value for source in sources)
         return (_best(most / float(total.e), _winners(sources, most)),)
-    some = maximum((kinds & QE != 0) * 1.0)
+    some = circuit.maximum(circuit.kinds & QE != 0, asked.weights)
     certain, possible = float(total.a), float(total.b)
     if certain == 0:
         alone = len(list(islice(some.choices(every=True), 2))) == 1
         everything = _best(1.0, [some], every=True)
         return everything, Best(1.0 if alone else 0.0, everything.assignments)
-    surest = sure_choices(asked)
+    surest = sure_choices(asked, circuit)
     most = max(source.value for source in surest)
     sure, maybe = most / certain, 0.0
     if some.value > most:  # those are not among the sure ones
@@ -81,12 +100,9 @@ def total_choices(asked: Asked) -> tuple[Best] | tuple[Best, Best]:
     return _best(max(sure, maybe), winners), _best(most / possible, _winners(surest, most))
 
 
-def sure_choices(asked: Asked) -> list[Source]:
+def sure_choices(asked: Asked, circuit: Below) -> list[Source]:
     """The most probable total choices whose models all satisfy the evidence."""
-    arrays = asked.evaluator.circuit.arrays()
-    below = layers_below(arrays, int(arrays["roots"].tolist()[asked.place]))
-    sure = (arrays["kinds"].astype(np.int64) == QE) * 1.0
-    found = max_product(below, sure, layout(asked.ground.choices), asked.weights)
+    found = circuit.maximum(circuit.kinds == QE, asked.weights)
     return [found, *undefined_choices(asked, found.value)]
 
 

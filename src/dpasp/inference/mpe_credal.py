@@ -21,7 +21,7 @@ from dpasp.inference.best import CLOSE, Best
 from dpasp.inference.bounds import most_probable_first
 from dpasp.inference.map_search import MOST_TIES
 from dpasp.inference.maxproduct import Values
-from dpasp.inference.mpe import BATCH, single_choices, sure_choices, total_choices
+from dpasp.inference.mpe import BATCH, Below, below, single_choices, sure_choices, total_choices
 from dpasp.inference.outcomes import probability_of
 from dpasp.inference.vertices import corners, vertex_weights
 from dpasp.semantics.leaves import Weights, layout
@@ -49,7 +49,7 @@ def credal_total_choices(asked: Asked) -> tuple[Best, Best] | None:
     if math.prod(len(corner.points) for corner in found) > MOST_VERTICES:
         return None
     (batch,) = vertex_weights(found, asked.weights[:, np.newaxis], MOST_VERTICES)
-    vertices = []
+    circuit, vertices = below(asked), []
     for column in batch[:, :, 0].T:
         asked.watch.check()
         one = replace(asked, weights=column)
@@ -58,8 +58,8 @@ def credal_total_choices(asked: Asked) -> tuple[Best, Best] | None:
             continue  # the evidence is impossible here
         if not total.a > 0:
             return None
-        vertices.append(Vertex(one, float(total.b), total_choices(one)))
-    lower = _largest_lower(asked, vertices)
+        vertices.append(Vertex(one, float(total.b), total_choices(one, circuit)))
+    lower = _largest_lower(asked, circuit, vertices)
     return None if lower is None else (_largest_upper(vertices), lower)
 
 
@@ -79,19 +79,20 @@ class Bound:
     most: float  # over all total choices
 
 
-def _bounds(asked: Asked, vertices: Sequence[Vertex]) -> Iterator[Bound]:
+def _bounds(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Iterator[Bound]:
     """What bounds lower probabilities: any vertex, or for each part what is least of it."""
     for vertex in vertices:
         yield Bound(vertex.asked.weights, vertex.possible, vertex.best[1].value)
     least = np.min([vertex.asked.weights for vertex in vertices], axis=0)
     possible = min(vertex.possible for vertex in vertices)
-    most = max(source.value for source in sure_choices(replace(asked, weights=least)))
+    sources = sure_choices(replace(asked, weights=least), circuit)
+    most = max(source.value for source in sources)
     yield Bound(least, possible, most / possible)
 
 
-def _largest_lower(asked: Asked, vertices: Sequence[Vertex]) -> Best | None:
+def _largest_lower(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Best | None:
     """The largest lower probability, looked for in the order of what bounds it best."""
-    bound = min(_bounds(asked, vertices), key=lambda bound: bound.most)
+    bound = min(_bounds(asked, circuit, vertices), key=lambda bound: bound.most)
     starts = layout(asked.ground.choices).starts
     known: dict[Values, float] = {}  # the lower probabilities
     first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
