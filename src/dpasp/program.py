@@ -307,12 +307,18 @@ class Program:
         """The ground program with the program's own questions."""
         return self._grounded((), (), limits.start()).program
 
-    def circuit(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Circuit:
-        """The circuit that answers the program's own questions."""
+    def circuit(
+        self,
+        *,
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> Circuit:
+        """The circuit that answers the program's own questions, compiled or enumerated."""
         watch = limits.start()
-        check(self.source, semantics, self.constants)
-        meaning = effective_semantics(self.source, semantics)
-        return on_circuit(self._grounded((), (), watch).program, *meaning, watch=watch).circuit
+        meaning = self._meaning((), (), semantics)
+        found = self._grounded((), (), watch).program
+        return on_circuit(found, *meaning, watch=watch, progress=progress).circuit
 
     def _ask(
         self,

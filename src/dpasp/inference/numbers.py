@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dpasp.circuits import Circuit
 from dpasp.errors import LimitReached
-from dpasp.inference.credal import Score, minimise
+from dpasp.inference.credal import Extreme, Score, minimise
 from dpasp.inference.engines import OnCircuit
 from dpasp.inference.evaluator import Evaluator
 from dpasp.inference.relax import Goal, Relaxation, relaxation
@@ -146,29 +147,7 @@ def _search(
     watch: Watch,
 ) -> None:
     """Fill in the numbers of one question and row; without ``query`` only what is possible."""
-    circuit = evaluator.circuit
-
-    def fraction(goal: Goal) -> Score:
-        names = FRACTIONS[goal]
-        number, other = map(FIELDS.index, names)
-
-        def score(weights: Weights) -> Weights:
-            own = circuit.masses(weights, fields=names)[i]
-            total = own[number] + own[other]
-            return np.where(total > 0, own[number] / np.where(total > 0, total, 1.0), 1.0)
-
-        return score
-
-    def consistent(weights: Weights) -> Weights:
-        found: Weights = circuit.masses(weights, fields=("consistent",))[i, 0]
-        return found
-
-    found = {}
-    if query:
-        found["lower"] = minimise(relaxed, "lower", fraction("lower"), watch.share(2))
-        found["upper"] = minimise(relaxed, "upper", fraction("upper"), watch)
-    if not relaxed.always_consistent:
-        found["consistent"] = minimise(relaxed, "consistent", consistent, watch)
+    found = _extremes(i, relaxed, evaluator.circuit, query, watch)
     result.stopped.extend(one.stopped for one in found.values() if one.stopped)
     # What is possible at some vertex is possible in the middle of them all.
     ends = np.stack([*(one.weights for one in found.values()), relaxed.middle()], axis=1)
@@ -186,3 +165,35 @@ def _search(
     result.upper[i, row] = high if upper.stopped is None else max(high, 1.0 - upper.bound)
     result.gap[i, row] = max(low - result.lower[i, row], result.upper[i, row] - high)
     result.lower_at[i], result.upper_at[i] = lower.weights, upper.weights
+
+
+def _extremes(
+    i: int, relaxed: Relaxation, circuit: Circuit, query: bool, watch: Watch
+) -> dict[Goal, Extreme]:
+    """The extremes of a question, lower and upper first; consistency if it is in doubt."""
+    found: dict[Goal, Extreme] = {}
+    if query:
+        score = _fraction(circuit, i, "lower")
+        found["lower"] = minimise(relaxed, "lower", score, watch.share(2))
+        found["upper"] = minimise(relaxed, "upper", _fraction(circuit, i, "upper"), watch)
+    if not relaxed.always_consistent:
+
+        def consistent(weights: Weights) -> Weights:
+            mass: Weights = circuit.masses(weights, fields=("consistent",))[i, 0]
+            return mass
+
+        found["consistent"] = minimise(relaxed, "consistent", consistent, watch)
+    return found
+
+
+def _fraction(circuit: Circuit, i: int, goal: Goal) -> Score:
+    """The fraction of a question that is to be minimised; 1 where nothing is possible."""
+    names = FRACTIONS[goal]
+    number, other = map(FIELDS.index, names)
+
+    def score(weights: Weights) -> Weights:
+        own = circuit.masses(weights, fields=names)[i]
+        total = own[number] + own[other]
+        return np.where(total > 0, own[number] / np.where(total > 0, total, 1.0), 1.0)
+
+    return score
