@@ -56,6 +56,14 @@ class Watch:
         """Seconds left, at least 0; None when there is no limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
+    def share(self, parts: int) -> Watch:
+        """A watch that stops after one of so many parts of the time left; the rest is shared."""
+        part = Watch(self.limits)
+        part.started = self.started
+        left = self.remaining()
+        part._deadline = None if left is None else time.monotonic() + left / parts
+        return part
+
     def check(self) -> None:
         """Raise :class:`TimeLimit` or :class:`MemoryLimit` if a limit is exceeded."""
         if self._deadline is None and self.limits.megabytes is None:

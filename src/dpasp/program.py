@@ -25,6 +25,7 @@ from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.ask import ask
 from dpasp.inference.draws import sample_models
+from dpasp.inference.engines import on_circuit
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import complete
 from dpasp.inference.explain import TOP, Explanation, explain
@@ -306,14 +307,18 @@ class Program:
         """The ground program with the program's own questions."""
         return self._grounded((), (), limits.start()).program
 
-    def circuit(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Circuit:
-        """The circuit that answers the program's own questions."""
-        from dpasp.circuits import compile
-
+    def circuit(
+        self,
+        *,
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> Circuit:
+        """The circuit that answers the program's own questions, compiled or enumerated."""
         watch = limits.start()
-        check(self.source, semantics, self.constants)
-        meaning = effective_semantics(self.source, semantics)
-        return compile(self._grounded((), (), watch).program, *meaning, watch=watch)
+        meaning = self._meaning((), (), semantics)
+        found = self._grounded((), (), watch).program
+        return on_circuit(found, *meaning, watch=watch, progress=progress).circuit
 
     def _ask(
         self,

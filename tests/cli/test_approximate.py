@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
+
+from tests.inference.test_credal import GRID, edges
+
 from .conftest import Command
 
 TEXT = "0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent. #query a | c."
@@ -43,6 +47,22 @@ def test_a_limit_prints_the_best_answer_so_far(dpasp: Command) -> None:
     assert result.code == 0
     assert result.out.startswith("ℙ(x(1)) = [")
     assert "stopped at the time limit of 1.5 s, with a gap of" in result.err
+
+
+def test_a_stopped_search_over_intervals_prints_sure_bounds(dpasp: Command) -> None:
+    intervals = edges(5, Random(2))
+    text = "".join(f"[{low},{high}]::{edge}. " for edge, (low, high) in intervals.items())
+    text += GRID + "#query r(1,1), not r(3,1) | r(4,4), not r(2,3)."
+    result = dpasp("run", "--time-limit", "1.5", text=text)
+    assert result.code == 0
+    assert "  (gap 0." in result.out
+    assert "stopped at the time limit of 1.5 s, with a gap of 0." in result.err
+    told = dpasp("run", "--time-limit", "1.5", "--json", text=text).json
+    assert told["engine"] == "compile"
+    assert [warning["code"] for warning in told["warnings"]] == ["stopped-early"]
+    (answer,) = told["answers"]
+    assert answer["interval"] == [answer["lower"], answer["upper"]]
+    assert 0 < answer["gap"] < 1
 
 
 def test_explaining(dpasp: Command) -> None:

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference import numbers
+from dpasp.errors import MemoryLimit, TimeLimit
+from dpasp.inference import credal, numbers
+from dpasp.inference.answers import Answer
+from dpasp.limits import Watch
 from tests.oracle.generate import generate
 from tests.oracle.programs import Choice
 
@@ -58,6 +61,29 @@ def test_the_search_finds_what_all_vertices_say(monkeypatch: pytest.MonkeyPatch)
             else:
                 assert found == pytest.approx(expected, abs=1e-10), (str(program), str(query))
     assert searched > 100
+
+
+def test_a_stopped_search_holds_what_all_vertices_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = 0
+    for seed in range(360, 440):
+        program, random = generate(seed, 6), Random(seed)
+        program = replace(program, choices=tuple(widened(c, random) for c in program.choices))
+        loaded, query = dpasp.loads(str(program)), str(program.queries[0])
+        semantics = ("partial", "lstable")[seed % 2]
+        expected = ask(loaded, query, semantics)
+        with monkeypatch.context() as patch:
+            patch.setattr(numbers, "FEW", 0)
+            patch.setattr(credal, "HALVINGS", 2 + seed % 9)  # coarse bounds and fine ones
+            stop_after(seed % 3, patch)
+            found = ask(loaded, query, semantics)
+        if isinstance(expected, str):
+            assert found == expected, (str(program), query)
+            continue
+        assert not isinstance(found, str)
+        assert found[0] <= expected[0] + 1e-12, (str(program), query)
+        assert found[1] >= expected[1] - 1e-12, (str(program), query)
+        stopped += found[:2] != pytest.approx(expected[:2], abs=1e-6)
+    assert stopped > 20
 
 
 def edges(size: int, random: Random) -> dict[str, tuple[float, float]]:
@@ -116,12 +142,77 @@ def test_the_vertex_is_told_for_few_choices_too() -> None:
     assert dpasp.loads("0.5::c.").query("c")[0].lower_at is None
 
 
-def test_the_search_keeps_to_the_time_limit() -> None:
-    intervals = edges(5, Random(2))
+def grid(size: int) -> dpasp.Program:
+    """A grid of credal edges; the extremes of what :func:`hard` asks take 5 × 5 many seconds."""
+    intervals = edges(size, Random(2))
     text = "".join(f"[{low},{high}]::{edge}. " for edge, (low, high) in intervals.items())
+    return dpasp.loads(text + GRID)
+
+
+def hard(size: int) -> str:
+    return f"r(1,1), not r(3,1) | r({size - 1},{size - 1}), not r(2,3)"
+
+
+def stop_after(
+    steps: int, patch: pytest.MonkeyPatch, limit: type[dpasp.LimitReached] = TimeLimit
+) -> None:
+    """Let a limit stop all searches after so many steps."""
+    left = iter(range(steps))
+
+    class Stopping(Watch):
+        def check(self) -> None:
+            if next(left, None) is None:
+                raise limit("stopped")
+
+    patch.setattr(credal, "GRACE", 60.0)
+    patch.setattr(Watch, "share", lambda self, parts: Stopping(self.limits))
+
+
+@pytest.mark.parametrize("limit", [TimeLimit, MemoryLimit])
+def test_a_limit_leaves_sure_bounds(
+    monkeypatch: pytest.MonkeyPatch, limit: type[dpasp.LimitReached]
+) -> None:
+    """The bounds hold the exact ones, come closer with time, and say how far they may be off."""
+    program = grid(4)
+    exact = program.query(hard(4))[0].numbers
+    gaps: list[float] = []
+    for steps in (1, 60, 90):
+        with monkeypatch.context() as patch:
+            stop_after(steps, patch, limit)
+            answers = program.query(hard(4))
+        found = answers[0]
+        assert isinstance(found, Answer)
+        assert found.lower is not None
+        assert found.upper is not None
+        assert found.gap is not None
+        assert float(found.lower) <= float(exact[0])
+        assert float(found.upper) >= float(exact[1])
+        assert found.interval == (found.lower, found.upper)
+        assert float(found.gap) >= max(exact[0] - found.lower, found.upper - exact[1]) - 1e-12
+        gaps.append(float(found.gap))
+        (warning,) = answers.warnings
+        assert (warning.code, warning.severity) == ("stopped-early", "warning")
+        assert warning.message == f"stopped, with a gap of {gaps[-1]:g}"
+        assert answers.to_dict()["warnings"] == [warning.to_dict()]
+        assert answers.to_dict()["answers"][0]["gap"] == gaps[-1]
+        assert str(found).endswith(f"(gap {gaps[-1]:.6f})")
+    assert gaps[2] < gaps[1] <= gaps[0]
+
+
+def test_the_search_keeps_to_the_time_limit() -> None:
     started = time.monotonic()
-    with pytest.raises(dpasp.TimeLimit):
-        dpasp.loads(text + GRID).query(
-            "r(1,1), not r(3,1) | r(4,4), not r(2,3)", limits=dpasp.Limits(seconds=0.5)
-        )
+    answers = grid(5).query(hard(5), limits=dpasp.Limits(seconds=1.0))
     assert time.monotonic() - started < 30
+    assert answers.warnings[0].message.startswith("stopped at the time limit of 1 s, with a gap")
+
+
+def test_one_question_may_be_exact_and_another_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = grid(5)
+    exact = program.query("r(1,1)")[0]
+    monkeypatch.setattr(credal, "GRACE", 0.0)
+    easy, stopped = program.query("r(1,1)", hard(5), limits=dpasp.Limits(seconds=1.0))
+    assert isinstance(easy, Answer)
+    assert isinstance(stopped, Answer)
+    assert easy.gap is None
+    assert easy.numbers == pytest.approx(exact.numbers)
+    assert stopped.gap is not None

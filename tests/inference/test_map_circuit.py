@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 
 import dpasp
 from dpasp.inference import exact
 from dpasp.inference.answers import MapAnswer
-from dpasp.inference.map_circuit import most_probable_by_circuit
 from tests.oracle.generate import generate
 
+from .test_credal import widened
 
-def ask(program: dpasp.Program, question: str, semantics: str, engine: str) -> MapAnswer | str:
+
+def ask(
+    program: dpasp.Program,
+    question: str,
+    semantics: str,
+    engine: str,
+    ways: Counter[str] | None = None,
+) -> MapAnswer | str:
     try:
-        (answer,) = program.map(question, semantics=semantics, engine=engine)
+        answers = program.map(question, semantics=semantics, engine=engine)
     except dpasp.InferenceError as error:
         return error.diagnostics[0].code
+    if ways is not None:
+        ways[answers.statistics["map"]] += 1
+    (answer,) = answers
     assert isinstance(answer, MapAnswer)
     return answer
 
@@ -34,16 +47,10 @@ def agree(left: MapAnswer | str, right: MapAnswer | str) -> bool:
     )
 
 
-def test_random_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[bool] = []
-
-    def counted(*arguments: object) -> MapAnswer | None:
-        answer = most_probable_by_circuit(*arguments)  # type: ignore[arg-type]
-        told.append(answer is not None)
-        return answer
-
-    monkeypatch.setattr(exact, "most_probable_by_circuit", counted)
-    for seed in range(400, 450):
+def test_random_programs() -> None:
+    """Every way finds what the table says, ties included."""
+    ways: Counter[str] = Counter()
+    for seed in range(400, 640):
         program = generate(seed, 6)
         loaded, evidence = dpasp.loads(str(program)), program.queries[0].evidence
         given = " | " + ", ".join(map(str, evidence)) if evidence else ""
@@ -52,14 +59,14 @@ def test_random_programs(monkeypatch: pytest.MonkeyPatch) -> None:
             logic == "stable" and program.queries[0].undefined
         ):
             continue
-        marked = ", ".join(f"{atom}?" for atom in program.atoms[:3])
+        marked = ", ".join(f"{atom}?" for atom in program.atoms[: 2 + seed % 3])
         for question in (marked + given, given):
-            for probability in ("credal",) if program.credal else ("credal", "maxent"):
-                semantics = f"{logic}, {probability}"
-                expected = ask(loaded, question, semantics, "enumerate")
-                found = ask(loaded, question, semantics, "auto")
-                assert agree(found, expected), (str(program), question, semantics)
-    assert sum(told) > 30
+            probability = "maxent" if seed % 2 and not program.credal else "credal"
+            semantics = f"{logic}, {probability}"
+            expected = ask(loaded, question, semantics, "enumerate")
+            found = ask(loaded, question, semantics, "auto", ways)
+            assert agree(found, expected), (str(program), question, semantics)
+    assert min(ways[way] for way in ("maximum", "leaves", "queries")) > 50
 
 
 def test_the_most_probable_total_choice_of_300_facts() -> None:
@@ -102,8 +109,114 @@ def test_countless_ties_are_cut_short() -> None:
         assert 900 < len(answer.ties) < 1100
 
 
-def test_inner_atoms_are_left_to_the_table() -> None:
-    text = "0.4::x. a :- x, not b. b :- x, not a. #map a?, b? | x."
-    answers = dpasp.loads(text).query(semantics="maxent")
-    assert answers.engine == "compile"
-    assert answers[0].value == pytest.approx(0.5)
+@pytest.fixture
+def nothing_is_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "enumerate_models", None)
+
+
+@pytest.mark.usefixtures("nothing_is_enumerated")
+def test_inner_atoms_among_40_choices() -> None:
+    """Independent even loops: each marked pair by itself, by hand."""
+    text = "".join(f"0.{i % 4 + 5}::x({i}). " for i in range(40))
+    text += "a(I) :- x(I), not b(I). b(I) :- x(I), not a(I)."
+    answers = dpasp.loads(text).map("a(0)?, a(1)?, b(1)?, a(2)? | x(1)", semantics="maxent")
+    assert (answers.engine, answers.statistics["map"]) == ("compile", "queries")
+    # a(i) has half of x(i): 0.25 of 0.5, 0.3 of 0.6, 0.35 of 0.7
+    (best,) = answers
+    assert isinstance(best, MapAnswer)
+    assert best.assignment == {"a(0)": False, "a(1)": True, "b(1)": False, "a(2)": False}
+    assert best.ties == ({"a(0)": False, "a(1)": False, "b(1)": True, "a(2)": False},)
+    assert best.value == pytest.approx(0.75 * 0.5 * 0.65)
+
+
+@pytest.mark.usefixtures("nothing_is_enumerated")
+def test_credal_facts_among_40_choices() -> None:
+    text = "".join(f"[0.{i % 3 + 1}, 0.{i % 3 + 6}]::x({i}). " for i in range(15))
+    text += "0.5::y(1..25). a(I) :- x(I), y(I), not b(I). b(I) :- y(I), not a(I)."
+    answers = dpasp.loads(text).map("a(1)?, b(2)?, x(3)?")
+    assert answers.statistics["map"] == "queries"
+    (best,) = answers
+    assert isinstance(best, MapAnswer)
+    # not a(1): surely unless x(1) and y(1); b(2): possible with y(2), and sure without x(2) only
+    assert best.assignment == {"a(1)": False, "b(2)": False, "x(3)": False}
+    assert best.upper == pytest.approx(1.0 * (0.5 + 0.5 * 0.8) * 0.9)
+    assert best.lower_assignment == {"a(1)": False, "b(2)": False, "x(3)": False}
+    assert best.lower == pytest.approx((1 - 0.7 * 0.5) * 0.5 * 0.4)
+
+
+@pytest.mark.usefixtures("nothing_is_enumerated")
+@pytest.mark.parametrize("probability", ["maxent", "credal"])
+def test_total_choices_without_models_are_undefined(probability: str) -> None:
+    """Under smproblog they count, with every atom undefined, when nothing speaks against it."""
+    text = "".join(f"0.6::x({i}). " for i in range(30)) + "a :- x(0), x(1), not a."
+    program, semantics = dpasp.loads(text), f"smproblog, {probability}"
+    best = ask(program, "", semantics, "auto")
+    assert isinstance(best, MapAnswer)
+    assert all(best.assignment.values())
+    assert best.numbers == pytest.approx([0.6**30] * len(best.numbers))
+    marked = ask(program, "x(0)?, x(2)?, never?", semantics, "auto")
+    assert isinstance(marked, MapAnswer)
+    # 0.36 of all; what comes next is "not x(0), x(2)" with 0.24
+    assert marked.assignment == {"x(0)": "undef", "x(2)": "undef", "never": "undef"}
+    assert marked.numbers == pytest.approx([0.36] * len(marked.numbers))
+    given = ask(program, "x(0)?, never? | undef x(5)", semantics, "auto")
+    assert isinstance(given, MapAnswer)
+    assert given.assignment == {"x(0)": "undef", "never": "undef"}
+    assert given.numbers == pytest.approx([1.0] * len(given.numbers))
+
+
+def test_random_programs_with_credal_facts() -> None:
+    ways: Counter[str] = Counter()
+    for seed in range(2000, 2120):
+        program, random = generate(seed, 6), Random(seed)
+        program = replace(program, choices=tuple(widened(c, random) for c in program.choices))
+        loaded, evidence = dpasp.loads(str(program)), program.queries[0].evidence
+        given = " | " + ", ".join(map(str, evidence)) if evidence else ""
+        semantics = ("partial", "lstable", "smproblog")[seed % 3]
+        expected = ask(loaded, given, semantics, "enumerate")
+        found = ask(loaded, given, semantics, "auto", ways)
+        assert agree(found, expected), (str(program), given, semantics)
+    assert ways["maximum"] > 80
+
+
+@pytest.mark.usefixtures("nothing_is_enumerated")
+def test_the_most_probable_total_choice_with_credal_facts_among_38_choices() -> None:
+    text = "".join(f"[0.{i % 4 + 1}, 0.{i % 4 + 4}]::x({i}). " for i in range(8))
+    text += "".join(f"0.{i % 3 + 6}::y({i}). " for i in range(30))
+    best = ask(dpasp.loads(text + "z :- x(3), not y(0)."), "", "credal", "auto")
+    assert isinstance(best, MapAnswer)
+    upper = lower = (0.6 * 0.7 * 0.8) ** 10
+    for i in range(8):
+        low, high = (i % 4 + 1) / 10, (i % 4 + 4) / 10
+        upper, lower = upper * max(high, 1 - low), lower * max(low, 1 - high)
+    assert (best.upper, best.lower) == pytest.approx((upper, lower))
+    assert best.lower_assignment is not None
+    assert [best.lower_assignment[f"x({i})"] for i in range(4)] == [False, False, False, True]
+    # Given z, x(3) and not y(0) hold: z has a probability between 0.4 * 0.4 and 0.7 * 0.4.
+    given = ask(dpasp.loads(text + "z :- x(3), not y(0)."), "| z", "credal", "auto")
+    assert isinstance(given, MapAnswer)
+    ratio = 0.4 / 0.6 / (0.4 * max(0.7, 0.6))  # of P(θ), whose x(3) has the same end as P(z)
+    assert given.upper == pytest.approx(upper * ratio)
+
+
+def test_too_many_credal_facts_for_the_most_probable_total_choice() -> None:
+    text = "".join(f"[0.2, 0.6]::x({i}). " for i in range(30))
+    with pytest.raises(dpasp.SizeLimit, match=r"enumeration of 1\.07e\+09 total choices"):
+        dpasp.loads(text).map("")
+
+
+def test_the_search_by_queries_stops_at_a_limit() -> None:
+    text = "".join(f"0.5::x({i}). " for i in range(40))
+    text += "a(I) :- x(I), not b(I). b(I) :- x(I), not a(I)."
+    marked = ", ".join(f"a({i})?" for i in range(40))
+    with pytest.raises(dpasp.TimeLimit):
+        dpasp.loads(text).map(marked, semantics="maxent", limits=dpasp.Limits(seconds=0.5))
+
+
+def test_many_rows_have_no_most_probable_values() -> None:
+    from dpasp.inference.exact import answer
+    from dpasp.language.ast import Logic, Probability
+
+    ground = dpasp.loads("0.3::a. #mpe.").ground()
+    with pytest.raises(dpasp.UsageError, match="several test rows"):
+        answer(ground, Logic.STABLE, Probability.MAXENT, weights=np.full((2, 3), 0.5))

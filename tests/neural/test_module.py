@@ -255,3 +255,36 @@ def test_what_is_refused(ask: Callable[[ProgramModule], object], code: str) -> N
 def test_evidence_that_a_row_makes_impossible() -> None:
     with pytest.raises(dpasp.ImpossibleEvidence):
         module(SUM).prob("s(0) | d(0,0), d(0,1)", data(logits()))
+
+
+CYCLE = (
+    SOFTMAX
+    + """
+?::y.  0.3::x.
+a; b :- d(0,0).  a :- b, y.  b :- a, y.  c :- a, not d(1,2).  u :- b, x.
+"""
+)
+
+
+@pytest.mark.parametrize("probability", PROBABILITIES)
+def test_a_head_cycle(probability: str) -> None:
+    """Batches, observations of each row, and gradients, as for what is compiled."""
+    model, x = module(CYCLE, f"stable, {probability}"), logits()
+    found = model.prob(["c", "u | b", "a, b"], data(x))
+    expected = by_query(CYCLE, f"stable, {probability}", ["c", "u | b", "a, b"], x)
+    numbers = expected.to_numpy()
+    if isinstance(found, Bounds):
+        assert torch.allclose(found.lower[0], torch.from_numpy(numbers[:, 0]))
+        assert torch.allclose(found.upper[0], torch.from_numpy(numbers[:, 1]))
+    else:
+        assert torch.allclose(found[0], torch.from_numpy(numbers))
+    seen = ["a", "not b, c", "u"]
+    by_logits = x.clone().requires_grad_()
+    assert torch.autograd.gradcheck(lambda z: model.log_prob(seen, data(z)), (by_logits,))
+
+
+def test_learning_through_a_head_cycle() -> None:
+    program = dpasp.loads("?::x. 0.2::y. a; b :- x. a :- b. b :- a. c :- a, not y.")
+    program.learn([["a"]] * 3 + [["not b"]], alg="fixpoint", niters=3)
+    assert program.learned()[0]["values"] == pytest.approx([0.75])
+    assert program.query("c", semantics="maxent")[0].value == pytest.approx(0.6)

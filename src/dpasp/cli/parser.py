@@ -260,7 +260,7 @@ def _engine(parser: Parser) -> None:
     group.add_argument(
         "--engine",
         choices=("auto", "compile", "enumerate", "sample", "bounds"),
-        help="auto compiles, and enumerates what cannot be compiled "
+        help="auto makes a circuit, by enumeration where it cannot be compiled "
         "(default: what #inference says, or auto)",
     )
     group.add_argument("--samples", metavar="N", type=_count, help="of sample (default: 10000)")

@@ -213,6 +213,7 @@ class Answers(Sequence[Answer | MapAnswer]):
             "answers": [answer.to_dict() for answer in self.answers],
             **({"learned": list(self.learned)} if self.learned or self.history else {}),
             **({"history": list(self.history)} if self.history else {}),
+            **({"warnings": [one.to_dict() for one in self.warnings]} if self.warnings else {}),
             "statistics": dict(self.statistics),
         }
 

@@ -15,3 +15,8 @@ class Approximate:
     answers: tuple[Answer, ...]
     inconsistent: float
     warnings: tuple[Diagnostic, ...]
+
+
+def stopped_early(stopped: str, gap: float) -> Diagnostic:
+    """The warning about answers that a limit left with a gap; ``stopped`` says which limit."""
+    return Diagnostic("stopped-early", f"{stopped}, with a gap of {gap:g}", severity="warning")

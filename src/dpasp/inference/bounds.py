@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpasp.errors import Diagnostic, ImpossibleEvidence, InconsistentProgram, LimitReached
+from dpasp.errors import ImpossibleEvidence, InconsistentProgram, LimitReached
 from dpasp.inference.answers import Answer
-from dpasp.inference.approximate import Approximate
+from dpasp.inference.approximate import Approximate, stopped_early
 from dpasp.inference.evaluator import Report
 from dpasp.inference.method import Method
 from dpasp.inference.outcomes import Outcomes, TotalChoice, distributions, probability_of
@@ -78,7 +78,8 @@ def bounds(
         _check(outcomes, probability, total)
     found = _bounds(outcomes, probability, total, rest if rest > ROUNDING else 0.0)
     lost = outcomes.masses(total)[0].inconsistent if outcomes.queries else np.float64(0)
-    return Approximate(_answers(outcomes, found), float(lost), _told(stopped, _gap(found)))
+    told = (stopped_early(stopped, _gap(found)),) if stopped else ()
+    return Approximate(_answers(outcomes, found), float(lost), told)
 
 
 def most_probable_first(weights: Weights, starts: Sequence[int]) -> Iterator[TotalChoice]:
@@ -180,10 +181,3 @@ def _check(outcomes: Outcomes, probability: Probability, total: Weights) -> None
             problems.append(masses.impossible_evidence(query.evidence, query.span))
     if problems:
         raise ImpossibleEvidence(problems)
-
-
-def _told(stopped: str, gap: float) -> tuple[Diagnostic, ...]:
-    if not stopped:
-        return ()
-    message = f"{stopped}, with a gap of {gap:g}"
-    return (Diagnostic("stopped-early", message, severity="warning"),)

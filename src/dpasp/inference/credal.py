@@ -3,12 +3,14 @@
 A candidate is an extreme distribution for every credal choice, improved one choice
 at a time. Relaxed bounds then prove that nothing is better, or say where to look:
 every alternative of every open choice is bounded, those that cannot win are closed,
-and the choice that tightens the bounds most is branched on.
+and the choice that tightens the bounds most is branched on. When a limit stops the search,
+the best so far is on one side of the extreme, and a bound of all that is open on the other.
 """
 
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -16,6 +18,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.errors import LimitReached
 from dpasp.inference.layers import Integers
 from dpasp.inference.relax import Goal, Relaxation
 from dpasp.limits import Watch
@@ -25,16 +28,24 @@ STEP = 1e-14  # a relative improvement below this is rounding
 SLACK = 1e-13  # of the scale: what is rounding in a bound
 TILE = 1 << 20  # numbers held at once: nodes times boxes
 TOGETHER = 32  # boxes that are looked into at the same time
+GRACE = 0.1  # seconds, and a tenth of the time taken: to improve the bound once stopped
+HALVINGS = 24  # on the way to a bound
 
+Box = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
 Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leaves, batch]
 
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The smallest value, and the weights that attain it."""
+    """The smallest value, and the weights that attain it.
+
+    If a limit stopped the search it is the smallest found, and none is below ``bound``.
+    """
 
     value: float
     weights: Weights
+    bound: float
+    stopped: LimitReached | None = None
 
 
 def minimise(relaxed: Relaxation, goal: Goal, score: Score, watch: Watch) -> Extreme:
@@ -48,24 +59,64 @@ class _Search:
         self.goal = goal
         self.score = score
         self.watch = watch
+        self.started = time.monotonic()
         self.sizes = [len(corner.points) for corner in relaxed.corners]
         self.best = np.inf
         self.pick = np.zeros(len(self.sizes), dtype=np.int64)
 
     def run(self) -> Extreme:
-        """Search until every box is closed."""
-        for start in (np.zeros(len(self.sizes)), np.array(self.sizes) - 1):
-            self.improve(start.astype(np.int64))
-        whole = np.full(len(self.sizes), -1, dtype=np.int64)
-        order = count()
-        boxes = [(-np.inf, next(order), whole)]
-        while boxes and self.best > 0:
-            self.watch.check()
-            some = [heapq.heappop(boxes)[2] for _ in range(min(TOGETHER, len(boxes)))]
-            for bound, box in self.expand(some):
-                heapq.heappush(boxes, (bound, next(order), box))
+        """Search until every box is closed, or a limit is reached."""
+        boxes: list[Box] = [(-np.inf, 0, self.whole())]
+        stopped = None
+        try:
+            for start in (np.zeros(len(self.sizes)), np.array(self.sizes) - 1):
+                self.improve(start.astype(np.int64))
+            self.close(boxes)
+        except LimitReached as limit:
+            stopped = limit
         weights = self.relaxed.vectors(self.pick[:, np.newaxis], 0)[:-1, 0]
-        return Extreme(float(self.best), weights)
+        bound = float(self.best) if stopped is None else self.outer([box for _, _, box in boxes])
+        return Extreme(float(self.best), weights, bound, stopped)
+
+    def whole(self) -> Integers:
+        """The box in which everything is open."""
+        return np.full(len(self.sizes), -1, dtype=np.int64)
+
+    def close(self, boxes: list[Box]) -> None:
+        """Look into the boxes until none is left; they stay complete when a limit stops it."""
+        order = count(1)
+        while boxes and self.best > 0:
+            some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
+            try:
+                self.watch.check()
+                inside = list(self.expand([box for _, _, box in some]))
+            except LimitReached:
+                boxes += some
+                raise
+            for bound, box in inside:
+                heapq.heappush(boxes, (bound, next(order), box))
+
+    def outer(self, boxes: list[Integers]) -> float:
+        """A value that nothing in the boxes, nor what was found, is below."""
+        now = time.monotonic()
+        low = self.halve([self.whole()], 0.0, np.inf)
+        return self.halve(boxes, low, now + GRACE + (now - self.started) / 10)
+
+    def halve(self, boxes: list[Integers], low: float, until: float) -> float:
+        """A value as large as possible that nothing in the boxes is below; ``low`` is one."""
+        high = float(self.best)
+        columns = np.stack(boxes, axis=1)
+        for _ in range(HALVINGS):
+            if time.monotonic() > until:
+                break
+            middle = (low + high) / 2
+            below = self.bounds(columns, middle)[1]
+            if np.any(below):
+                high = middle
+                columns = columns[:, below]  # the others are above all that is still tried
+            else:
+                low = middle
+        return low
 
     def expand(self, boxes: list[Integers]) -> Iterator[tuple[float, Integers]]:
         """The boxes inside some boxes that may hold something better, with their bounds."""
@@ -80,11 +131,11 @@ class _Search:
         children = np.stack([boxes[b] for b, _, _ in moves], axis=1)
         for column, (_, i, v) in enumerate(moves):
             children[i, column] = v
-        bounds, alive = self.bounds(children)
+        bounds, alive = self.bounds(children, self.best)
         before = self.best
         self.improve(self.guess(boxes[moves[int(np.argmin(bounds))][0]], moves, bounds))
         if self.best < before:
-            bounds, alive = self.bounds(children)
+            bounds, alive = self.bounds(children, self.best)
         kept: list[dict[int, list[int]]] = [{} for _ in boxes]
         for column, (b, i, _) in enumerate(moves):
             kept[b].setdefault(i, []).extend([column] if alive[column] else [])
@@ -114,11 +165,11 @@ class _Search:
             else:
                 self.improve(children[:, column])
 
-    def bounds(self, boxes: Integers) -> tuple[Weights, NDArray[np.bool_]]:
-        """Lower bounds of the functional, and which boxes may hold something better."""
+    def bounds(self, boxes: Integers, value: float) -> tuple[Weights, NDArray[np.bool_]]:
+        """Lower bounds of the functional, and which boxes may hold something below a value."""
         step = max(1, TILE // len(self.relaxed.kinds))
         parts = [
-            self.relaxed.bound(boxes[:, at : at + step], self.goal, self.best)
+            self.relaxed.bound(boxes[:, at : at + step], self.goal, value)
             for at in range(0, boxes.shape[1], step)
         ]
         found = np.concatenate([bound for bound, _ in parts])
@@ -140,6 +191,7 @@ class _Search:
         while True:
             if value < self.best:
                 self.best, self.pick = value, point
+            self.watch.check()
             near = np.repeat(point[:, np.newaxis], len(moves), axis=1)
             for column, (i, v) in enumerate(moves):
                 near[i, column] = v

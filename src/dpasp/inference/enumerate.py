@@ -54,6 +54,7 @@ class Enumeration:
     table: Table
     queries: tuple[QueryConditions, ...]
     maps: Mapping[int, MapConditions]  # by the index of the question
+    observed: tuple[Condition, ...]  # that an observed atom is true
     models: int
 
     @property
@@ -64,6 +65,11 @@ class Enumeration:
     @property
     def statistics(self) -> Mapping[str, int | float | str]:
         """How large the table is."""
+        return {**self.sizes, "way": "table"}
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """How many total choices with models there are, and how many models were found."""
         return {"total_choices": len(self.table), "models": self.models}
 
     def masses(self, weights: Weights) -> Weights:
@@ -86,17 +92,20 @@ def enumerate_models(
     logic: Logic,
     probability: Probability,
     *,
+    observed: Sequence[int] = (),
     watch: Watch = UNLIMITED,
     progress: Report = silent,
 ) -> Enumeration:
     """The table of the program under the semantics, with the conditions of its questions.
 
-    Total choices with a value whose probability is fixed at 0 are left out.
+    Total choices with a value whose probability is fixed at 0 are left out. The truth of
+    the ``observed`` atoms (of the translated program) is read too.
     """
     translation = translate(ground, logic, watch)
     reader = Reader(translation)
     queries = tuple(map(reader.query, ground.questions))
     maps = {i: reader.map(q) for i, q in enumerate(ground.questions) if isinstance(q, GroundMap)}
+    seen = tuple(map(reader.atom, observed))
     conditions = len(reader.read)
     if logic is Logic.LSTABLE:
         reader.read_undefined()
@@ -119,7 +128,7 @@ def enumerate_models(
         width = len(selectors) + conditions
         least = least_undefined(bits[:, : len(selectors)], bits[:, width:])
         bits, counts = bits[least, :width], counts[least]
-    return Enumeration(build(ground.choices, bits, counts), queries, maps, rows.added)
+    return Enumeration(build(ground.choices, bits, counts), queries, maps, seen, rows.added)
 
 
 def live_groups(ground: GroundProgram) -> list[Group]:
@@ -158,7 +167,7 @@ class Reader:
         """The conditions of a most-probable question."""
         given = self.condition(question.evidence)
         twins = self.translation.twins
-        atoms = [(self._column(a), self._column(twins[a])) for _, a, _ in question.atoms]
+        atoms = [(self.atom(a), self.atom(twins[a])) for _, a, _ in question.atoms]
         return MapConditions(given, tuple(atoms))
 
     def condition(self, literals: Sequence[GroundLiteral]) -> Condition:
@@ -169,16 +178,17 @@ class Reader:
         if not parts:
             return ALWAYS
         if len(parts) == 1:
-            column = self._column(abs(parts[0]))
+            column = self.atom(abs(parts[0]))
             return Condition(column.column, parts[0] > 0)
-        return self._column(self._atom(tuple(sorted(parts))))
+        return self.atom(self._both(tuple(sorted(parts))))
 
     def read_undefined(self) -> None:
         """Read for each of the program's own atoms whether it is undefined."""
         for atom in self.translation.own:
-            self.read.append(self._atom((-atom, self.translation.twins[atom])))
+            self.read.append(self._both((-atom, self.translation.twins[atom])))
 
-    def _column(self, atom: int) -> Condition:
+    def atom(self, atom: int) -> Condition:
+        """The condition that an atom is true."""
         if not atom:
             return NEVER
         if atom not in self._columns:
@@ -186,7 +196,7 @@ class Reader:
             self.read.append(atom)
         return Condition(self._columns[atom], True)
 
-    def _atom(self, parts: Conjunction) -> int:
+    def _both(self, parts: Conjunction) -> int:
         """A fresh atom that holds when all the parts do."""
         if parts not in self._defined:
             self._defined[parts] = self._next

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,11 +12,13 @@ from numpy.typing import NDArray
 
 from dpasp.errors import DataError, Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, Answers, MapAnswer
-from dpasp.inference.engines import prepare
+from dpasp.inference.approximate import stopped_early
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines import OnCircuit, not_compiled, prepare
 from dpasp.inference.enumerate import Enumeration, enumerate_models
 from dpasp.inference.evaluator import Evaluator, Report, silent
 from dpasp.inference.labels import choice_labels
-from dpasp.inference.map import most_probable
+from dpasp.inference.map import check_enumerable, most_probable
 from dpasp.inference.map_circuit import most_probable_by_circuit
 from dpasp.inference.numbers import Numbers, evaluate
 from dpasp.language.ast import Logic, Probability
@@ -45,6 +49,8 @@ def answer(
     if inconsistent not in get_args(Inconsistent):
         raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
     given = complete(leaves.weights(ground) if weights is None else weights)
+    if given.ndim > 1 and any(isinstance(question, GroundMap) for question in ground.questions):
+        raise UsageError("#map and #mpe cannot be asked for several test rows at once")
     clock = time.perf_counter
     started = clock()
     evaluator = prepare(ground, logic, probability, engine=engine, watch=watch, progress=progress)
@@ -52,18 +58,25 @@ def answer(
     rows = given if given.ndim == 2 else given[:, np.newaxis]
     numbers = evaluate(ground, logic, probability, evaluator, rows, watch)
     lost = _checked(ground, numbers, inconsistent == "normalize")
-    found = _answers(ground, logic, probability, numbers, evaluator, given, watch)
+    meaning = (logic, probability)
+    maps = _map_answers(ground, *meaning, evaluator, given, watch)
     seconds = {evaluator.name: ready - started, "evaluate": clock() - ready}
     sizes = {"choices": len(ground.choices), "ground_rules": len(ground.rules)}
+    ways = {"map": "+".join(dict.fromkeys(way for _, way in maps.values()))} if maps else {}
     return Answers(
-        found,
+        _answers(ground, probability, numbers, maps, given),
         logic.value,
         probability.value,
         evaluator.name,
         lost,
         tuple(ground.program.files),
-        ground.warnings + inconsistent_choices(lost),
-        {**sizes, **evaluator.statistics, "seconds": seconds},
+        (
+            *ground.warnings,
+            *not_compiled(engine, evaluator),
+            *inconsistent_choices(lost),
+            *_stopped(numbers),
+        ),
+        {**sizes, **evaluator.statistics, **ways, "seconds": seconds},
     )
 
 
@@ -80,46 +93,74 @@ def _checked(ground: GroundProgram, numbers: Numbers, normalize: bool) -> float:
     return float(numbers.inconsistent.max(initial=0.0))
 
 
+def _stopped(numbers: Numbers) -> tuple[Diagnostic, ...]:
+    """The warning about a search that a limit stopped."""
+    if not numbers.stopped:
+        return ()
+    said = numbers.stopped[0].diagnostics[0].message
+    return (stopped_early(said, float(numbers.gap.max())),)
+
+
 def _answers(
     ground: GroundProgram,
-    logic: Logic,
     probability: Probability,
     numbers: Numbers,
-    evaluator: Evaluator,
+    maps: Mapping[int, tuple[MapAnswer, str]],
     weights: Weights,
-    watch: Watch,
 ) -> tuple[Answer | MapAnswer, ...]:
     """The answers in the order of the questions."""
 
     def number(row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         return row if weights.ndim == 2 else float(row[0])
 
-    meaning = (logic, probability)
     found: list[Answer | MapAnswer] = []
     for i, question in enumerate(ground.questions):
-        if isinstance(question, GroundMap):
-            best = None
-            if not isinstance(evaluator, Enumeration):
-                best = most_probable_by_circuit(*(ground, question, *meaning, weights, watch))
-            if best is None:
-                if not isinstance(evaluator, Enumeration):
-                    evaluator = enumerate_models(ground, *meaning, watch=watch)
-                table, conditions = evaluator.table, evaluator.maps[i]
-                best = most_probable(ground, question, conditions, table, *meaning, weights, watch)
-            found.append(best)
+        if i in maps:
+            found.append(maps[i][0])
         elif probability is Probability.MAXENT:
             found.append(Answer(question.text, value=number(numbers.lower[i])))
         else:
-            found.append(
-                Answer(
-                    question.text,
-                    lower=number(numbers.lower[i]),
-                    upper=number(numbers.upper[i]),
-                    lower_at=_credal_choices(ground, numbers.lower_at.get(i)),
-                    upper_at=_credal_choices(ground, numbers.upper_at.get(i)),
-                )
+            lower, upper = number(numbers.lower[i]), number(numbers.upper[i])
+            answer = Answer(
+                question.text,
+                lower=lower,
+                upper=upper,
+                lower_at=_credal_choices(ground, numbers.lower_at.get(i)),
+                upper_at=_credal_choices(ground, numbers.upper_at.get(i)),
             )
+            if np.any(numbers.gap[i] > 0):
+                answer = replace(answer, interval=(lower, upper), gap=number(numbers.gap[i]))
+            found.append(answer)
     return tuple(found)
+
+
+def _map_answers(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability,
+    evaluator: Evaluator,
+    weights: Weights,
+    watch: Watch,
+) -> dict[int, tuple[MapAnswer, str]]:
+    """The answers to questions for the most probable values, and how they were found."""
+    found = {}
+    table = evaluator.enumeration if isinstance(evaluator, OnCircuit) else evaluator
+    for i, question in enumerate(ground.questions):
+        if not isinstance(question, GroundMap):
+            continue
+        best = None
+        if isinstance(evaluator, OnCircuit):
+            asked = Asked(ground, i, logic, probability, evaluator, weights, watch)
+            best = most_probable_by_circuit(asked)
+        if best is None:
+            if not isinstance(table, Enumeration):
+                assert isinstance(evaluator, OnCircuit)
+                check_enumerable(ground, question, evaluator)
+                table = enumerate_models(ground, logic, probability, watch=watch)
+            read = (question, table.maps[i], table.table, logic, probability)
+            best = most_probable(ground, *read, weights, watch), "table"
+        found[i] = best
+    return found
 
 
 def _credal_choices(ground: GroundProgram, weights: Weights | None) -> dict[str, float] | None:

@@ -7,13 +7,15 @@ those of any query, with 'the model has these values' for q.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpasp.errors import Diagnostic, SizeLimit, UsageError
+from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.best import CLOSE, VALUES, Best, map_answer
+from dpasp.inference.engines import OnCircuit
 from dpasp.inference.enumerate import MapConditions
 from dpasp.inference.rows import Bits, Counts
 from dpasp.inference.table import ALWAYS, Indices, Table
@@ -22,7 +24,7 @@ from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights
+from dpasp.semantics.leaves import Weights, layout, possible
 from dpasp.semantics.masses import Masses, all_undefined
 
 BLOCK = 1 << 24  # entries of an assignments × total choices matrix held at once
@@ -54,8 +56,6 @@ def most_probable(
     watch: Watch = UNLIMITED,
 ) -> MapAnswer:
     """The answer to ``#map`` or ``#mpe``; the evidence is known to be possible."""
-    if weights.ndim > 1:
-        raise UsageError("#map and #mpe cannot be asked for several test rows at once")
     given = table.holds(conditions.given)
     undefined = logic is Logic.SMPROBLOG and all_undefined(question.evidence)
     if question.everything:
@@ -79,6 +79,28 @@ def most_probable(
         upper = np.fmax(upper, np.fmax.reduce(high, axis=1))
     lower, upper = (np.where(upper > 0, bound, np.nan) for bound in (lower, upper))
     return _answer(ground, question, table, found, probability, lower, upper)
+
+
+def check_enumerable(ground: GroundProgram, question: GroundMap, evaluator: OnCircuit) -> None:
+    """Raise :class:`SizeLimit` if too many total choices have models, which a circuit can count."""
+    live, places = possible(ground), layout(ground.choices)
+    weights = live.astype(np.float64)
+    counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(ground.choices))]
+    for i, count in enumerate(counts):
+        weights[places.of(i)] /= count
+    place = ground.questions.index(question)
+    share = float(evaluator.circuit.masses(weights, fields=("consistent",))[place, 0])
+    number = share * float(math.prod(map(int, counts)))
+    if number > MOST_CHOICES:
+        raise SizeLimit(
+            Diagnostic(
+                "size-limit",
+                f"this takes an enumeration of {number:.3g} total choices: too many",
+                question.span,
+                help="make some of the intervals single probabilities, "
+                "or mark the atoms of interest in a #map",
+            )
+        )
 
 
 def total_choices(table: Table, given: Bits) -> Candidates:

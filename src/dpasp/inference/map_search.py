@@ -1,4 +1,9 @@
-"""Best-first search for the most probable values of atoms that the choices determine."""
+"""Best-first search for the most probable values of atoms.
+
+A box is a partial assignment. Whatever completes it is at most as probable as a bound
+of it, so the assignment that is looked at when no box has a larger bound is the best. For
+atoms that the choices determine, the bounds are those of :class:`Marked`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import heapq
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,8 +59,74 @@ class Mark:
         return range(len(VALUES) if len(self.observed) > 1 else 2)
 
 
-class Search:
-    """The circuit below the evidence's root, with leaves for the marked atoms."""
+Bounded = tuple[Weights, NDArray[np.bool_]]
+Bounds = Callable[[Integers], Bounded]
+
+
+def best_first(
+    values: Sequence[range], bounds: Bounds, watch: Watch, *, look_ahead: bool = False
+) -> Best:
+    """The largest value, and all assignments that have it (at most MOST_TIES).
+
+    ``values`` are those of each atom. ``bounds`` gives upper bounds for boxes [atoms, boxes],
+    and whether anything in them is possible; an assignment's bound is its value. A
+    box is split by its first open atom or, with ``look_ahead``, by the one that bounds most.
+    """
+    order = itertools.count(0, -1)  # among like bounds the latest first: it is the deepest
+    start = np.full(len(values), OPEN, dtype=np.int64)
+    bound = float(bounds(start[:, np.newaxis])[0][0])
+    boxes = [(-_coarse(bound), next(order), bound, start)]
+    best, found = 0.0, list[tuple[float, tuple[int, ...]]]()
+    while boxes and -boxes[0][0] >= best * (1 - CLOSE):
+        watch.check()
+        if len(found) >= MOST_TIES and -boxes[0][0] <= best * (1 + 2 * GRAIN):
+            break
+        some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
+        for _, _, value, box in some:
+            if not np.any(box == OPEN):
+                found.append((value, tuple(box.tolist())))
+                best = max(best, value)
+        open_ = [box for _, _, _, box in some if np.any(box == OPEN)]
+        for bound, box in _inside(open_, values, bounds, look_ahead):
+            if bound >= best * (1 - CLOSE):
+                heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
+    rows = sorted(row for value, row in found if value >= best * (1 - CLOSE))
+    return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), len(values)))
+
+
+def _inside(
+    boxes: list[Integers], values: Sequence[range], bounds: Bounds, look_ahead: bool
+) -> list[tuple[float, Integers]]:
+    """The boxes that each box is split into, if they are possible."""
+    moves = [
+        (b, i, value)
+        for b, box in enumerate(boxes)
+        for i in np.flatnonzero(box == OPEN)[: None if look_ahead else 1].tolist()
+        for value in values[i]
+    ]
+    if not moves:
+        return []
+    children = np.stack([boxes[b] for b, _, _ in moves], axis=1)
+    for column, (_, i, value) in enumerate(moves):
+        children[i, column] = value
+    found, possible = bounds(children)
+    result = []
+    for b in range(len(boxes)):
+        by_atom: dict[int, list[int]] = {}
+        for column, (owner, i, _) in enumerate(moves):
+            if owner == b:
+                by_atom.setdefault(i, []).append(column)
+        worst = {i: float(found[columns].sum()) for i, columns in by_atom.items()}
+        chosen = by_atom[min(worst, key=worst.__getitem__)]
+        result += [(float(found[k]), children[:, k]) for k in chosen if possible[k]]
+    return result
+
+
+class Marked:
+    """The circuit below the evidence's root, with leaves for the marked atoms.
+
+    A maximum in place of the sums over these leaves bounds all that completes a box.
+    """
 
     def __init__(
         self,
@@ -81,54 +152,13 @@ class Search:
         self.exclusive = exclusive_sums(below, len(weights))
 
     def run(self, goal: Goal) -> Best:
-        """The largest value, and all assignments that have it (at most MOST_TIES)."""
-        order = itertools.count(0, -1)  # among like bounds the latest first: it is the deepest
-        start = np.full(len(self.marks), OPEN, dtype=np.int64)
-        bound = float(self.bounds(start[:, np.newaxis], goal)[0][0])
-        boxes = [(-_coarse(bound), next(order), bound, start)]
-        best, found = 0.0, list[tuple[float, tuple[int, ...]]]()
-        while boxes and -boxes[0][0] >= best * (1 - CLOSE):
-            self.watch.check()
-            if len(found) >= MOST_TIES and -boxes[0][0] <= best * (1 + 2 * GRAIN):
-                break
-            some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
-            for _, _, value, box in some:
-                if not np.any(box == OPEN):
-                    found.append((value, tuple(box.tolist())))
-                    best = max(best, value)
-            open_ = [box for _, _, _, box in some if np.any(box == OPEN)]
-            for bound, box in self.expand(open_, goal):
-                if bound >= best * (1 - CLOSE):
-                    heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
-        rows = sorted(row for value, row in found if value >= best * (1 - CLOSE))
-        return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), len(self.marks)))
+        """The best assignments."""
+        values = [mark.values for mark in self.marks]
+        return best_first(
+            values, lambda boxes: self.bounds(boxes, goal), self.watch, look_ahead=True
+        )
 
-    def expand(self, boxes: list[Integers], goal: Goal) -> list[tuple[float, Integers]]:
-        """The children of each box, by the atom that bounds them most, if they are possible."""
-        moves = [
-            (b, i, value)
-            for b, box in enumerate(boxes)
-            for i in np.flatnonzero(box == OPEN).tolist()
-            for value in self.marks[i].values
-        ]
-        if not moves:
-            return []
-        children = np.stack([boxes[b] for b, _, _ in moves], axis=1)
-        for column, (_, i, value) in enumerate(moves):
-            children[i, column] = value
-        bounds, possible = self.bounds(children, goal)
-        result = []
-        for b in range(len(boxes)):
-            by_atom: dict[int, list[int]] = {}
-            for column, (owner, i, _) in enumerate(moves):
-                if owner == b:
-                    by_atom.setdefault(i, []).append(column)
-            worst = {i: float(bounds[columns].sum()) for i, columns in by_atom.items()}
-            chosen = by_atom[min(worst, key=worst.__getitem__)]
-            result += [(float(bounds[k]), children[:, k]) for k in chosen if possible[k]]
-        return result
-
-    def bounds(self, boxes: Integers, goal: Goal) -> tuple[Weights, NDArray[np.bool_]]:
+    def bounds(self, boxes: Integers, goal: Goal) -> Bounded:
         """Upper bounds for the boxes [marks, boxes], and whether anything in them is possible."""
         vectors = self.vectors(boxes)
         if goal == "value":

@@ -1,25 +1,27 @@
 """The numbers of every question from an engine, as extremes over credal choices.
 
 A few vertices are simply all evaluated, in batches. Many are searched on the circuit
-by branch and bound, which is just as exact.
+by branch and bound, which is just as exact unless a limit stops it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpasp.inference.credal import Score, minimise
-from dpasp.inference.engines import Compiled
+from dpasp.circuits import Circuit
+from dpasp.errors import LimitReached
+from dpasp.inference.credal import Extreme, Score, minimise
+from dpasp.inference.engines import OnCircuit
 from dpasp.inference.evaluator import Evaluator
 from dpasp.inference.relax import Goal, Relaxation, relaxation
 from dpasp.inference.vertices import Corners, corners, vertex_weights
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
+from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import FIELDS, Masses
@@ -33,7 +35,9 @@ FRACTIONS: dict[Goal, tuple[str, str]] = {"lower": ("a", "d"), "upper": ("c", "b
 class Numbers:
     """What the masses say, [questions, rows]: the extremes over the vertices of credal choices.
 
-    ``lower_at`` and ``upper_at`` are weights that attain a question's bounds.
+    ``lower_at`` and ``upper_at`` are weights that attain a question's bounds. Where
+    a limit ``stopped`` the search, the bounds are sure to hold the exact ones, which
+    differ from them by at most the ``gap``; the weights are the best that were found.
     """
 
     consistent: Weights
@@ -41,8 +45,10 @@ class Numbers:
     possible: Weights
     lower: Weights
     upper: Weights
+    gap: Weights
     lower_at: dict[int, Weights] = field(default_factory=dict)
     upper_at: dict[int, Weights] = field(default_factory=dict)
+    stopped: list[LimitReached] = field(default_factory=list)
 
 
 def evaluate(
@@ -56,14 +62,16 @@ def evaluate(
     """The numbers of every question under weights [leaves, rows]."""
     shape = (len(ground.questions), weights.shape[1])
     zeros, unknown = np.zeros(shape), np.full(shape, np.nan)
-    result = Numbers(zeros, zeros.copy(), zeros.copy(), unknown, unknown.copy())
+    result = Numbers(zeros, zeros.copy(), zeros.copy(), unknown, unknown.copy(), zeros.copy())
     found = corners(ground)
     many = found and math.prod(len(corner.points) for corner in found) > FEW
-    if many and isinstance(evaluator, Compiled):
-        relaxed = _relaxations(evaluator, found, weights)
-        if _searchable(relaxed, logic, ground):
-            for (i, row), one in relaxed.items():
-                _search(result, i, row, one, evaluator, watch)
+    if many and isinstance(evaluator, OnCircuit):
+        relaxed = _relaxations(evaluator, found, weights, logic)
+        if relaxed is not None:
+            for done, ((i, row), one) in enumerate(relaxed.items()):
+                query = isinstance(ground.questions[i], GroundQuery)
+                part = watch.share(len(relaxed) - done)
+                _search(result, i, row, one, evaluator, query, part)
             return result
     for batch in vertex_weights(found, weights, BATCH):
         watch.check()
@@ -111,59 +119,81 @@ def _attain(at: dict[int, Weights], i: int, batch: Weights, values: Weights, bef
 
 
 def _relaxations(
-    evaluator: Compiled, found: Sequence[Corners], weights: Weights
-) -> dict[tuple[int, int], Relaxation | None]:
-    """The circuit below each question's root, for each row of weights."""
+    evaluator: OnCircuit, found: Sequence[Corners], weights: Weights, logic: Logic
+) -> Mapping[tuple[int, int], Relaxation] | None:
+    """The circuit below each question's root, for each row of weights.
+
+    None where branch and bound does not apply: under smproblog it does only if all
+    total choices have models.
+    """
     arrays = evaluator.circuit.arrays()
-    roots = arrays["roots"].tolist()
-    return {
-        (i, row): relaxation(arrays, root, weights[:, row], found)
-        for i, root in enumerate(roots)
-        for row in range(weights.shape[1])
-    }
-
-
-def _searchable(
-    relaxed: dict[tuple[int, int], Relaxation | None], logic: Logic, ground: GroundProgram
-) -> bool:
-    """Whether branch and bound applies: under smproblog only if all total choices have models."""
-    if any(isinstance(question, GroundMap) for question in ground.questions):
-        return False
-    return all(
-        one is not None and (logic is not Logic.SMPROBLOG or one.always_consistent)
-        for one in relaxed.values()
-    )
+    result = {}
+    for i, root in enumerate(arrays["roots"].tolist()):
+        for row in range(weights.shape[1]):
+            one = relaxation(arrays, root, weights[:, row], found)
+            if one is None or (logic is Logic.SMPROBLOG and not one.always_consistent):
+                return None
+            result[i, row] = one
+    return result
 
 
 def _search(
-    result: Numbers, i: int, row: int, relaxed: Relaxation | None, evaluator: Compiled, watch: Watch
+    result: Numbers,
+    i: int,
+    row: int,
+    relaxed: Relaxation,
+    evaluator: OnCircuit,
+    query: bool,
+    watch: Watch,
 ) -> None:
-    """Fill in the numbers of one question and row."""
-    assert relaxed is not None
-
-    def fraction(goal: Goal) -> Score:
-        number, other = (FIELDS.index(name) for name in FRACTIONS[goal])
-
-        def score(weights: Weights) -> Weights:
-            own = evaluator.masses(weights)[i]
-            total = own[number] + own[other]
-            return np.where(total > 0, own[number] / np.where(total > 0, total, 1.0), 1.0)
-
-        return score
-
-    least = 1.0
-    if not relaxed.always_consistent:
-        least = minimise(relaxed, "consistent", lambda w: evaluator.masses(w)[i, 0], watch).value
-    lower = minimise(relaxed, "lower", fraction("lower"), watch)
-    upper = minimise(relaxed, "upper", fraction("upper"), watch)
+    """Fill in the numbers of one question and row; without ``query`` only what is possible."""
+    found = _extremes(i, relaxed, evaluator.circuit, query, watch)
+    result.stopped.extend(one.stopped for one in found.values() if one.stopped)
     # What is possible at some vertex is possible in the middle of them all.
-    ends = np.stack([lower.weights, upper.weights, relaxed.middle()], axis=1)
+    ends = np.stack([*(one.weights for one in found.values()), relaxed.middle()], axis=1)
     own = Masses.of(evaluator.masses(ends)[i])
     result.consistent[i, row] = own.consistent.max()
-    result.inconsistent[i, row] = max(float(own.inconsistent.max()), 1.0 - least)
+    result.inconsistent[i, row] = own.inconsistent.max()
     result.possible[i, row] = (own.b + own.d).max()
-    low, high = masses.credal(own)
+    if not query:
+        return
+    low, high = (bound[at] for at, bound in enumerate(masses.credal(own)))
     # An end where the evidence is impossible means that no vertex decides that bound.
-    result.lower[i, row] = 1.0 if np.isnan(low[0]) else low[0]
-    result.upper[i, row] = 0.0 if np.isnan(high[1]) else high[1]
+    low, high = 1.0 if np.isnan(low) else low, 0.0 if np.isnan(high) else high
+    lower, upper = found["lower"], found["upper"]
+    result.lower[i, row] = low if lower.stopped is None else min(low, lower.bound)
+    result.upper[i, row] = high if upper.stopped is None else max(high, 1.0 - upper.bound)
+    result.gap[i, row] = max(low - result.lower[i, row], result.upper[i, row] - high)
     result.lower_at[i], result.upper_at[i] = lower.weights, upper.weights
+
+
+def _extremes(
+    i: int, relaxed: Relaxation, circuit: Circuit, query: bool, watch: Watch
+) -> dict[Goal, Extreme]:
+    """The extremes of a question, lower and upper first; consistency if it is in doubt."""
+    found: dict[Goal, Extreme] = {}
+    if query:
+        score = _fraction(circuit, i, "lower")
+        found["lower"] = minimise(relaxed, "lower", score, watch.share(2))
+        found["upper"] = minimise(relaxed, "upper", _fraction(circuit, i, "upper"), watch)
+    if not relaxed.always_consistent:
+
+        def consistent(weights: Weights) -> Weights:
+            mass: Weights = circuit.masses(weights, fields=("consistent",))[i, 0]
+            return mass
+
+        found["consistent"] = minimise(relaxed, "consistent", consistent, watch)
+    return found
+
+
+def _fraction(circuit: Circuit, i: int, goal: Goal) -> Score:
+    """The fraction of a question that is to be minimised; 1 where nothing is possible."""
+    names = FRACTIONS[goal]
+    number, other = map(FIELDS.index, names)
+
+    def score(weights: Weights) -> Weights:
+        own = circuit.masses(weights, fields=names)[i]
+        total = own[number] + own[other]
+        return np.where(total > 0, own[number] / np.where(total > 0, total, 1.0), 1.0)
+
+    return score

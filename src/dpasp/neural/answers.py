@@ -15,7 +15,7 @@ from dpasp.errors import ImpossibleEvidence
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundQuery
 from dpasp.neural.evaluate import Engine, Fields, masses
-from dpasp.semantics.masses import all_undefined, impossible_evidence
+from dpasp.semantics.masses import ROUNDING, all_undefined, impossible_evidence
 
 
 class Bounds(NamedTuple):
@@ -67,7 +67,8 @@ def _credal(found: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
 
 def _add_undefined(found: dict[str, Tensor], queries: Sequence[GroundQuery]) -> None:
     """Add the mass of total choices whose only model has every atom undefined."""
-    rest = (1.0 - found["consistent"]).clamp(min=0.0)
+    rest = 1.0 - found["consistent"]
+    rest = torch.where(rest > ROUNDING, rest, 0.0)
 
     def masked(rows: Sequence[bool]) -> Tensor:
         return rest * torch.tensor(rows, device=rest.device)[:, None]

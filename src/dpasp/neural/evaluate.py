@@ -7,20 +7,19 @@ sees one function with a hand-written backward pass.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dpasp.circuits import FIELDS, Circuit, HeadCycle
-from dpasp.circuits import compile as compile_circuit
-from dpasp.inference.enumerate import enumerate_models
+from dpasp.circuits import FIELDS, Circuit
+from dpasp.inference.engines import on_circuit
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.layers import Layered, from_arrays, from_table
+from dpasp.neural.layers import Layered, from_arrays
 from dpasp.semantics.leaves import Weights
 
 Fields = tuple[str, ...]
@@ -99,22 +98,12 @@ def prepare(
     questions: Sequence[GroundQuery],
     observed: Sequence[int] = (),
     watch: Watch = UNLIMITED,
-) -> Engine:
-    """The engine of some questions: a compiled circuit, or the enumeration of what cannot be one.
-
-    ``observed`` atoms add two leaves each, for true and for false.
-    """
-    try:
-        return Native(
-            compile_circuit(
-                ground, logic, probability, questions=questions, observed=observed, watch=watch
-            )
-        )
-    except HeadCycle:
-        if observed:
-            raise
-    asked = replace(ground, questions=tuple(questions))
-    return from_table(enumerate_models(asked, logic, probability, watch=watch))
+) -> Native:
+    """The circuit of some questions; ``observed`` atoms add two leaves each, true and false."""
+    found = on_circuit(
+        ground, logic, probability, questions=questions, observed=observed, watch=watch
+    )
+    return Native(found.circuit)
 
 
 class _Masses(torch.autograd.Function):

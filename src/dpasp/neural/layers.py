@@ -17,11 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dpasp.inference.enumerate import Enumeration
-from dpasp.inference.table import ALWAYS
-
 Integers = NDArray[np.int64]
-Values = NDArray[np.float64]
 ROUNDING = 1e-15  # relative; a smaller difference of masses is 0
 
 QE, E, OTHER = 1, 2, 4  # kinds of models: of query and evidence, of evidence only, others
@@ -226,52 +222,3 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], leaves: int) -> Layered:
         tuple(layers),
         torch.from_numpy(place[arrays["roots"].astype(np.int64)]),
     )
-
-
-def from_table(found: Enumeration) -> Layered:
-    """The layers of an enumerated program: a tree of values, then one sum for each question."""
-    table = found.table
-    leaves = table.leaves.size
-    kinds, qe, e = _constants(found)
-    first = leaves + 1 + kinds.size
-    prefix = np.full(len(table), leaves, dtype=np.int64)  # the entry of each total choice so far
-    layers, entries = [], first
-    for i, start in enumerate(table.leaves.starts[:-1]):
-        pairs = np.stack([prefix, start + table.values[:, i].astype(np.int64)], axis=1)
-        distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        nodes = entries + np.arange(len(distinct), dtype=np.int64)
-        if len(distinct):
-            layers.append(_layer([distinct[:, 0].copy()], [distinct[:, 1].copy()], [nodes]))
-        prefix = entries + inverse.reshape(-1).astype(np.int64)
-        entries += len(distinct)
-    questions = len(found.queries)
-    roots = entries + np.arange(questions, dtype=np.int64)
-    if len(table):
-        constants = leaves + 1 + np.arange(kinds.size, dtype=np.int64)
-        layers.append(
-            _layer([np.tile(prefix, questions)], [constants], [np.repeat(roots, len(table))])
-        )
-    return Layered(
-        leaves,
-        entries + questions,
-        torch.from_numpy(kinds.reshape(-1)),
-        torch.from_numpy(qe.reshape(-1)),
-        torch.from_numpy(e.reshape(-1)),
-        tuple(layers),
-        torch.from_numpy(roots),
-    )
-
-
-def _constants(found: Enumeration) -> tuple[Integers, Values, Values]:
-    """The kinds and shares [questions, total choices]."""
-    table = found.table
-    n = table.count(table.holds(ALWAYS))
-    shape = (len(found.queries), len(table))
-    kinds = np.zeros(shape, dtype=np.int64)
-    qe, e = np.zeros(shape), np.zeros(shape)
-    for i, query in enumerate(found.queries):
-        n_qe = table.count(table.holds(query.both))
-        n_e = table.count(table.holds(query.given))
-        kinds[i] = QE * (n_qe > 0) + E * (n_e > n_qe) + OTHER * (n > n_e)
-        qe[i], e[i] = n_qe / n, n_e / n
-    return kinds, qe, e

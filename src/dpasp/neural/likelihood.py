@@ -201,7 +201,7 @@ def likelihood(
 
 
 def _mixture(
-    engine: Engine,
+    engine: Native,
     logic: Logic,
     probability: Probability,
     observations: Sequence[Observation],
@@ -209,7 +209,7 @@ def _mixture(
 ) -> Mixture:
     """What the semantics makes of the masses."""
     parts = {"qe": 1.0} if probability is Probability.MAXENT else _CREDAL[objective]
-    if probability is Probability.CREDAL and isinstance(engine, Native) and engine.circuit.definite:
+    if probability is Probability.CREDAL and engine.circuit.definite:
         parts = {"a": 1.0}  # lower and upper are the same
     undefined = [logic is Logic.SMPROBLOG and all_undefined(o) for o in observations]
     fields = (*parts, "consistent") if any(undefined) else tuple(parts)

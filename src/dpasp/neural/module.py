@@ -229,8 +229,8 @@ class ProgramModule(nn.Module):
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
             found = tuple(self._own(one) for text in texts for one in self._ask(text))
-            engine = prepare(self.ground, self.logic, self.probability, found)
-            engine = engine if device is None else engine.to(device)
+            circuit = prepare(self.ground, self.logic, self.probability, found)
+            engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))
             self._queries[key] = found, engine

@@ -1,0 +1,150 @@
+"""The most probable total choices on a circuit: a maximum in place of every sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.inference.asked import Asked
+from dpasp.inference.best import CLOSE, Best
+from dpasp.inference.bounds import most_probable_first
+from dpasp.inference.layers import QE, Integers, Layers, layers_below
+from dpasp.inference.map_search import MOST_TIES
+from dpasp.inference.maxproduct import MaxProduct, Values, max_product
+from dpasp.inference.outcomes import probability_of
+from dpasp.language.ast import Probability
+from dpasp.semantics.leaves import Leaves, Weights, layout
+
+BATCH = 256  # total choices that are looked at together
+
+
+class Source(Protocol):
+    """The total choices of some kind that have the largest value."""
+
+    @property
+    def value(self) -> float:
+        """That value."""
+
+    def choices(self, every: bool = False) -> Iterator[Values]:
+        """The total choices that have it, or all of the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Total choices that were looked for one by one."""
+
+    value: float
+    rows: tuple[Values, ...]
+
+    def choices(self, every: bool = False) -> Iterator[Values]:
+        """The total choices."""
+        return iter(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """The circuit below a question's root; its leaves have kinds of models, and shares of them."""
+
+    layers: Layers
+    kinds: Integers
+    shares: Weights
+    leaves: Leaves
+
+    def maximum(self, values: NDArray[np.generic], weights: Weights) -> MaxProduct:
+        """The largest P(θ) times the value of its leaf, under weights [leaves]."""
+        return max_product(self.layers, values.astype(np.float64), self.leaves, weights)
+
+
+def below(asked: Asked) -> Below:
+    """The circuit below the root of a question."""
+    arrays = asked.evaluator.circuit.arrays()
+    return Below(
+        layers_below(arrays, int(arrays["roots"].tolist()[asked.place])),
+        arrays["kinds"].astype(np.int64),
+        arrays["qe"].astype(np.float64),
+        layout(asked.ground.choices),
+    )
+
+
+def total_choices(asked: Asked, circuit: Below) -> tuple[Best] | tuple[Best, Best]:
+    """The best total choices: by probability, or by upper and by lower probability.
+
+    Given that every model of θ satisfies the evidence, P(θ | e) is P(θ) divided by what
+    may satisfy it at most and at least; if only some do, the bounds are 0 and
+    P(θ) / (P(θ) + what certainly satisfies it).
+    """
+    total = asked.total()
+    if asked.probability is Probability.MAXENT:
+        found = circuit.maximum(circuit.shares, asked.weights)
+        sources = [found, *undefined_choices(asked, found.value)]
+        most = max(source.value for source in sources)
+        return (_best(most / float(total.e), _winners(sources, most)),)
+    some = circuit.maximum(circuit.kinds & QE != 0, asked.weights)
+    certain, possible = float(total.a), float(total.b)
+    if certain == 0:
+        alone = len(list(islice(some.choices(every=True), 2))) == 1
+        everything = _best(1.0, [some], every=True)
+        return everything, Best(1.0 if alone else 0.0, everything.assignments)
+    surest = sure_choices(asked, circuit)
+    most = max(source.value for source in surest)
+    sure, maybe = most / certain, 0.0
+    if some.value > most:  # those are not among the sure ones
+        maybe = some.value / (some.value + certain)
+    winners = _winners(surest, most) if sure >= maybe else []
+    winners += [some] if maybe >= sure else []
+    return _best(max(sure, maybe), winners), _best(most / possible, _winners(surest, most))
+
+
+def sure_choices(asked: Asked, circuit: Below) -> list[Source]:
+    """The most probable total choices whose models all satisfy the evidence."""
+    found = circuit.maximum(circuit.kinds == QE, asked.weights)
+    return [found, *undefined_choices(asked, found.value)]
+
+
+def _winners(sources: Sequence[Source], most: float) -> list[Source]:
+    return [source for source in sources if source.value >= most * (1 - CLOSE)]
+
+
+def _best(value: float, found: Sequence[Source], every: bool = False) -> Best:
+    """The total choices of some sources, in order."""
+    rows = sorted({row for one in found for row in islice(one.choices(every), MOST_TIES)})
+    return Best(value, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
+
+
+def undefined_choices(asked: Asked, enough: float) -> list[Source]:
+    """Under smproblog, the most probable total choices without models.
+
+    All atoms are undefined then, as the evidence may ask for. They are looked for from
+    the most probable total choice on, and of no interest below ``enough``.
+    """
+    if not asked.undefined():
+        return []
+    starts = layout(asked.ground.choices).starts
+    stream = most_probable_first(asked.weights, starts)
+    best, rows = 0.0, list[Values]()
+    while some := list(islice(stream, BATCH)):
+        asked.watch.check()
+        single = single_choices(asked, some)
+        models = asked.evaluator.circuit.masses(single, fields=("consistent",))[asked.place, 0]
+        for choice, count in zip(some, models.tolist(), strict=True):
+            chance = probability_of(choice, asked.weights, starts)
+            if chance < max(best, enough) * (1 - CLOSE) or len(rows) >= MOST_TIES:
+                return [Listed(best, tuple(rows))] if rows else []
+            if count == 0:
+                best = max(best, chance)
+                rows.append(choice)
+    return [Listed(best, tuple(rows))] if rows else []
+
+
+def single_choices(asked: Asked, rows: Sequence[Values]) -> Weights:
+    """Weights [leaves, rows] with which a total choice is the only one."""
+    starts = np.array(layout(asked.ground.choices).starts, dtype=np.int64)
+    result = np.zeros((starts[-1], len(rows)))
+    for column, row in enumerate(rows):
+        result[starts[:-1] + np.array(row, dtype=np.int64), column] = 1.0
+    return result

@@ -1,0 +1,139 @@
+"""The most probable total choices when some probabilities are intervals.
+
+The largest upper probability is the largest over the vertices of the credal choices, each
+a question by itself. The largest lower one is max over θ of the least over the vertices: it
+is bounded by P(θ | e) at any one vertex, and by the least of P(θ) divided by the least of P(e).
+Going through the total choices in the order of a bound, what comes later can at last not
+be better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from dpasp.inference.asked import Asked
+from dpasp.inference.best import CLOSE, Best
+from dpasp.inference.bounds import most_probable_first
+from dpasp.inference.map_search import MOST_TIES
+from dpasp.inference.maxproduct import Values
+from dpasp.inference.mpe import BATCH, Below, below, single_choices, sure_choices, total_choices
+from dpasp.inference.outcomes import probability_of
+from dpasp.inference.vertices import corners, vertex_weights
+from dpasp.semantics.leaves import Weights, layout
+
+MOST_VERTICES = 512
+MOST_CHOICES = 1 << 16  # total choices that are looked at for the lower probability
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """The question at one vertex, where the evidence has mass ``possible`` at most."""
+
+    asked: Asked
+    possible: float
+    best: tuple[Best, ...]  # by upper and by lower probability
+
+
+def credal_total_choices(asked: Asked) -> tuple[Best, Best] | None:
+    """The best by upper and by lower probability; None if that takes looking at too many.
+
+    Also None where at some vertex no total choice surely satisfies the evidence: then all
+    lower probabilities are 0, or the evidence leaves only one total choice.
+    """
+    found = corners(asked.ground)
+    if math.prod(len(corner.points) for corner in found) > MOST_VERTICES:
+        return None
+    (batch,) = vertex_weights(found, asked.weights[:, np.newaxis], MOST_VERTICES)
+    circuit, vertices = below(asked), []
+    for column in batch[:, :, 0].T:
+        asked.watch.check()
+        one = replace(asked, weights=column)
+        total = one.total()
+        if not total.b > 0:
+            continue  # the evidence is impossible here
+        if not total.a > 0:
+            return None
+        vertices.append(Vertex(one, float(total.b), total_choices(one, circuit)))
+    lower = _largest_lower(asked, circuit, vertices)
+    return None if lower is None else (_largest_upper(vertices), lower)
+
+
+def _largest_upper(vertices: Sequence[Vertex]) -> Best:
+    found = [vertex.best[0] for vertex in vertices]
+    value = max(best.value for best in found)
+    ties = [best for best in found if best.value >= value * (1 - CLOSE)]
+    return _listed(value, {tuple(row) for best in ties for row in best.assignments.tolist()})
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Lower probabilities are at most P(θ) under ``weights`` divided by ``possible``."""
+
+    weights: Weights  # [leaves]; not always probabilities
+    possible: float
+    most: float  # over all total choices
+
+
+def _bounds(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Iterator[Bound]:
+    """What bounds lower probabilities: any vertex, or for each part what is least of it."""
+    for vertex in vertices:
+        yield Bound(vertex.asked.weights, vertex.possible, vertex.best[1].value)
+    least = np.min([vertex.asked.weights for vertex in vertices], axis=0)
+    possible = min(vertex.possible for vertex in vertices)
+    sources = sure_choices(replace(asked, weights=least), circuit)
+    most = max(source.value for source in sources)
+    yield Bound(least, possible, most / possible)
+
+
+def _largest_lower(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Best | None:
+    """The largest lower probability, looked for in the order of what bounds it best."""
+    bound = min(_bounds(asked, circuit, vertices), key=lambda bound: bound.most)
+    starts = layout(asked.ground.choices).starts
+    known: dict[Values, float] = {}  # the lower probabilities
+    first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
+    _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
+    stream = most_probable_first(bound.weights, starts)
+    for _ in range(MOST_CHOICES // BATCH):
+        asked.watch.check()
+        best = max(known.values())
+        some = list(islice(stream, BATCH))
+        if not best > 0:
+            return None
+        after = probability_of(some[0], bound.weights, starts) / bound.possible if some else 0.0
+        if after < best * (1 - CLOSE):
+            ties = {row for row, value in known.items() if value >= best * (1 - CLOSE)}
+            return _listed(best, ties)
+        _look(known, _sure(asked, some), vertices)
+    return None
+
+
+def _look(known: dict[Values, float], rows: Sequence[Values], vertices: Sequence[Vertex]) -> None:
+    """Add the lower probabilities of total choices whose models all satisfy the evidence."""
+    if not rows:
+        return
+    starts = np.array(layout(vertices[0].asked.ground.choices).starts[:-1], dtype=np.int64)
+    weights = np.stack([vertex.asked.weights for vertex in vertices], axis=1)
+    possible = np.array([vertex.possible for vertex in vertices])
+    leaves = starts + np.array(rows, dtype=np.int64).reshape(len(rows), len(starts))
+    lower = (weights[leaves].prod(axis=1) / possible).min(axis=1)
+    known.update(zip(rows, lower.tolist(), strict=True))
+
+
+def _sure(asked: Asked, rows: Sequence[Values]) -> list[Values]:
+    """The total choices whose models all satisfy the evidence."""
+    single = single_choices(asked, rows)
+    own = asked.evaluator.circuit.masses(single, fields=("consistent", "a"))[asked.place]
+    sure = own[1] > 0
+    if asked.undefined():
+        sure |= own[0] == 0
+    return [row for row, kept in zip(rows, sure.tolist(), strict=True) if kept]
+
+
+def _listed(value: float, rows: set[Values]) -> Best:
+    some = sorted(rows)[:MOST_TIES]
+    return Best(value, np.array(some, dtype=np.int64).reshape(len(some), -1))
