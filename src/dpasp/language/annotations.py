@@ -16,7 +16,7 @@ from clingo.ast import AST
 from dpasp.language import ast
 from dpasp.language.buffer import Buffer
 from dpasp.language.cursor import CLOSING, OPENING, Cursor
-from dpasp.language.expressions import read_expression, real
+from dpasp.language.expressions import read_expression
 from dpasp.language.lexer import Token
 from dpasp.language.source import SourceFile, Sources
 from dpasp.language.split import Piece
@@ -28,6 +28,12 @@ _BODY_HELP = (
 _INTERVAL_HELP = "an interval is written [0.2, 0.7]::a"
 _SEPARATORS = (";", "|", ",")
 _IF = re.compile("(?<!:):-")  # not the end of '::' and a classical negation, as in 0.3::-a
+# A single head with a number, which nearly all statements have, can be read at a glance.
+_COMMON = re.compile(
+    r"(?P<number>\d+\.\d+)(?P<mark>\s*::)\s*(?P<atom>(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?)"
+    r"\s*(?P<if>:-|\.\Z)",
+    re.ASCII,
+)
 
 Finish = Callable[[list[AST], Sources], ast.Statement | None]
 
@@ -53,14 +59,20 @@ class Slot(NamedTuple):
 
 def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read the annotations of a statement and leave the rest of it to clingo."""
-    cursor, has_body = _head(file, piece)
     weights: list[ast.Weight] = []
     spans = []
-    for slot in _slots(cursor, piece):
-        start = slot.annotation[0].start if slot.annotation else slot.mark.start
-        weights.append(_weight(file, slot))
-        spans.append(file.span(start, slot.end))
-        buffer.blank(start, slot.mark.end)
+    if common := _COMMON.match(file.text, piece.start, piece.end):
+        has_body = common["if"] == ":-"
+        weights.append(_number(file, *common.span("number")))
+        spans.append(file.span(piece.start, common.end("atom")))
+        buffer.blank(piece.start, common.end("mark"))
+    else:
+        cursor, has_body = _head(file, piece)
+        for slot in _slots(cursor, piece):
+            start = slot.annotation[0].start if slot.annotation else slot.mark.start
+            weights.append(_weight(file, slot))
+            spans.append(file.span(start, slot.end))
+            buffer.blank(start, slot.mark.end)
     span = file.span(piece.start, piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> ast.Statement | None:
@@ -224,10 +236,13 @@ def _weight(file: SourceFile, slot: Slot) -> ast.Weight:
     tokens, end = slot.annotation, slot.mark.start
     start = tokens[0].start if tokens else end
     cursor = Cursor(file, start, end, tokens)
-    if len(tokens) == 1 and tokens[0].kind == "number":  # most are like this
-        span = file.span(start, tokens[0].end)
-        return ast.Fixed(ast.Number(real(cursor, tokens[0]), span), span)
     return read_weight(cursor, slot.mark)
+
+
+def _number(file: SourceFile, start: int, end: int) -> ast.Fixed:
+    """A decimal number as a weight."""
+    span = file.span(start, end)
+    return ast.Fixed(ast.Number(float(file.text[start:end]), span), span)
 
 
 def read_weight(cursor: Cursor, mark: Token) -> ast.Weight:

@@ -189,6 +189,14 @@ def _values(
     statement: ast.Annotated, values: Mapping[str, float], known: bool
 ) -> Iterator[Diagnostic]:
     """Probabilities out of range; their sum, when all of them are known."""
+    whole: list[Diagnostic] = []
+    if known:
+        try:
+            distribution(statement, values)
+        except ProgramError as error:
+            whole += error.diagnostics
+        else:
+            return
     wrong: list[Diagnostic] = []
     for head in statement.heads:
         for expression in expressions(head.weight):
@@ -197,12 +205,7 @@ def _values(
                     probability(expression, values)
             except ProgramError as error:
                 wrong += error.diagnostics
-    yield from wrong
-    if known and not wrong:
-        try:
-            distribution(statement, values)
-        except ProgramError as error:
-            yield from error.diagnostics
+    yield from wrong or whole
 
 
 # --- neural statements and questions ------------------------------------------------------------

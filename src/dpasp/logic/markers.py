@@ -44,6 +44,7 @@ from dpasp.logic.terms import (
     choice_rule,
     function,
     global_variables,
+    is_plainly_ground,
     number,
     rule,
     split_atom,
@@ -107,7 +108,7 @@ class ChoiceMarkers:
 
     def add(self, index: int, statement: ast.Annotated) -> None:
         """Encode a statement."""
-        if not statement.body and self._add_fact(index, statement):
+        if is_plainly_ground(statement.body) and self._add_ground(index, statement):
             self.problems += _unbound(statement, ())
             return
         atoms = [unpooled_atoms(head.atom) for head in statement.heads]
@@ -124,22 +125,29 @@ class ChoiceMarkers:
             for heads in product(*atoms):
                 self._add_rule(index, values, heads, body)
 
-    def _add_fact(self, index: int, statement: ast.Annotated) -> bool:
-        """Encode a ground fact the short way; false when it is none."""
+    def _add_ground(self, index: int, statement: ast.Annotated) -> bool:
+        """Encode a statement without variables the short way; false when its heads have some."""
         signatures, arguments = [], [Number(index)]
         for head in statement.heads:
             symbol = parse_symbol(str(head.atom))
-            if symbol is None or not self._is_constant_free(symbol.arguments):
+            if symbol is None:
                 return False
             own = symbol.arguments
+            if not self._is_constant_free(own):
+                return False
             signatures.append(Signature(symbol.name, len(own), symbol.positive))
             arguments += own
         shape = _Shape(0, tuple(signatures))
-        facts = self.facts[self._predicate(shape)]
-        if not facts:
-            self.rules.append(_fact_rule(self._predicate(shape), shape))
-        facts.append(Function("", arguments))
+        predicate = self._predicate(shape)
         self._variables[index] = ()
+        if statement.body:
+            marker = symbolic(Function(_name(predicate), arguments))
+            self.rules.append(choice_rule(marker, statement.body))
+            return True
+        facts = self.facts[predicate]
+        if not facts:
+            self.rules.append(_fact_rule(predicate, shape))
+        facts.append(Function("", arguments))
         return True
 
     def _is_constant_free(self, symbols: Sequence[Symbol]) -> bool:

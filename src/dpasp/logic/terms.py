@@ -10,6 +10,7 @@ Signature(name='a', arity=2, positive=True)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
@@ -35,6 +36,8 @@ from dpasp.language.nodes import children
 
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
+_CAPITAL = re.compile("[A-Z]")  # every variable has one, but for '_'
+_OPEN = re.compile("[A-Z;]")  # of variables and pools
 _HERE = Position("<string>", 1, 1)
 NOWHERE = Location(_HERE, _HERE)
 
@@ -77,6 +80,11 @@ def descendants(node: AST) -> Iterator[AST]:
         yield from descendants(child)
 
 
+def is_plainly_ground(body: Iterable[AST]) -> bool:
+    """Whether a body has neither variables nor pools; quick, and false when in doubt."""
+    return not any(_OPEN.search(str(node)) for node in body)
+
+
 def global_variables(nodes: Iterable[AST]) -> dict[str, AST]:
     """The first occurrence of every global variable in atoms and body literals.
 
@@ -85,6 +93,8 @@ def global_variables(nodes: Iterable[AST]) -> dict[str, AST]:
     """
     found: dict[str, AST] = {}
     for node in nodes:
+        if not _CAPITAL.search(str(node)):  # looking inside a node is slow
+            continue
         kind = node.ast_type
         if kind == ASTType.Literal:
             node = node.atom
