@@ -13,10 +13,11 @@ from typing import NamedTuple, NoReturn
 
 from clingo.ast import AST
 
+from dpasp.errors import Span
 from dpasp.language import ast
 from dpasp.language.buffer import Buffer
 from dpasp.language.cursor import CLOSING, OPENING, Cursor
-from dpasp.language.expressions import read_expression
+from dpasp.language.expressions import read_expression, real
 from dpasp.language.lexer import Token
 from dpasp.language.source import SourceFile, Sources
 from dpasp.language.split import Piece
@@ -30,7 +31,7 @@ _SEPARATORS = (";", "|", ",")
 _IF = re.compile("(?<!:):-")  # not the end of '::' and a classical negation, as in 0.3::-a
 # A single head with a number, which nearly all statements have, can be read at a glance.
 _COMMON = re.compile(
-    r"(?P<number>\d+\.\d+)(?P<mark>\s*::)\s*(?P<atom>(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?)"
+    r"(?P<number>\d{1,9}\.\d+)(?P<mark>\s*::)\s*(?P<atom>(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?)"
     r"\s*(?P<if>:-|\.\Z)",
     re.ASCII,
 )
@@ -63,7 +64,8 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     spans = []
     if common := _COMMON.match(file.text, piece.start, piece.end):
         has_body = common["if"] == ":-"
-        weights.append(_number(file, *common.span("number")))
+        number = file.span(piece.start, common.end("number"))
+        weights.append(_fixed(float(common["number"]), number))
         spans.append(file.span(piece.start, common.end("atom")))
         buffer.blank(piece.start, common.end("mark"))
     else:
@@ -236,13 +238,13 @@ def _weight(file: SourceFile, slot: Slot) -> ast.Weight:
     tokens, end = slot.annotation, slot.mark.start
     start = tokens[0].start if tokens else end
     cursor = Cursor(file, start, end, tokens)
+    if len(tokens) == 1 and tokens[0].kind == "number":  # most are like this
+        return _fixed(real(cursor, tokens[0]), file.span(start, tokens[0].end))
     return read_weight(cursor, slot.mark)
 
 
-def _number(file: SourceFile, start: int, end: int) -> ast.Fixed:
-    """A decimal number as a weight."""
-    span = file.span(start, end)
-    return ast.Fixed(ast.Number(float(file.text[start:end]), span), span)
+def _fixed(value: float, span: Span) -> ast.Fixed:
+    return ast.Fixed(ast.Number(value, span), span)
 
 
 def read_weight(cursor: Cursor, mark: Token) -> ast.Weight:

@@ -17,6 +17,7 @@ from dpasp.language import ast
 from dpasp.language.annotations import Draft, read_annotated
 from dpasp.language.buffer import Buffer
 from dpasp.language.clingo_text import Stuck, parse_clingo, too_deep
+from dpasp.language.collector import collector_paused
 from dpasp.language.cursor import Refused, nearest
 from dpasp.language.data import is_data, read_data
 from dpasp.language.diagnose import diagnose, is_open, missing_end, structural, unexpected
@@ -91,10 +92,11 @@ def read_readable(
 ) -> tuple[ast.Program, list[Diagnostic]]:
     """The statements that can be read, and what is wrong with the others, in their order."""
     reading = _Reading(after or Sources())
-    for name, text in texts:
-        if name and not name.startswith("<"):
-            reading.seen.add(Path(name).resolve())
-        _read_file(reading, name, text)
+    with collector_paused():
+        for name, text in texts:
+            if name and not name.startswith("<"):
+                reading.seen.add(Path(name).resolve())
+            _read_file(reading, name, text)
     statements = join_outcomes(reading.statements)
     asked = asks(statements)
     warnings = tuple(w for w in reading.warnings if not (asked and w.code == "problog-directive"))

@@ -15,6 +15,7 @@ from clingo import Control, MessageCode, Symbol
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.language import check as check_language
+from dpasp.language.collector import collector_paused
 from dpasp.language.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.ask import ask
@@ -26,7 +27,7 @@ from dpasp.logic.neural import read_data
 from dpasp.logic.observer import Rules
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, run_scripts
-from dpasp.logic.supervise import Supervisor, collector_paused
+from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import Signature
 
 MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program

@@ -13,7 +13,6 @@ from dpasp.language.ast import Program
 from dpasp.language.reader import read_readable
 from dpasp.logic.encode import sorted_by_place
 from dpasp.logic.ground import check
-from dpasp.logic.supervise import collector_paused
 
 # Mistakes that a statement makes by itself, whatever the rest of the program says.
 LOCAL_CODES = {
@@ -29,8 +28,7 @@ LOCAL_CODES = {
 
 def read(texts: Sequence[tuple[str, str]]) -> Program:
     """The program that named texts say together; all that is wrong as a :class:`ProgramError`."""
-    with collector_paused():
-        program, errors = read_readable(list(texts))
+    program, errors = read_readable(list(texts))
     if errors:
         raise ProgramError(_with_local_problems(errors, program))
     return program

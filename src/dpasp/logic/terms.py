@@ -36,7 +36,7 @@ from dpasp.language.nodes import children
 
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
-_CAPITAL = re.compile("[A-Z]")  # every variable has one, but for '_'
+_NAMES = re.compile(r"[_']*[A-Z][\w']*", re.ASCII)  # of variables, and more
 _OPEN = re.compile("[A-Z;]")  # of variables and pools
 _HERE = Position("<string>", 1, 1)
 NOWHERE = Location(_HERE, _HERE)
@@ -93,8 +93,8 @@ def global_variables(nodes: Iterable[AST]) -> dict[str, AST]:
     """
     found: dict[str, AST] = {}
     for node in nodes:
-        if not _CAPITAL.search(str(node)):  # looking inside a node is slow
-            continue
+        if all(name in found for name in _NAMES.findall(str(node))):
+            continue  # looking inside a node is slow
         kind = node.ast_type
         if kind == ASTType.Literal:
             node = node.atom
