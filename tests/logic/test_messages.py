@@ -58,6 +58,9 @@ def warnings(text: str) -> tuple[Diagnostic, ...]:
             "#defined zzz/3.",
         ),
         ("0.5::a. b :- -a.", "undefined-atom", "-a", "'a'"),
+        ("0.5::a. 0.2::c. 0.5::b(1) :- a, not cc.", "undefined-atom", "cc", "did you mean 'c'?"),
+        ('0.5::b :- "é" < "ü", d(1).', "undefined-atom", "d(1)", "#defined d/1."),
+        ("0.5::a. 0.5::b :- a, c(1/0). {c(1)}.", "undefined-operation", "1/0", "division by 0"),
         ("a(X/0) :- X = 1..2.", "undefined-operation", "X/0", "division by 0"),
         ("0.5::a(X/X) :- X = 0..1.", "undefined-operation", "X/X", "division by 0"),
         ("a(f+1).", "undefined-operation", "f+1", "integers"),
@@ -81,7 +84,7 @@ def test_warnings_come_once_and_in_order() -> None:
 def test_no_internal_name_leaks() -> None:
     text = "0.5::a(X) :- b(X,Y), not c(Z). #query a(X), X < W. ?::d :- X = X."
     for problem in refused(text):
-        for word in ("$", "#inc", "<string>", "choice0", "#Arith", "#Anon"):
+        for word in ("$", "#inc", "<string>", "_dpasp", "#Arith", "#Anon"):
             assert word not in problem.message
             assert word not in problem.help
 

@@ -32,13 +32,13 @@ from dpasp.language.directives import (
 )
 from dpasp.language.doubts import doubts
 from dpasp.language.files import find_included, load_text
-from dpasp.language.lexer import DIRECTIVES, INLINE, QUESTIONS
+from dpasp.language.lexer import DIRECTIVES, INLINE, QUESTIONS, RESERVED, tokens
 from dpasp.language.neural import is_neural, read_neural
 from dpasp.language.nodes import walk
 from dpasp.language.problems import REFUSED, describe, describe_mark, is_left, refusal
 from dpasp.language.questions import asks, join_outcomes, read_question
 from dpasp.language.source import SourceFile, Sources
-from dpasp.language.split import Piece, Split, split
+from dpasp.language.split import Mark, Piece, Split, split
 
 Reader = Callable[[SourceFile, Piece, Buffer], Draft]
 
@@ -139,6 +139,7 @@ class _FileReader:
         self.drafts: dict[int, Draft | _Include] = {}  # by index of the piece
         self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 for no piece
         self.warnings: list[Diagnostic] = []
+        self.reserved = RESERVED in file.text
 
     # --- what is ours ---------------------------------------------------------------------------
 
@@ -154,6 +155,8 @@ class _FileReader:
                 draft = self._draft(piece)
                 if piece.marks:
                     self._check_marks(piece)
+                if self.reserved:
+                    self._check_names(piece)
                 if piece.end - piece.start > 200:
                     self._check_depth(piece)
             except Refused as error:
@@ -230,6 +233,15 @@ class _FileReader:
             if is_left(mark, self.buffer.text(mark.start, mark.end)):
                 problem = diagnose(self.file, piece, mark.start)
                 raise Refused(problem or describe_mark(self.file, mark), mark.start)
+
+    def _check_names(self, piece: Piece) -> None:
+        """Refuse names that are ours."""
+        if piece.directive in ("#python", "#script"):
+            return
+        for token in tokens(self.file.text, piece.start, piece.end):
+            if token.kind != "string" and token.text.startswith((RESERVED, f"@{RESERVED}")):
+                mark = Mark("reserved-name", token.start, token.end)
+                raise Refused(describe(self.file, mark), None)
 
     def _check_depth(self, piece: Piece) -> None:
         at = too_deep(self.buffer.text(piece.start, piece.end))

@@ -55,8 +55,7 @@ def ground(
     with collector_paused():
         encoding = encode(program, given)
         raise_problems(encoding.problems, program)
-        session = Session(program, Functions(program, sources, encoding.choices.facts), watch)
-        encoding.add_to(session.control)
+        session = Session(encoding, Functions(program, sources, encoding.choices.facts), watch)
         session.ground("base")
         numbers = numeric_constants(program, given)
         assembly = assemble(encoding, session.control, session.rules, numbers)
@@ -100,7 +99,6 @@ def check(
     All errors are raised together as a :class:`ProgramError`; warnings are given back.
     """
     problems: list[Diagnostic] = []
-    session = Session(program, Functions(program, (), ()), UNLIMITED)
     try:
         check_language(program, semantics, constants)
     except ProgramError as error:
@@ -108,8 +106,8 @@ def check(
     encoding = encode(program, constants or {})
     known = {problem.code for problem in problems}
     problems += (problem for problem in encoding.problems if problem.code not in known)
+    session = Session(encoding, Functions(program, (), ()), UNLIMITED)
     try:
-        encoding.add_to(session.control)
         session.ground()
     except ProgramError as error:
         told = {(problem.code, problem.span) for problem in problems}
@@ -119,17 +117,19 @@ def check(
 
 
 class Session:
-    """A control of clingo's, with what it said and what went wrong."""
+    """A control of clingo's for a program, with what it said and what went wrong."""
 
-    def __init__(self, program: ast.Program, functions: Functions, watch: Watch) -> None:
-        self._program = program
+    def __init__(self, encoding: Encoding, functions: Functions, watch: Watch) -> None:
+        self._program = encoding.program
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
-        self._rewriter = Messages(program.sources)
+        lines = [line.statement for line in encoding.choices.lines]
+        self._rewriter = Messages(encoding.program, lines)
         self._supervisor = Supervisor(watch)
         self.rules = Rules(self._supervisor.check)
         self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
         self.control.register_observer(self.rules, replace=True)
+        encoding.add_to(self.control)
 
     def _note(self, code: MessageCode, message: str) -> None:
         self._messages.append((code, message))

@@ -4,7 +4,7 @@
 >>> program = parse("a(X) :- not b(X).")
 >>> unsafe = "<string>:1:1-18: error: unsafe variables in:\\n  a(X)"
 >>> note = "<string>:1:3-4: note: 'X' is unsafe"
->>> for problem in Messages(program.sources).rewrite(f"{unsafe}\\n{note}", ()):
+>>> for problem in Messages(program).rewrite(f"{unsafe}\\n{note}", ()):
 ...     print(problem)
 <program>:1:3: error: the variable X is unsafe: nothing gives it values [unsafe-variable]
 """
@@ -12,19 +12,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from clingo.ast import ASTType
+
 from dpasp.errors import Diagnostic, Span
+from dpasp.language.ast import Program, clingo_nodes
 from dpasp.language.cursor import nearest
-from dpasp.language.source import Sources
-from dpasp.logic.terms import Signature
+from dpasp.logic.markers import is_hidden
+from dpasp.logic.terms import Signature, descendants
 
 _LINE = re.compile(
     r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+)(?:-(?:(?P<end_line>\d+):)?(?P<end>\d+))?: "
     r"(?P<kind>error|warning|info|note): (?P<text>[^\n]*)(?P<detail>(?:\n  [^\n]*)*)",
     re.MULTILINE,
 )
+OUR_TEXT = "<block>"  # what clingo calls a text that it was given
 _UNSAFE = re.compile(r"'(?P<name>.*)' is unsafe")
 _BIND = "bind it in a positive body literal, for example by adding '{}' to the body"
 
@@ -40,9 +44,13 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Rewrites clingo's messages about a program with these sources."""
+    """Rewrites clingo's messages about a program.
 
-    sources: Sources
+    ``lines`` are the statements behind the lines of what clingo was given as text.
+    """
+
+    program: Program
+    lines: Sequence[int] = ()
 
     def rewrite(self, message: str, known: Iterable[Signature]) -> Iterator[Diagnostic]:
         """The diagnostics that a message becomes; ``known`` predicates help with wrong names."""
@@ -54,7 +62,8 @@ class Messages:
         if first.text.startswith("unsafe variables"):
             yield from (_unsafe(line) for line in lines[1:])
         elif first.text.startswith("atom does not occur"):
-            yield _undefined_atom(first, known)
+            if not is_hidden(first.detail):  # all instances of a statement were left out
+                yield _undefined_atom(first, known)
         elif first.text.startswith(("operation undefined", "interval undefined")):
             yield _undefined_operation(first)
         elif first.text.startswith("global variable"):
@@ -71,9 +80,22 @@ class Messages:
 
     def _line(self, match: re.Match[str]) -> _Line:
         line, column = int(match["line"]), int(match["column"])
-        begin = self.sources.place(line, column)
-        end = self.sources.place(int(match["end_line"] or line), int(match["end"] or column + 1))
-        return _Line(self.sources.span(begin, end), match["text"], match["detail"].strip())
+        text, detail = match["text"], match["detail"].strip()
+        if match["file"] == OUR_TEXT:
+            return _Line(self._find(self.lines[line - 1], detail), text, detail)
+        sources = self.program.sources
+        begin = sources.place(line, column)
+        end = sources.place(int(match["end_line"] or line), int(match["end"] or column + 1))
+        return _Line(sources.span(begin, end), text, detail)
+
+    def _find(self, index: int, detail: str) -> Span:
+        """Where a statement has what a message is about."""
+        statement = self.program.statements[index]
+        for node in clingo_nodes(statement):
+            for part in descendants(node):
+                if str(part) == detail and part.ast_type != ASTType.SymbolicAtom:  # has no place
+                    return self.program.sources.span_of(part.location)
+        return statement.span
 
 
 def _plain(text: str) -> str:

@@ -37,7 +37,6 @@ from dpasp.language.nodes import children
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
 _NAMES = re.compile(r"[_']*[A-Z][\w']*", re.ASCII)  # of variables, and more
-_OPEN = re.compile("[A-Z;]")  # of variables and pools
 _HERE = Position("<string>", 1, 1)
 NOWHERE = Location(_HERE, _HERE)
 
@@ -78,11 +77,6 @@ def descendants(node: AST) -> Iterator[AST]:
     yield node
     for child in children(node):
         yield from descendants(child)
-
-
-def is_plainly_ground(body: Iterable[AST]) -> bool:
-    """Whether a body has neither variables nor pools; quick, and false when in doubt."""
-    return not any(_OPEN.search(str(node)) for node in body)
 
 
 def global_variables(nodes: Iterable[AST]) -> dict[str, AST]:
