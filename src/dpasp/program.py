@@ -41,7 +41,7 @@ from dpasp.logic.reading import read
 from dpasp.semantics import leaves
 
 if TYPE_CHECKING:
-    from dpasp.circuits import Circuit
+    from dpasp.circuits import Circuit, Plan
     from dpasp.learning.history import History, Watcher
     from dpasp.learning.session import Session
     from dpasp.neural.module import ProgramModule
@@ -306,14 +306,29 @@ class Program:
         """The ground program with the program's own questions."""
         return self._grounded((), (), limits.start()).program
 
-    def circuit(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Circuit:
+    def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
+        """What compiling would work on: choices, parts, estimated widths, what will be tried."""
+        from dpasp.circuits import Plan, plan
+
+        watch = limits.start()
+        meaning = self._meaning((), (), semantics)
+        found = self._grounded((), (), watch).program
+        return Plan(len(found.choices), plan(found, *meaning, watch=watch))
+
+    def circuit(
+        self,
+        *,
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> Circuit:
         """The circuit that answers the program's own questions."""
         from dpasp.circuits import compile
 
         watch = limits.start()
-        check(self.source, semantics, self.constants)
-        meaning = effective_semantics(self.source, semantics)
-        return compile(self._grounded((), (), watch).program, *meaning, watch=watch)
+        meaning = self._meaning((), (), semantics)
+        found = self._grounded((), (), watch).program
+        return compile(found, *meaning, watch=watch, progress=lambda share: progress(share, 1.0))
 
     def _ask(
         self,

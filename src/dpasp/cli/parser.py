@@ -292,7 +292,10 @@ def _learning(parser: Parser) -> None:
 def _limits(parser: Parser) -> None:
     group = parser.add_argument_group("limits")
     group.add_argument(
-        "--time-limit", metavar="S", type=_positive, help="stop after so many seconds (exit 124)"
+        "--time-limit",
+        metavar="S",
+        type=_positive,
+        help="stop after so many seconds in all (exit 124)",
     )
     group.add_argument(
         "--memory-limit", metavar="MB", type=_positive, help="stop above so much memory (exit 125)"
