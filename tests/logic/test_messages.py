@@ -152,3 +152,10 @@ def test_check_takes_constants() -> None:
     check(parse("p::a."), constants={"p": "0.3"})
     with pytest.raises(ProgramError):
         check(parse("p::a."), constants={"p": "1.3"})
+
+
+def test_constants_that_the_program_does_not_name() -> None:
+    program = parse("#const p = 0.2. p::a(n).")
+    assert check(program, constants={"p": "0.3", "n": "2"}) == ()
+    (warning,) = check(program, constants={"m": "0.3"})
+    assert (warning.code, warning.severity) == ("unused-constant", "warning")

@@ -32,11 +32,14 @@ class _Teller:
     def __init__(self, plan: Callable[[], Plan] | None, console: Console) -> None:
         self.plan = None if console.quiet else plan
         self.console = console
-        self.due = time.monotonic() + 0.9 * PATIENCE  # above the bar, so before it
+        self.due: float | None = None
 
     def look(self) -> None:
-        """Tell the plan if the work has become long."""
-        if self.plan is not None and time.monotonic() >= self.due:
+        """Tell the plan if the work has become long since the first look."""
+        now = time.monotonic()
+        if self.due is None:
+            self.due = now + 0.9 * PATIENCE  # above the bar, so before it
+        if now >= self.due:
             self.tell()
 
     def tell(self) -> None:

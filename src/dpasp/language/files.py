@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.cursor import nearest
 
 
 def load_text(path: str | Path) -> str:
@@ -52,7 +52,10 @@ def _exists(path: Path) -> bool:
 def _similar(path: Path) -> str:
     """A file with a similar name, in words; nothing if there is none."""
     try:
-        names = [entry.name for entry in path.parent.iterdir()] if path.name else []
+        names = {entry.stem: entry.name for entry in path.parent.iterdir()} if path.stem else {}
     except (OSError, ValueError):
-        names = []
-    return nearest(path.name, names)
+        return ""
+    # Names are compared without their endings, which all programs share.
+    near = get_close_matches(path.stem, sorted(names), n=1, cutoff=0.6)
+    found = names[near[0]] if near else path.name
+    return f"did you mean '{found}'?" if found != path.name else ""

@@ -9,10 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from clingo import Control, MessageCode, Symbol
 
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
 from dpasp.language import ast
 from dpasp.language import check as check_language
 from dpasp.language.collector import collector_paused
@@ -20,6 +21,7 @@ from dpasp.language.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.ask import ask
 from dpasp.logic.assemble import Assembly, assemble
+from dpasp.logic.constants import unused
 from dpasp.logic.encode import QUESTIONS, Encoding, encode, raise_problems, sorted_by_place
 from dpasp.logic.markers import is_hidden
 from dpasp.logic.messages import Messages
@@ -30,6 +32,10 @@ from dpasp.logic.python import Functions, run_scripts
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import Signature
 
+_ENDLESS = (
+    "the program was still being ground; does a rule such as p(X+1) :- p(X) have no end? "
+    "Bound it, as in p(X+1) :- p(X), X < 9, or raise the limit"
+)
 MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program
 
 
@@ -60,13 +66,15 @@ def ground(
         numbers = numeric_constants(program, given)
         assembly = assemble(encoding, session.control, session.rules, numbers)
         raise_problems(assembly.problems, program)
-        return _finish(encoding, session, assembly)
+        return _finish(encoding, session, assembly, unused(program, given))
 
 
-def _finish(encoding: Encoding, session: Session, assembly: Assembly) -> GroundProgram:
+def _finish(
+    encoding: Encoding, session: Session, assembly: Assembly, warnings: list[Diagnostic]
+) -> GroundProgram:
     """Ground the questions too, and put everything together."""
     program = encoding.program
-    warnings = session.warnings()
+    warnings += session.warnings()
     session.rules.open = False
     session.ground(QUESTIONS)
     questions = ask(encoding.questions, session.control, program, assembly.atoms)
@@ -113,7 +121,7 @@ def check(
         told = {(problem.code, problem.span) for problem in problems}
         problems += (d for d in error.diagnostics if (d.code, d.span) not in told)
     raise_problems(problems, program)
-    return tuple(session.warnings())
+    return (*unused(program, constants or {}), *session.warnings())
 
 
 class Session:
@@ -141,6 +149,8 @@ class Session:
             self._supervisor.run(lambda: self.control.ground(wanted, context=self._functions))
         except RuntimeError as error:
             raise self._explain(error) from error
+        except (TimeLimit, MemoryLimit) as error:
+            raise type(error)(replace(d, help=_ENDLESS) for d in error.diagnostics) from None
 
     def _explain(self, error: RuntimeError) -> BaseException:
         """What stopped the grounder, in our words."""
