@@ -86,6 +86,7 @@ def test_selectors_are_atoms_without_name_and_without_rules() -> None:
     ("text", "expected"),
     [
         ("#const n = 2. {b(1..2)}. 0.5::a(n) :- b(n).", ["0.5::a(2) :- b(2)."]),
+        ("#const n' = 2. 0.5::a(n').", ["0.5::a(2)."]),
         ("#const f = 1. {b(f(),1)}. 0.5::a :- b(f(),f).", ["0.5::a :- b(1,1)."]),
         ("{b}. 0.5::-a(-1) :- not b.", ["0.5::-a(-1) :- not b."]),
         ('{b("a; B")}. 0.5::a :- b("a; B").', ['0.5::a :- b("a; B").']),

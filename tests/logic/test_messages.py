@@ -23,6 +23,7 @@ from tests.logic.reading import grounded, refused, underlined
         ("a :- c : not d(X). c. d(1).", ["X"]),
         ("{a(X)}.", ["X"]),
         ("a(_).", ["_"]),
+        ("0.5::a :- c, _ < 3. c.", ["_"]),
         ('a("é", X) :- b("ü"), not c(X). b(1). c(1).', ["X"]),
         ('% é\n0.5::a("日本", X) :- b.\nb.', ["X"]),
         ("a(X') :- b. b.", ["X'"]),

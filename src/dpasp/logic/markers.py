@@ -62,10 +62,10 @@ from dpasp.logic.weights import Substitution
 HIDDEN = RESERVED
 _CHOICE = f"{HIDDEN}choice"
 FACTS = f"{HIDDEN}facts"  # the external function that lists the markers of ground facts
-# Variables have a capital and pools a semicolon; clingo does not print all that stands in
-# conditions and aggregates.
-_OPEN = re.compile("[A-Z;:{]")
-_WORD = re.compile(r"\w+", re.ASCII)
+# Variables have a capital (or are '_') and pools a semicolon; clingo does not print all that
+# stands in conditions and aggregates.
+_OPEN = re.compile(r"[A-Z;:{]|\b_\b")
+_WORD = re.compile(r"[\w']+", re.ASCII)
 Links = Mapping[int, int]  # from markers to an atom that they make true
 ABSENT = Function(f"{HIDDEN}absent")  # stands for a variable of another element of a pool
 
@@ -145,7 +145,8 @@ class ChoiceMarkers:
     def _add_ground(self, index: int, statement: ast.Annotated) -> bool:
         """Encode a statement without variables the short way; false when it may have some."""
         body = [str(node) for node in statement.body]
-        if _OPEN.search("".join(body)) or self._has_constant(" ".join(body)):
+        text = " ".join(body)
+        if _OPEN.search(text) or self._has_constant(text):
             return False
         signatures, arguments = [], [Number(index)]
         for head in statement.heads:
@@ -275,7 +276,7 @@ def _links(predicate: int, shape: _Shape) -> Iterator[AST]:
 
 
 def _fact_rule(predicate: int, shape: _Shape) -> AST:
-    """``{marker} :- (its arguments) = @$facts(predicate).``"""
+    """``{marker} :- (its arguments) = @_dpasp_facts(predicate).``"""
     variables = named_variables("A", shape.arity)
     call = FunctionTerm(NOWHERE, FACTS, [number(predicate)], True)
     equal = Guard(ComparisonOperator.Equal, call)
