@@ -60,6 +60,8 @@ def warnings(text: str) -> tuple[Diagnostic, ...]:
         ),
         ("0.5::a. b :- -a.", "undefined-atom", "-a", "'a'"),
         ("0.5::a. 0.2::c. 0.5::b(1) :- a, not cc.", "undefined-atom", "cc", "did you mean 'c'?"),
+        ("0.5::a. 0.5::b(d(1)) :- a, not not d(1).", "undefined-atom", "d(1)", "#defined d/1."),
+        ("0.5::a. 0.5::b :- not d(1+1), a.", "undefined-atom", "d(1+1)", "#defined d/1."),
         ('0.5::b :- "é" < "ü", d(1).', "undefined-atom", "d(1)", "#defined d/1."),
         ("0.5::a. 0.5::b :- a, c(1/0). {c(1)}.", "undefined-operation", "1/0", "division by 0"),
         ("a(X/0) :- X = 1..2.", "undefined-operation", "X/0", "division by 0"),

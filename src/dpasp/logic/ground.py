@@ -131,8 +131,7 @@ class Session:
         self._program = encoding.program
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
-        lines = [line.statement for line in encoding.choices.lines]
-        self._rewriter = Messages(encoding.program, lines)
+        self._rewriter = Messages(encoding.program.sources, encoding.choices.lines)
         self._supervisor = Supervisor(watch)
         self.rules = Rules(self._supervisor.check)
         self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)

@@ -87,10 +87,10 @@ class _Shape(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A rule as text, and the statement that it encodes."""
+    """A rule as text, and the literals that it ends with."""
 
     text: str
-    statement: int
+    body: tuple[AST, ...]
 
 
 class FoundMarker(NamedTuple):
@@ -162,7 +162,7 @@ class ChoiceMarkers:
         self._variables[index] = ()
         if body:
             marker = Function(_name(predicate), arguments)
-            self.lines.append(Line(f"{{{marker}}} :- {'; '.join(body)}.", index))
+            self.lines.append(Line(f"{{{marker}}} :- {'; '.join(body)}.", statement.body))
             return True
         facts = self.facts[predicate]
         if not facts:

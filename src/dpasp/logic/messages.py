@@ -4,7 +4,7 @@
 >>> program = parse("a(X) :- not b(X).")
 >>> unsafe = "<string>:1:1-18: error: unsafe variables in:\\n  a(X)"
 >>> note = "<string>:1:3-4: note: 'X' is unsafe"
->>> for problem in Messages(program).rewrite(f"{unsafe}\\n{note}", ()):
+>>> for problem in Messages(program.sources).rewrite(f"{unsafe}\\n{note}", ()):
 ...     print(problem)
 <program>:1:3: error: the variable X is unsafe: nothing gives it values [unsafe-variable]
 """
@@ -15,12 +15,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from clingo.ast import ASTType
+from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic, Span
-from dpasp.language.ast import Program, clingo_nodes
 from dpasp.language.cursor import nearest
-from dpasp.logic.markers import is_hidden
+from dpasp.language.source import Sources
+from dpasp.logic.markers import Line, is_hidden
 from dpasp.logic.terms import Signature, descendants
 
 _LINE = re.compile(
@@ -44,13 +44,13 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Rewrites clingo's messages about a program.
+    """Rewrites clingo's messages about a program with these sources.
 
-    ``lines`` are the statements behind the lines of what clingo was given as text.
+    ``lines`` is what clingo was given as text.
     """
 
-    program: Program
-    lines: Sequence[int] = ()
+    sources: Sources
+    lines: Sequence[Line] = ()
 
     def rewrite(self, message: str, known: Iterable[Signature]) -> Iterator[Diagnostic]:
         """The diagnostics that a message becomes; ``known`` predicates help with wrong names."""
@@ -82,20 +82,30 @@ class Messages:
         line, column = int(match["line"]), int(match["column"])
         text, detail = match["text"], match["detail"].strip()
         if match["file"] == OUR_TEXT:
-            return _Line(self._find(self.lines[line - 1], detail), text, detail)
-        sources = self.program.sources
-        begin = sources.place(line, column)
-        end = sources.place(int(match["end_line"] or line), int(match["end"] or column + 1))
-        return _Line(sources.span(begin, end), text, detail)
+            return _Line(self._find(self.lines[line - 1], column, detail), text, detail)
+        begin = self.sources.place(line, column)
+        end = self.sources.place(int(match["end_line"] or line), int(match["end"] or column + 1))
+        return _Line(self.sources.span(begin, end), text, detail)
 
-    def _find(self, index: int, detail: str) -> Span:
-        """Where a statement has what a message is about."""
-        statement = self.program.statements[index]
-        for node in clingo_nodes(statement):
-            for part in descendants(node):
-                if str(part) == detail and part.ast_type != ASTType.SymbolicAtom:  # has no place
-                    return self.program.sources.span_of(part.location)
-        return statement.span
+    def _find(self, line: Line, column: int, detail: str) -> Span:
+        """What a message about one of our lines means: in the literal that has the column."""
+        sizes = [len(str(node).encode()) + len("; ") for node in line.body]
+        left = len(line.text.encode()) + len("; ") - column  # to the end of the last literal
+        at = len(sizes) - 1
+        while at and left > sizes[at]:
+            left -= sizes[at]
+            at -= 1
+        return self.sources.span_of(_part(line.body[at], detail).location)
+
+
+def _part(literal: AST, detail: str) -> AST:
+    """The part of a literal that prints as a message says; clingo may have computed it."""
+    for part in descendants(literal):
+        if str(part) == detail and part.ast_type != ASTType.SymbolicAtom:  # these have no place
+            return part
+    atom: AST = literal.atom
+    symbol: AST = atom.symbol if atom.ast_type == ASTType.SymbolicAtom else literal
+    return symbol
 
 
 def _plain(text: str) -> str:
