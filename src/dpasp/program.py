@@ -179,7 +179,7 @@ class Program:
     ) -> tuple[ast.Logic, ast.Probability]:
         """The semantics, under which the program with these questions has been checked."""
         program = self._with(questions, evidence)
-        check(program, semantics, self.constants)
+        check(program, semantics, self.constants, numbers=False)
         return effective_semantics(program, semantics)
 
     def _one_row(self, found: GroundProgram) -> NDArray[np.float64]:
@@ -344,7 +344,7 @@ class Program:
         told = _evidence(evidence)
         watch = limits.start()
         program = self._with(questions, told)
-        check(program, semantics, self.constants)
+        check(program, semantics, self.constants, numbers=False)
         how = method(program, engine, options)
         meaning = effective_semantics(program, semantics)
         grounded = self._grounded(questions, told, watch)

@@ -63,13 +63,18 @@ def check(
     program: ast.Program,
     semantics: str | None = None,
     constants: Mapping[str, str] | None = None,
+    *,
+    numbers: bool = True,
 ) -> None:
-    """Raise a :class:`ProgramError` with all that is wrong with a program, if anything is."""
+    """Raise a :class:`ProgramError` with all that is wrong with a program, if anything is.
+
+    Without ``numbers`` the probabilities are not looked at: they were before.
+    """
     found: list[Diagnostic] = []
     meaning, values = Meaning(), None
     try:
         meaning = effective_semantics(program, semantics)
-        values = numeric_constants(program, constants)
+        values = numeric_constants(program, constants) if numbers else None
     except ProgramError as error:
         found += error.diagnostics
     found += _directives(program)

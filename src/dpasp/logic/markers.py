@@ -148,7 +148,7 @@ class ChoiceMarkers:
         text = " ".join(body)
         if _OPEN.search(text) or self._has_constant(text):
             return False
-        signatures, arguments = [], [Number(index)]
+        signatures, arguments, texts = [], [Number(index)], [str(index)]
         for head in statement.heads:
             text = str(head.atom)
             symbol = parse_symbol(text)
@@ -156,18 +156,19 @@ class ChoiceMarkers:
                 return False
             own = symbol.arguments
             signatures.append(Signature(symbol.name, len(own), symbol.positive))
-            arguments += own
+            if own:
+                arguments += own
+                texts.append(text[text.index("(") + 1 : -1])
+        self._variables[index] = ()
         shape = _Shape(0, tuple(signatures))
         predicate = self._predicate(shape)
-        self._variables[index] = ()
         if body:
-            marker = Function(_name(predicate), arguments)
+            marker = f"{_name(predicate)}({','.join(texts)})"
             self.lines.append(Line(f"{{{marker}}} :- {'; '.join(body)}.", statement.body))
             return True
-        facts = self.facts[predicate]
-        if not facts:
+        if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
-        facts.append(Function("", arguments))
+        self.facts[predicate].append(Function("", arguments))
         return True
 
     def _has_constant(self, text: str) -> bool:
