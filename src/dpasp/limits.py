@@ -24,10 +24,15 @@ _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20 if hasattr(os, "sysconf") else 0.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most seconds and megabytes that a computation may take; None is no limit."""
+    """The most seconds and megabytes that a computation may take; None is no limit.
+
+    The clock starts with each computation, or for all of them at ``since`` (by
+    ``time.monotonic``).
+    """
 
     seconds: float | None = None
     megabytes: float | None = None
+    since: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("time", self.seconds), ("memory", self.megabytes)):
@@ -44,7 +49,7 @@ class Watch:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.started = time.monotonic()
+        self.started = time.monotonic() if limits.since is None else limits.since
         self._deadline = None if limits.seconds is None else self.started + limits.seconds
         self._next_memory = 0.0
 
@@ -70,24 +75,32 @@ class Watch:
             return
         now = time.monotonic()
         if self._deadline is not None and now > self._deadline:
-            raise TimeLimit(
-                Diagnostic(
-                    "time-limit",
-                    f"stopped at the time limit of {self.limits.seconds:g} s",
-                    help="raise --time-limit, or ask for --engine bounds or sample, "
-                    "which answer with what they have by then",
-                )
-            )
+            raise self.out_of_time()
         if self.limits.megabytes is not None and now >= self._next_memory:
             self._next_memory = now + MEMORY_INTERVAL
             if memory_in_use() > self.limits.megabytes:
-                raise MemoryLimit(
-                    Diagnostic(
-                        "memory-limit",
-                        f"stopped at the memory limit of {self.limits.megabytes:g} MB",
-                        help="raise --memory-limit, or make the program smaller",
-                    )
-                )
+                raise self.out_of_memory()
+
+    def out_of_time(self) -> TimeLimit:
+        """What to raise when the time is over."""
+        return TimeLimit(
+            Diagnostic(
+                "time-limit",
+                f"stopped at the time limit of {self.limits.seconds or 0:g} s",
+                help="raise --time-limit, or ask for --engine bounds or sample, "
+                "which answer with what they have by then",
+            )
+        )
+
+    def out_of_memory(self) -> MemoryLimit:
+        """What to raise when the memory that is allowed, or all there is, is used up."""
+        limit = self.limits.megabytes
+        message = "out of memory"
+        help = "make the program smaller, or ask for --engine bounds or sample"
+        if limit is not None:
+            message = f"stopped at the memory limit of {limit:g} MB"
+            help = f"raise --memory-limit, {help}"
+        return MemoryLimit(Diagnostic("memory-limit", message, help=help))
 
 
 UNLIMITED = Watch(Limits())

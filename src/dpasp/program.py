@@ -42,7 +42,7 @@ from dpasp.logic.reading import read
 from dpasp.semantics import leaves
 
 if TYPE_CHECKING:
-    from dpasp.circuits import Circuit
+    from dpasp.circuits import Circuit, Plan
     from dpasp.learning.history import History, Watcher
     from dpasp.learning.session import Session
     from dpasp.neural.module import ProgramModule
@@ -180,7 +180,7 @@ class Program:
     ) -> tuple[ast.Logic, ast.Probability]:
         """The semantics, under which the program with these questions has been checked."""
         program = self._with(questions, evidence)
-        check(program, semantics, self.constants)
+        check(program, semantics, self.constants, numbers=False)
         return effective_semantics(program, semantics)
 
     def _one_row(self, found: GroundProgram) -> NDArray[np.float64]:
@@ -307,6 +307,15 @@ class Program:
         """The ground program with the program's own questions."""
         return self._grounded((), (), limits.start()).program
 
+    def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
+        """What compiling would work on: choices, parts, estimated widths, what will be tried."""
+        from dpasp.circuits import Plan, plan
+
+        watch = limits.start()
+        meaning = self._meaning((), (), semantics)
+        found = self._grounded((), (), watch).program
+        return Plan(len(found.choices), plan(found, *meaning, watch=watch))
+
     def circuit(
         self,
         *,
@@ -334,7 +343,7 @@ class Program:
         told = _evidence(evidence)
         watch = limits.start()
         program = self._with(questions, told)
-        check(program, semantics, self.constants)
+        check(program, semantics, self.constants, numbers=False)
         how = method(program, engine, options)
         meaning = effective_semantics(program, semantics)
         grounded = self._grounded(questions, told, watch)

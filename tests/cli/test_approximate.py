@@ -79,6 +79,13 @@ def test_explaining(dpasp: Command) -> None:
     assert why["contributions"][0]["value"] == "a"
 
 
+def test_explaining_what_cannot_occur(dpasp: Command) -> None:
+    code, out, err = dpasp("explain", "--query", "zzz", text=TEXT)
+    assert code == 0
+    assert out.startswith("ℙ(zzz) = ")
+    assert "zzz cannot occur" in err
+
+
 def test_explaining_nothing(dpasp: Command) -> None:
     result = dpasp("explain", text="0.3::a.")
     assert result.code == 2

@@ -19,6 +19,9 @@ def test_statistics(dpasp: Command) -> None:
     assert (code, err) == (0, "")
     facts = dict(line.split(": ") for line in out.splitlines())
     assert facts["choices"] == "2"
+    assert facts["atoms that they determine"] == "3"
+    assert facts["inner atoms"] == "0"
+    assert {"way", "order", "width", "edges"} <= facts.keys()
     assert int(facts["nodes"]) >= 4
     counted = dpasp("compile", "--json", text=CHAIN).json
     assert str(counted["nodes"]) == facts["nodes"]

@@ -51,6 +51,8 @@ def test_nothing_asked(dpasp: Command) -> None:
         (["run", "p.plp", "-c", "n"], "'n' is not of the form NAME=VALUE"),
         (["run", "p.plp", "-s", "maxent"], "invalid choice: 'maxent'"),
         (["run", "-", "-"], "only once"),
+        (["rum", "p.plp"], "did you mean `dpasp run`?"),
+        (["explian", "p.plp"], "did you mean `dpasp explain`?"),
     ],
 )
 def test_wrong_usage_exits_2(dpasp: Command, words: list[str], said: str) -> None:
@@ -72,6 +74,21 @@ def test_a_missing_file_names_the_nearest(dpasp: Command) -> None:
     assert (code, out) == (65, "")
     assert "cannot read alrm.plp" in err
     assert "alarm.plp" in err.splitlines()[-1]
+    assert "did you mean 'alarm.plp'?" in dpasp("alarm").err
+    assert "did you mean" not in dpasp("nofile.plp").err  # the ending alone is no likeness
+
+
+def test_a_file_is_no_command(dpasp: Command) -> None:
+    Path("rum").write_text("0.5::a. #query a.")
+    assert dpasp("rum").code == 0
+    assert dpasp("check", "grund.plp").code == 65
+
+
+def test_a_constant_that_is_not_there(dpasp: Command) -> None:
+    code, out, err = dpasp("-c", "nun=2", text="#const num = 1. 0.5::a(num). #query a(X).")
+    assert (code, out) == (0, "ℙ(a(1)) = [0.500000, 0.500000]\n")
+    assert "does not name the constant nun [unused-constant]" in err
+    assert "did you mean 'num'?" in err
 
 
 def test_all_missing_files_are_told_at_once(dpasp: Command) -> None:

@@ -35,7 +35,9 @@ def test_nothing_is_written_to_a_file(clock: list[float]) -> None:
 def test_quick_work_shows_no_bar(clock: list[float]) -> None:
     stream = Terminal()
     with progress.watching("counting", stream) as report:
-        clock[0] = 0.9
+        clock[0] = 7.0  # what was done before has no progress
+        report(0, 10)
+        clock[0] = 7.9
         report(5, 10)
     assert stream.getvalue() == ""
 
@@ -43,6 +45,7 @@ def test_quick_work_shows_no_bar(clock: list[float]) -> None:
 def test_long_work_shows_a_bar_that_vanishes(clock: list[float]) -> None:
     stream = Terminal()
     with progress.watching("counting", stream) as report:
+        report(0, 10)
         clock[0] = 1.5
         report(5, 10)
         assert "counting" in stream.getvalue()
@@ -60,6 +63,7 @@ def test_long_work_shows_a_bar_that_vanishes(clock: list[float]) -> None:
 def test_the_bar_is_removed_when_the_work_fails(clock: list[float]) -> None:
     stream = Terminal()
     with pytest.raises(KeyError), progress.watching("counting", stream) as report:
+        report(0, 2)
         clock[0] = 2.0
         report(1, 2)
         raise KeyError

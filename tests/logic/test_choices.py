@@ -82,6 +82,22 @@ def test_selectors_are_atoms_without_name_and_without_rules() -> None:
     assert max(selectors) < len(program.symbols)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#const n = 2. {b(1..2)}. 0.5::a(n) :- b(n).", ["0.5::a(2) :- b(2)."]),
+        ("#const n' = 2. 0.5::a(n').", ["0.5::a(2)."]),
+        ("#const f = 1. {b(f(),1)}. 0.5::a :- b(f(),f).", ["0.5::a :- b(1,1)."]),
+        ("{b}. 0.5::-a(-1) :- not b.", ["0.5::-a(-1) :- not b."]),
+        ('{b("a; B")}. 0.5::a :- b("a; B").', ['0.5::a :- b("a; B").']),
+        ("{b(1..2)}. 0.1::a; 0.2::c(1,f(2)) :- b(1), 1 < 2.", ["0.1::a; 0.2::c(1,f(2)) :- b(1)."]),
+        ("0.5::a :- b. b :- c. #defined c/0.", []),
+    ],
+)
+def test_rules_without_variables(text: str, expected: list[str]) -> None:
+    assert choices(text) == expected
+
+
 def test_an_atom_of_several_choices_and_rules() -> None:
     assert lines("0.3::a. 0.4::a :- b. a :- c. {b; c}.")[:3] == [
         "0.3::a.",

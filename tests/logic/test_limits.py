@@ -31,9 +31,18 @@ SILENT = "d(1..3000). :- d(X), d(Y), d(Z), X+Y+Z < 0."  # finds nothing for a lo
 def test_time_limit(text: str) -> None:
     program = parse(text)
     started = time.monotonic()
-    with pytest.raises(TimeLimit):
+    with pytest.raises(TimeLimit) as caught:
         ground(program, watch=Limits(seconds=0.1).start())
     assert time.monotonic() - started < 15
+    assert "still being ground" in caught.value.diagnostics[0].help
+
+
+def test_one_clock_for_several_computations() -> None:
+    limits = Limits(seconds=60, since=time.monotonic() - 59)
+    assert 58 < limits.start().elapsed() < 61
+    late = Limits(seconds=60, since=time.monotonic() - 61)
+    with pytest.raises(TimeLimit, match="60 s"):
+        ground(parse("a."), watch=late.start())
 
 
 def test_memory_limit() -> None:

@@ -23,6 +23,7 @@ from tests.logic.reading import grounded, refused, underlined
         ("a :- c : not d(X). c. d(1).", ["X"]),
         ("{a(X)}.", ["X"]),
         ("a(_).", ["_"]),
+        ("0.5::a :- c, _ < 3. c.", ["_"]),
         ('a("é", X) :- b("ü"), not c(X). b(1). c(1).', ["X"]),
         ('% é\n0.5::a("日本", X) :- b.\nb.', ["X"]),
         ("a(X') :- b. b.", ["X'"]),
@@ -58,6 +59,11 @@ def warnings(text: str) -> tuple[Diagnostic, ...]:
             "#defined zzz/3.",
         ),
         ("0.5::a. b :- -a.", "undefined-atom", "-a", "'a'"),
+        ("0.5::a. 0.2::c. 0.5::b(1) :- a, not cc.", "undefined-atom", "cc", "did you mean 'c'?"),
+        ("0.5::a. 0.5::b(d(1)) :- a, not not d(1).", "undefined-atom", "d(1)", "#defined d/1."),
+        ("0.5::a. 0.5::b :- not d(1+1), a.", "undefined-atom", "d(1+1)", "#defined d/1."),
+        ('0.5::b :- "é" < "ü", d(1).', "undefined-atom", "d(1)", "#defined d/1."),
+        ("0.5::a. 0.5::b :- a, c(1/0). {c(1)}.", "undefined-operation", "1/0", "division by 0"),
         ("a(X/0) :- X = 1..2.", "undefined-operation", "X/0", "division by 0"),
         ("0.5::a(X/X) :- X = 0..1.", "undefined-operation", "X/X", "division by 0"),
         ("a(f+1).", "undefined-operation", "f+1", "integers"),
@@ -81,7 +87,7 @@ def test_warnings_come_once_and_in_order() -> None:
 def test_no_internal_name_leaks() -> None:
     text = "0.5::a(X) :- b(X,Y), not c(Z). #query a(X), X < W. ?::d :- X = X."
     for problem in refused(text):
-        for word in ("$", "#inc", "<string>", "choice0", "#Arith", "#Anon"):
+        for word in ("$", "#inc", "<string>", "_dpasp", "#Arith", "#Anon"):
             assert word not in problem.message
             assert word not in problem.help
 
@@ -149,3 +155,10 @@ def test_check_takes_constants() -> None:
     check(parse("p::a."), constants={"p": "0.3"})
     with pytest.raises(ProgramError):
         check(parse("p::a."), constants={"p": "1.3"})
+
+
+def test_constants_that_the_program_does_not_name() -> None:
+    program = parse("#const p = 0.2. p::a(n).")
+    assert check(program, constants={"p": "0.3", "n": "2"}) == ()
+    (warning,) = check(program, constants={"m": "0.3"})
+    assert (warning.code, warning.severity) == ("unused-constant", "warning")

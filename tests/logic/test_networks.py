@@ -107,7 +107,7 @@ def test_nothing_of_ours_is_left_in_the_rules() -> None:
     selectors = {s for choice in program.choices for s in choice.selectors}
     used = {abs(literal) for rule in program.rules for literal in (*rule.head, *rule.body)}
     assert used <= named | selectors
-    assert not any(str(symbol).startswith("$") for symbol in program.atoms)
+    assert not any(str(symbol).startswith("_dpasp_") for symbol in program.atoms)
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,7 @@ i(0) ~ test(@rows).
         ("a(1,2)", "a(1,2)", "a(1,2) cannot occur, so its probability is 0", "there is a/1"),
         ("-c", "-c", "-c cannot occur, so its probability is 0", "'c'"),
         ("cc", "cc", "cc cannot occur, so its probability is 0", "did you mean 'c'?"),
+        ("zzz", "zzz", "zzz cannot occur, so its probability is 0", "`dpasp ground` shows"),
     ],
 )
 def test_warning(query: str, place: str, message: str, help: str) -> None:

@@ -12,6 +12,7 @@ from dpasp.circuits.circuit import FIELDS, Circuit, PartStatistics, Statistics
 from dpasp.circuits.compiler import HeadCycle, Options, PartPlan, compile, plan
 from dpasp.circuits.export import dot, nnf, to_json
 from dpasp.circuits.fold import fold
+from dpasp.circuits.planning import Plan
 
 __all__ = [
     "FIELDS",
@@ -21,6 +22,7 @@ __all__ = [
     "Options",
     "PartPlan",
     "PartStatistics",
+    "Plan",
     "Statistics",
     "compile",
     "dot",

@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn
 from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
 from dpasp.circuits.flatten import Flat, Question, flatten
-from dpasp.errors import Diagnostic, InferenceError, MemoryLimit, SizeLimit, TimeLimit
+from dpasp.errors import Diagnostic, InferenceError, SizeLimit
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
@@ -211,11 +211,9 @@ def _fail(reason: str, text: str, watch: Watch) -> NoReturn:
             )
         )
     if reason == "time":
-        watch.check()
-        raise TimeLimit("stopped at the time limit while compiling")
+        raise watch.out_of_time()
     if reason == "memory":
-        watch.check()
-        raise MemoryLimit("stopped at the memory limit while compiling")
+        raise watch.out_of_memory()
     raise SizeLimit(
         Diagnostic(
             "size-limit",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dpasp.circuits import Circuit, dot, nnf, to_json
 from dpasp.cli.console import Console
+from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
     add_questions,
     python_allowed,
@@ -16,6 +17,7 @@ from dpasp.cli.reading import (
     read_program,
     wanted_semantics,
 )
+from dpasp.display.circuit import statistics_text, svg
 from dpasp.errors import UsageError
 from dpasp.program import Program
 from dpasp.semantics.names import leaf_names
@@ -40,7 +42,9 @@ def execute(options: Namespace, console: Console) -> int:
     console.report(ground.warnings)
     if not ground.questions:
         raise UsageError("the program asks nothing", help="add a #query, or use --query")
-    circuit = program.circuit(semantics=wanted_semantics(options), limits=limits)
+    semantics = wanted_semantics(options)
+    with planned("compiling", lambda: program.plan(semantics=semantics), console) as progress:
+        circuit = program.circuit(semantics=semantics, limits=limits, progress=progress)
     if options.output is not None:
         names, asked = leaf_names(ground), [question.text for question in ground.questions]
         write(circuit, Path(options.output), names, asked)
@@ -63,8 +67,6 @@ def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]
     if suffix == ".dot":
         return dot(circuit, names)
     if suffix == ".svg":
-        from dpasp.display.circuit import svg
-
         return svg(circuit, names, questions)
     if len(questions) > 1:
         raise UsageError(
@@ -76,16 +78,8 @@ def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]
 
 def show(circuit: Circuit, console: Console) -> None:
     """Print the statistics of a circuit."""
-    facts = asdict(circuit.statistics)
-    parts = facts.pop("parts")
+    found = circuit.statistics
     if console.json:
-        console.answer(json.dumps(facts | {"parts": parts}, indent=2))
-        return
-    lines = [f"{name}: {value}" for name, value in facts.items() if name != "seconds" and value]
-    lines.append(f"seconds: {facts['seconds']:.3f}")
-    if console.verbose and len(parts) > 1:
-        lines += [
-            f"part {number}: " + ", ".join(f"{name} {value}" for name, value in part.items())
-            for number, part in enumerate(parts, 1)
-        ]
-    console.answer("\n".join(lines))
+        console.answer(json.dumps(asdict(found), indent=2))
+    else:
+        console.answer(statistics_text(found, parts=console.verbose))

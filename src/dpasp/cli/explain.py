@@ -31,9 +31,9 @@ def execute(options: Namespace, console: Console) -> int:
         python=python_allowed(options),
         constants=dict(options.constants),
     )
-    found = program.explain(
-        semantics=wanted_semantics(options), top=options.top, limits=read_limits(options)
-    )
+    limits = read_limits(options)
+    found = program.explain(semantics=wanted_semantics(options), top=options.top, limits=limits)
+    console.report(program.ground(limits=limits).warnings)
     if not found:
         raise UsageError("the program asks nothing", help="add a #query, or use --query")
     if console.json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,6 +52,7 @@ def guarded(words: Sequence[str], console: Console) -> int:
 
 def execute(options: Namespace, console: Console) -> int:
     """Run one command; its module is imported only now, for a quick start."""
+    options.started = time.monotonic()
     console.quiet, console.verbose = options.quiet, options.verbose
     command = import_module(f"dpasp.cli.{options.command}")
     with answers_apart() as answers:

@@ -110,6 +110,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     top, commands = build()
     words = list(arguments)
     if not _names_command(words, commands):
+        _refuse_command(words[0], commands)
         words.insert(0, "run")
     options, rest = top.parse_known_args(words)
     if rest:
@@ -190,6 +191,14 @@ def _called_as() -> str:
 def _names_command(words: Sequence[str], commands: dict[str, Parser]) -> bool:
     """Whether the words start with a command, or ask for what is above commands."""
     return not words or words[0] in commands or words[0] in ("-h", "--help", "--version")
+
+
+def _refuse_command(word: str, commands: dict[str, Parser]) -> None:
+    """Complain about a word that is neither a file nor an option but nearly a command."""
+    near = get_close_matches(word, commands, n=1) if word.isalpha() else []
+    if near and not os.path.exists(word):
+        help = f"did you mean `{_called_as()} {near[0]}`?"
+        raise UsageError(Diagnostic("usage", f"there is no command {word}", help=help))
 
 
 # --- groups of options -----------------------------------------------------------------------
@@ -292,7 +301,10 @@ def _learning(parser: Parser) -> None:
 def _limits(parser: Parser) -> None:
     group = parser.add_argument_group("limits")
     group.add_argument(
-        "--time-limit", metavar="S", type=_positive, help="stop after so many seconds (exit 124)"
+        "--time-limit",
+        metavar="S",
+        type=_positive,
+        help="stop after so many seconds in all (exit 124)",
     )
     group.add_argument(
         "--memory-limit", metavar="MB", type=_positive, help="stop above so much memory (exit 125)"

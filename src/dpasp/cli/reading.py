@@ -61,8 +61,8 @@ def wanted_semantics(options: Namespace) -> str | None:
 
 
 def read_limits(options: Namespace) -> Limits:
-    """The limits that the command line sets."""
-    return Limits(options.time_limit, options.memory_limit)
+    """The limits that the command line sets, with one clock for all that it does."""
+    return Limits(options.time_limit, options.memory_limit, options.started)
 
 
 def python_allowed(options: Namespace) -> bool:

@@ -6,6 +6,7 @@ from argparse import Namespace
 from dataclasses import replace
 
 from dpasp.cli.console import Console
+from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
     add_questions,
     python_allowed,
@@ -14,8 +15,8 @@ from dpasp.cli.reading import (
     wanted_semantics,
 )
 from dpasp.display.answers import answers_text
-from dpasp.display.progress import watching
 from dpasp.inference.answers import Answers
+from dpasp.inference.method import method
 from dpasp.language.ast import Learn, Neural
 from dpasp.program import Program
 
@@ -38,9 +39,11 @@ def execute(options: Namespace, console: Console) -> int:
         learn_first(program, options, console)
         if not speaks():
             return 0
-    with watching("answering", None if console.quiet else console.messages) as progress:
+    semantics = wanted_semantics(options)
+    plan = (lambda: program.plan(semantics=semantics)) if compiles(options, program) else None
+    with planned("answering", plan, console) as progress:
         answers = program.query(
-            semantics=wanted_semantics(options),
+            semantics=semantics,
             engine=options.engine,
             inconsistent=options.inconsistent,
             limits=read_limits(options),
@@ -64,6 +67,11 @@ def learns(options: Namespace, program: Program) -> bool:
     return any(isinstance(statement, Learn) for statement in statements) or bool(
         options.save or options.load or options.resume
     )
+
+
+def compiles(options: Namespace, program: Program) -> bool:
+    """Whether a circuit is to be compiled."""
+    return method(program.source, options.engine, {}).engine in ("auto", "compile")
 
 
 def uses_torch(program: Program) -> bool:

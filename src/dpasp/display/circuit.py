@@ -1,11 +1,11 @@
-"""A circuit as a picture (SVG): the questions at the top, the leaves at the bottom."""
+"""A circuit for people: its statistics, and a picture (SVG) with the questions at the top."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from dpasp.circuits import Circuit
+from dpasp.circuits import Circuit, PartStatistics, Statistics
 from dpasp.errors import Diagnostic, SizeLimit
 
 MOST_NODES = 2_000  # more than that nobody can look at
@@ -22,6 +22,35 @@ STYLE = (
 
 Flat = dict[str, list[int]]
 Place = tuple[float, float]
+
+
+def statistics_text(found: Statistics, *, parts: bool) -> str:
+    """What a circuit was made of and what came out, a line for each; with ``parts``, their own."""
+    lines = [
+        f"choices: {found.choices}",
+        f"atoms that they determine: {found.determined}",
+        f"inner atoms: {found.inner}",
+        f"inner variables: {found.guesses}",
+        f"gates: {found.gates}",
+        f"parts: {len(found.parts)}",
+        f"width: {found.width}",
+        f"way: {found.way.replace('+', ', ') or 'none'}",
+        f"order: {found.order.replace('+', ', ') or 'none'}",
+        f"nodes: {found.nodes}",
+        f"edges: {found.edges}",
+        f"depth: {found.depth}",
+        f"seconds: {found.seconds:.3f}",
+    ]
+    if parts and len(found.parts) > 1:
+        lines += (f"part {i}: {_part_text(part)}" for i, part in enumerate(found.parts, 1))
+    return "\n".join(lines)
+
+
+def _part_text(part: PartStatistics) -> str:
+    return (
+        f"choices {part.choices}, inner variables {part.guesses}, gates {part.gates}, "
+        f"width {part.width}, {part.way} ({part.order}), nodes {part.nodes}, {part.seconds:.3f} s"
+    )
 
 
 def svg(circuit: Circuit, names: Sequence[str], questions: Sequence[str]) -> str:

@@ -43,17 +43,22 @@ def watching(what: str, stream: TextIO | None) -> Iterator[Report]:
 
 
 class Bar:
-    """A bar that appears when the work has taken :data:`PATIENCE` and vanishes at its end."""
+    """A bar that appears when the work has taken :data:`PATIENCE` and vanishes at its end.
+
+    The work begins with its first report: reading and grounding have none.
+    """
 
     def __init__(self, what: str, stream: TextIO) -> None:
         self.what = what
         self.stream = stream
-        self.due = time.monotonic() + PATIENCE
+        self.due: float | None = None
         self._drawn: tuple[Progress, TaskID] | None = None
 
     def __call__(self, done: float, total: float | None) -> None:
         """Show that so much is done."""
         now = time.monotonic()
+        if self.due is None:
+            self.due = now + PATIENCE
         if now < self.due:
             return
         self.due = now + REFRESH

@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from clingo.ast import AST
 
+from dpasp.errors import Span
 from dpasp.language import ast
 from dpasp.language.buffer import Buffer
 from dpasp.language.cursor import CLOSING, OPENING, Cursor
@@ -28,6 +29,12 @@ _BODY_HELP = (
 _INTERVAL_HELP = "an interval is written [0.2, 0.7]::a"
 _SEPARATORS = (";", "|", ",")
 _IF = re.compile("(?<!:):-")  # not the end of '::' and a classical negation, as in 0.3::-a
+# A single head with a number, which nearly all statements have, can be read at a glance.
+_COMMON = re.compile(
+    r"(?P<number>\d{1,9}\.\d+)(?P<mark>\s*::)\s*(?P<atom>(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?)"
+    r"\s*(?P<if>:-|\.\Z)",
+    re.ASCII,
+)
 
 Finish = Callable[[list[AST], Sources], ast.Statement | None]
 
@@ -53,14 +60,21 @@ class Slot(NamedTuple):
 
 def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read the annotations of a statement and leave the rest of it to clingo."""
-    cursor, has_body = _head(file, piece)
     weights: list[ast.Weight] = []
     spans = []
-    for slot in _slots(cursor, piece):
-        start = slot.annotation[0].start if slot.annotation else slot.mark.start
-        weights.append(_weight(file, slot))
-        spans.append(file.span(start, slot.end))
-        buffer.blank(start, slot.mark.end)
+    if common := _COMMON.match(file.text, piece.start, piece.end):
+        has_body = common["if"] == ":-"
+        number = file.span(piece.start, common.end("number"))
+        weights.append(_fixed(float(common["number"]), number))
+        spans.append(file.span(piece.start, common.end("atom")))
+        buffer.blank(piece.start, common.end("mark"))
+    else:
+        cursor, has_body = _head(file, piece)
+        for slot in _slots(cursor, piece):
+            start = slot.annotation[0].start if slot.annotation else slot.mark.start
+            weights.append(_weight(file, slot))
+            spans.append(file.span(start, slot.end))
+            buffer.blank(start, slot.mark.end)
     span = file.span(piece.start, piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> ast.Statement | None:
@@ -225,9 +239,12 @@ def _weight(file: SourceFile, slot: Slot) -> ast.Weight:
     start = tokens[0].start if tokens else end
     cursor = Cursor(file, start, end, tokens)
     if len(tokens) == 1 and tokens[0].kind == "number":  # most are like this
-        span = file.span(start, tokens[0].end)
-        return ast.Fixed(ast.Number(real(cursor, tokens[0]), span), span)
+        return _fixed(real(cursor, tokens[0]), file.span(start, tokens[0].end))
     return read_weight(cursor, slot.mark)
+
+
+def _fixed(value: float, span: Span) -> ast.Fixed:
+    return ast.Fixed(ast.Number(value, span), span)
 
 
 def read_weight(cursor: Cursor, mark: Token) -> ast.Weight:

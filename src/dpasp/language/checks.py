@@ -63,13 +63,18 @@ def check(
     program: ast.Program,
     semantics: str | None = None,
     constants: Mapping[str, str] | None = None,
+    *,
+    numbers: bool = True,
 ) -> None:
-    """Raise a :class:`ProgramError` with all that is wrong with a program, if anything is."""
+    """Raise a :class:`ProgramError` with all that is wrong with a program, if anything is.
+
+    Without ``numbers`` the probabilities are not looked at: they were before.
+    """
     found: list[Diagnostic] = []
     meaning, values = Meaning(), None
     try:
         meaning = effective_semantics(program, semantics)
-        values = numeric_constants(program, constants)
+        values = numeric_constants(program, constants) if numbers else None
     except ProgramError as error:
         found += error.diagnostics
     found += _directives(program)
@@ -189,6 +194,14 @@ def _values(
     statement: ast.Annotated, values: Mapping[str, float], known: bool
 ) -> Iterator[Diagnostic]:
     """Probabilities out of range; their sum, when all of them are known."""
+    whole: list[Diagnostic] = []
+    if known:
+        try:
+            distribution(statement, values)
+        except ProgramError as error:
+            whole += error.diagnostics
+        else:
+            return
     wrong: list[Diagnostic] = []
     for head in statement.heads:
         for expression in expressions(head.weight):
@@ -197,12 +210,7 @@ def _values(
                     probability(expression, values)
             except ProgramError as error:
                 wrong += error.diagnostics
-    yield from wrong
-    if known and not wrong:
-        try:
-            distribution(statement, values)
-        except ProgramError as error:
-            yield from error.diagnostics
+    yield from wrong or whole
 
 
 # --- neural statements and questions ------------------------------------------------------------

@@ -58,9 +58,10 @@ def distribution(statement: ast.Annotated, values: Values) -> Distribution:
     :class:`ProgramError` when it is none: a number out of range, a sum above 1.
     """
     weights = [head.weight for head in statement.heads]
-    if any(isinstance(weight, ast.Learnable) for weight in weights):
+    kinds = set(map(type, weights))
+    if ast.Learnable in kinds:
         return _start(weights, values, statement)
-    if any(isinstance(weight, ast.Interval) for weight in weights):
+    if ast.Interval in kinds:
         return _bounded(weights, values, statement)
     given = tuple(probability(e, values) for weight in weights for e in expressions(weight))
     total = _sum(given, statement)

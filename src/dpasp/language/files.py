@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.cursor import nearest
 
 
 def load_text(path: str | Path) -> str:
@@ -17,7 +17,8 @@ def load_text(path: str | Path) -> str:
         raise ProgramError(Diagnostic("encoding", message, help="save it as UTF-8")) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        problem = Diagnostic("file", f"cannot read {path}: {reason}", help=_similar(Path(path)))
+        help = _similar(Path(path)) or "check the name and the folder"
+        problem = Diagnostic("file", f"cannot read {path}: {reason}", help=help)
         raise ProgramError(problem) from error
 
 
@@ -36,7 +37,8 @@ def find_included(name: str, by: str) -> Path:
             break
     beside = Path(by).parent / name
     what = "is not a plain file" if _exists(beside) else "does not exist"
-    problem = Diagnostic("file", f"the file {name} {what}", help=_similar(beside))
+    help = _similar(beside) or "check the name; it is relative to the including file"
+    problem = Diagnostic("file", f"the file {name} {what}", help=help)
     raise ProgramError(problem)
 
 
@@ -48,9 +50,12 @@ def _exists(path: Path) -> bool:
 
 
 def _similar(path: Path) -> str:
-    """A file with a similar name, in words."""
+    """A file with a similar name, in words; nothing if there is none."""
     try:
-        names = [entry.name for entry in path.parent.iterdir()] if path.name else []
+        names = {entry.stem: entry.name for entry in path.parent.iterdir()} if path.stem else {}
     except (OSError, ValueError):
-        names = []
-    return nearest(path.name, names) or "check the name; it is relative to the including file"
+        return ""
+    # Names are compared without their endings, which all programs share.
+    near = get_close_matches(path.stem, sorted(names), n=1, cutoff=0.6)
+    found = names[near[0]] if near else path.name
+    return f"did you mean '{found}'?" if found != path.name else ""

@@ -26,6 +26,7 @@ _TOKEN = re.compile(
 )
 _BLOCK = re.compile(r"%\*|\*%")
 
+RESERVED = "_dpasp_"  # how names begin that only we may use
 QUESTIONS = frozenset({"#query", "#pr", "#map", "#max", "#mpe"})  # their dot may be missing
 
 # Words with '#' that begin a statement, and those that stand inside one ('#max' does both).

@@ -15,6 +15,7 @@ _TEXTS = {
     "unclosed-block": ("this block is never closed", "end it with '#end.'"),
     "leading-dot": ("a number begins with a digit", "write 0 before the dot, as in 0.3"),
     "end-dot": ("the dot after '#end' is missing", "write '#end.'"),
+    "reserved-name": ("names that begin like this are reserved", "choose another name"),
     "string-escape": (
         "this escape has no meaning in a string",
         'write \\\\ for a backslash, \\" for a quote and \\n for a new line',

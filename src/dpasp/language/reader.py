@@ -17,6 +17,7 @@ from dpasp.language import ast
 from dpasp.language.annotations import Draft, read_annotated
 from dpasp.language.buffer import Buffer
 from dpasp.language.clingo_text import Stuck, parse_clingo, too_deep
+from dpasp.language.collector import collector_paused
 from dpasp.language.cursor import Refused, nearest
 from dpasp.language.data import is_data, read_data
 from dpasp.language.diagnose import diagnose, is_open, missing_end, structural, unexpected
@@ -31,13 +32,13 @@ from dpasp.language.directives import (
 )
 from dpasp.language.doubts import doubts
 from dpasp.language.files import find_included, load_text
-from dpasp.language.lexer import DIRECTIVES, INLINE, QUESTIONS
+from dpasp.language.lexer import DIRECTIVES, INLINE, QUESTIONS, RESERVED, tokens
 from dpasp.language.neural import is_neural, read_neural
 from dpasp.language.nodes import walk
 from dpasp.language.problems import REFUSED, describe, describe_mark, is_left, refusal
 from dpasp.language.questions import asks, join_outcomes, read_question
 from dpasp.language.source import SourceFile, Sources
-from dpasp.language.split import Piece, Split, split
+from dpasp.language.split import Mark, Piece, Split, split
 
 Reader = Callable[[SourceFile, Piece, Buffer], Draft]
 
@@ -91,10 +92,11 @@ def read_readable(
 ) -> tuple[ast.Program, list[Diagnostic]]:
     """The statements that can be read, and what is wrong with the others, in their order."""
     reading = _Reading(after or Sources())
-    for name, text in texts:
-        if name and not name.startswith("<"):
-            reading.seen.add(Path(name).resolve())
-        _read_file(reading, name, text)
+    with collector_paused():
+        for name, text in texts:
+            if name and not name.startswith("<"):
+                reading.seen.add(Path(name).resolve())
+            _read_file(reading, name, text)
     statements = join_outcomes(reading.statements)
     asked = asks(statements)
     warnings = tuple(w for w in reading.warnings if not (asked and w.code == "problog-directive"))
@@ -137,6 +139,7 @@ class _FileReader:
         self.drafts: dict[int, Draft | _Include] = {}  # by index of the piece
         self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 for no piece
         self.warnings: list[Diagnostic] = []
+        self.reserved = RESERVED in file.text
 
     # --- what is ours ---------------------------------------------------------------------------
 
@@ -152,6 +155,8 @@ class _FileReader:
                 draft = self._draft(piece)
                 if piece.marks:
                     self._check_marks(piece)
+                if self.reserved:
+                    self._check_names(piece)
                 if piece.end - piece.start > 200:
                     self._check_depth(piece)
             except Refused as error:
@@ -228,6 +233,15 @@ class _FileReader:
             if is_left(mark, self.buffer.text(mark.start, mark.end)):
                 problem = diagnose(self.file, piece, mark.start)
                 raise Refused(problem or describe_mark(self.file, mark), mark.start)
+
+    def _check_names(self, piece: Piece) -> None:
+        """Refuse names that are ours."""
+        if piece.directive in ("#python", "#script"):
+            return
+        for token in tokens(self.file.text, piece.start, piece.end):
+            if token.kind != "string" and token.text.startswith((RESERVED, f"@{RESERVED}")):
+                mark = Mark("reserved-name", token.start, token.end)
+                raise Refused(describe(self.file, mark), None)
 
     def _check_depth(self, piece: Piece) -> None:
         at = too_deep(self.buffer.text(piece.start, piece.end))

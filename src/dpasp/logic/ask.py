@@ -18,6 +18,7 @@ from dpasp.logic.questions import Asked, Question, QuestionMarkers, Told, asked
 from dpasp.logic.terms import Signature
 
 _CANDIDATES = 2_000  # how many atoms are compared with one that cannot occur
+_UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
 _CONSEQUENCE = {
     Mode.TRUE: "so its probability is 0",
     Mode.FALSE: "so 'not' always holds for it",
@@ -110,7 +111,8 @@ def _warnings(
     literals = asked(statement)
     if literals and not instances:
         message = "no atoms match this question, so it has no answers"
-        help = next(filter(None, (_predicate_help(literal, atoms) for literal in literals)), "")
+        known = filter(None, (_predicate_help(literal, atoms) for literal in literals))
+        help = next(known, _UNDERIVED)
         yield Diagnostic("no-instances", message, statement.span, help, "warning")
     missing = {
         told.symbol: told.literal
@@ -140,7 +142,7 @@ def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
         close = get_close_matches(str(symbol), names, n=1, cutoff=0.0)
         return f"the closest atom that can is {close[0]}"
     sign = "" if symbol.positive else "-"
-    return suggest(f"{sign}{symbol.name}", _signatures(atoms))
+    return suggest(f"{sign}{symbol.name}", _signatures(atoms)) or _UNDERIVED
 
 
 def _predicate_help(literal: Asked, atoms: Atoms) -> str:

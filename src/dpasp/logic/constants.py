@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from clingo import MessageCode, Symbol, SymbolType, parse_term
 from clingo.ast import AST, ASTType, Definition
 
-from dpasp.errors import UsageError
+from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.constants import number
+from dpasp.language.cursor import nearest
 from dpasp.logic.terms import NOWHERE, symbolic
 
 
@@ -31,6 +32,22 @@ def override(program: ast.Program, given: Mapping[str, str]) -> list[AST]:
         Definition(NOWHERE, name, symbolic(term), False)
         for name, term in terms.items()
         if term is not None
+    ]
+
+
+def unused(program: ast.Program, given: Mapping[str, str]) -> list[Diagnostic]:
+    """Warnings about constants that were given from outside and that the program does not name."""
+    known = [node.name for node in definitions(program)]
+    known += (s.name for s in program.statements if isinstance(s, ast.Const))
+    return [
+        Diagnostic(
+            "unused-constant",
+            f"the program does not name the constant {name}",
+            help=nearest(name, known) or f"leave {name} out, or write '#const {name} = …'",
+            severity="warning",
+        )
+        for name in given
+        if not program.sources.holds(name)
     ]
 
 

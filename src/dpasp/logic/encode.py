@@ -43,6 +43,7 @@ class Encoding:
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
+        control.add("base", [], "\n".join(line.text for line in self.choices.lines))
         base = (*self.plain, *self.choices.rules, *self.neural.rules)
         with ProgramBuilder(control) as builder:
             for node in base:

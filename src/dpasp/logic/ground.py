@@ -9,16 +9,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from clingo import Control, MessageCode, Symbol
 
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
 from dpasp.language import ast
 from dpasp.language import check as check_language
+from dpasp.language.collector import collector_paused
 from dpasp.language.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.ask import ask
 from dpasp.logic.assemble import Assembly, assemble
+from dpasp.logic.constants import unused
 from dpasp.logic.encode import QUESTIONS, Encoding, encode, raise_problems, sorted_by_place
 from dpasp.logic.markers import is_hidden
 from dpasp.logic.messages import Messages
@@ -26,9 +29,13 @@ from dpasp.logic.neural import read_data
 from dpasp.logic.observer import Rules
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, run_scripts
-from dpasp.logic.supervise import Supervisor, collector_paused
+from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import Signature
 
+_ENDLESS = (
+    "the program was still being ground; does a rule such as p(X+1) :- p(X) have no end? "
+    "Bound it, as in p(X+1) :- p(X), X < 9, or raise the limit"
+)
 MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program
 
 
@@ -54,19 +61,20 @@ def ground(
     with collector_paused():
         encoding = encode(program, given)
         raise_problems(encoding.problems, program)
-        session = Session(program, Functions(program, sources, encoding.choices.facts), watch)
-        encoding.add_to(session.control)
+        session = Session(encoding, Functions(program, sources, encoding.choices.facts), watch)
         session.ground("base")
         numbers = numeric_constants(program, given)
         assembly = assemble(encoding, session.control, session.rules, numbers)
         raise_problems(assembly.problems, program)
-        return _finish(encoding, session, assembly)
+        return _finish(encoding, session, assembly, unused(program, given))
 
 
-def _finish(encoding: Encoding, session: Session, assembly: Assembly) -> GroundProgram:
+def _finish(
+    encoding: Encoding, session: Session, assembly: Assembly, warnings: list[Diagnostic]
+) -> GroundProgram:
     """Ground the questions too, and put everything together."""
     program = encoding.program
-    warnings = session.warnings()
+    warnings += session.warnings()
     session.rules.open = False
     session.ground(QUESTIONS)
     questions = ask(encoding.questions, session.control, program, assembly.atoms)
@@ -99,7 +107,6 @@ def check(
     All errors are raised together as a :class:`ProgramError`; warnings are given back.
     """
     problems: list[Diagnostic] = []
-    session = Session(program, Functions(program, (), ()), UNLIMITED)
     try:
         check_language(program, semantics, constants)
     except ProgramError as error:
@@ -107,28 +114,29 @@ def check(
     encoding = encode(program, constants or {})
     known = {problem.code for problem in problems}
     problems += (problem for problem in encoding.problems if problem.code not in known)
+    session = Session(encoding, Functions(program, (), ()), UNLIMITED)
     try:
-        encoding.add_to(session.control)
         session.ground()
     except ProgramError as error:
         told = {(problem.code, problem.span) for problem in problems}
         problems += (d for d in error.diagnostics if (d.code, d.span) not in told)
     raise_problems(problems, program)
-    return tuple(session.warnings())
+    return (*unused(program, constants or {}), *session.warnings())
 
 
 class Session:
-    """A control of clingo's, with what it said and what went wrong."""
+    """A control of clingo's for a program, with what it said and what went wrong."""
 
-    def __init__(self, program: ast.Program, functions: Functions, watch: Watch) -> None:
-        self._program = program
+    def __init__(self, encoding: Encoding, functions: Functions, watch: Watch) -> None:
+        self._program = encoding.program
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
-        self._rewriter = Messages(program.sources)
+        self._rewriter = Messages(encoding.program.sources, encoding.choices.lines)
         self._supervisor = Supervisor(watch)
         self.rules = Rules(self._supervisor.check)
         self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
         self.control.register_observer(self.rules, replace=True)
+        encoding.add_to(self.control)
 
     def _note(self, code: MessageCode, message: str) -> None:
         self._messages.append((code, message))
@@ -140,6 +148,8 @@ class Session:
             self._supervisor.run(lambda: self.control.ground(wanted, context=self._functions))
         except RuntimeError as error:
             raise self._explain(error) from error
+        except (TimeLimit, MemoryLimit) as error:
+            raise type(error)(replace(d, help=_ENDLESS) for d in error.diagnostics) from None
 
     def _explain(self, error: RuntimeError) -> BaseException:
         """What stopped the grounder, in our words."""

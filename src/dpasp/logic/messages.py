@@ -12,19 +12,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.cursor import nearest
 from dpasp.language.source import Sources
-from dpasp.logic.terms import Signature
+from dpasp.logic.markers import Line, is_hidden
+from dpasp.logic.terms import Signature, descendants
 
 _LINE = re.compile(
     r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+)(?:-(?:(?P<end_line>\d+):)?(?P<end>\d+))?: "
     r"(?P<kind>error|warning|info|note): (?P<text>[^\n]*)(?P<detail>(?:\n  [^\n]*)*)",
     re.MULTILINE,
 )
+OUR_TEXT = "<block>"  # what clingo calls a text that it was given
 _UNSAFE = re.compile(r"'(?P<name>.*)' is unsafe")
 _BIND = "bind it in a positive body literal, for example by adding '{}' to the body"
 
@@ -40,9 +44,13 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Rewrites clingo's messages about a program with these sources."""
+    """Rewrites clingo's messages about a program with these sources.
+
+    ``lines`` is what clingo was given as text.
+    """
 
     sources: Sources
+    lines: Sequence[Line] = ()
 
     def rewrite(self, message: str, known: Iterable[Signature]) -> Iterator[Diagnostic]:
         """The diagnostics that a message becomes; ``known`` predicates help with wrong names."""
@@ -54,7 +62,8 @@ class Messages:
         if first.text.startswith("unsafe variables"):
             yield from (_unsafe(line) for line in lines[1:])
         elif first.text.startswith("atom does not occur"):
-            yield _undefined_atom(first, known)
+            if not is_hidden(first.detail):  # all instances of a statement were left out
+                yield _undefined_atom(first, known)
         elif first.text.startswith(("operation undefined", "interval undefined")):
             yield _undefined_operation(first)
         elif first.text.startswith("global variable"):
@@ -71,9 +80,32 @@ class Messages:
 
     def _line(self, match: re.Match[str]) -> _Line:
         line, column = int(match["line"]), int(match["column"])
+        text, detail = match["text"], match["detail"].strip()
+        if match["file"] == OUR_TEXT:
+            return _Line(self._find(self.lines[line - 1], column, detail), text, detail)
         begin = self.sources.place(line, column)
         end = self.sources.place(int(match["end_line"] or line), int(match["end"] or column + 1))
-        return _Line(self.sources.span(begin, end), match["text"], match["detail"].strip())
+        return _Line(self.sources.span(begin, end), text, detail)
+
+    def _find(self, line: Line, column: int, detail: str) -> Span:
+        """What a message about one of our lines means: in the literal that has the column."""
+        sizes = [len(str(node).encode()) + len("; ") for node in line.body]
+        left = len(line.text.encode()) + len("; ") - column  # to the end of the last literal
+        at = len(sizes) - 1
+        while at and left > sizes[at]:
+            left -= sizes[at]
+            at -= 1
+        return self.sources.span_of(_part(line.body[at], detail).location)
+
+
+def _part(literal: AST, detail: str) -> AST:
+    """The part of a literal that prints as a message says; clingo may have computed it."""
+    for part in descendants(literal):
+        if str(part) == detail and part.ast_type != ASTType.SymbolicAtom:  # these have no place
+            return part
+    atom: AST = literal.atom
+    symbol: AST = atom.symbol if atom.ast_type == ASTType.SymbolicAtom else literal
+    return symbol
 
 
 def _plain(text: str) -> str:

@@ -2,11 +2,11 @@
 
 ``?::f(X, {a,b}; {0..8}) as @net :- input(X).`` (statement 3) becomes
 
-    {$neural3((X,), (X,), (X,))} :- input(X).          % substitution, data, arguments
-    $value3(0, a). $value3(1, b). $outcome3(0, 0..8).
-    f(A,V,O) :- $neural3(_, _, (A,)), $value3(_, V), $outcome3(_, O).
+    {neural3((X,), (X,), (X,))} :- input(X).          % substitution, data, arguments
+    value3(0, a). value3(1, b). outcome3(0, 0..8).
+    f(A,V,O) :- neural3(_, _, (A,)), value3(_, V), outcome3(_, O).
 
-and ``input(0) ~ …`` the fact ``input(0)``.
+(with hidden names) and ``input(0) ~ …`` the fact ``input(0)``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``#query a(X), not b(X) | c, X < 3.`` (statement 7) becomes, in a part of its own,
 
-    {$ask7_0((X,), (X,), ())} :- a(X), X < 3.
+    {_dpasp_ask7_0((X,), (X,), ())} :- a(X), X < 3.
 
 whose instances tell the arguments of all literals. Positive and ``undef`` literals
 bind their variables; ``not`` ones only those that nothing else binds. A literal

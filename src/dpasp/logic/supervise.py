@@ -8,9 +8,7 @@ and can leave at any moment; the work then ends at its next call back into Pytho
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from threading import Event, Thread
 
@@ -79,15 +77,3 @@ def _exit_at_once() -> None:
     library = ctypes.CDLL(None)
     if hasattr(library, "on_exit"):
         library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector off while many objects are made, none of which is waste."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -10,6 +10,7 @@ Signature(name='a', arity=2, positive=True)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
@@ -35,6 +36,7 @@ from dpasp.language.nodes import children
 
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
+_NAMES = re.compile(r"[_']*[A-Z][\w']*", re.ASCII)  # of variables, and more
 _HERE = Position("<string>", 1, 1)
 NOWHERE = Location(_HERE, _HERE)
 
@@ -85,6 +87,8 @@ def global_variables(nodes: Iterable[AST]) -> dict[str, AST]:
     """
     found: dict[str, AST] = {}
     for node in nodes:
+        if all(name in found for name in _NAMES.findall(str(node))):
+            continue  # looking inside a node is slow
         kind = node.ast_type
         if kind == ASTType.Literal:
             node = node.atom

@@ -1,0 +1,53 @@
+"""The plan before long work: told once, when it turns out to be long or with ``-v``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dpasp.circuits import HeadCycle, Plan
+from dpasp.cli.console import Console
+from dpasp.display.progress import PATIENCE, Report, watching
+
+
+@contextmanager
+def planned(what: str, plan: Callable[[], Plan] | None, console: Console) -> Iterator[Report]:
+    """Progress of some work that begins with compiling, and its plan; without one, progress."""
+    teller = _Teller(plan, console)
+    if console.verbose:
+        teller.tell()
+    with watching(what, None if console.quiet else console.messages) as report:
+
+        def progress(done: float, total: float | None) -> None:
+            teller.look()
+            report(done, total)
+
+        yield progress
+
+
+class _Teller:
+    """Tells a plan at most once."""
+
+    def __init__(self, plan: Callable[[], Plan] | None, console: Console) -> None:
+        self.plan = None if console.quiet else plan
+        self.console = console
+        self.due: float | None = None
+
+    def look(self) -> None:
+        """Tell the plan if the work has become long since the first look."""
+        now = time.monotonic()
+        if self.due is None:
+            self.due = now + 0.9 * PATIENCE  # above the bar, so before it
+        if now >= self.due:
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell the plan, if that has not been done."""
+        plan, self.plan = self.plan, None
+        if plan is None:
+            return
+        try:
+            self.console.note(str(plan()))
+        except HeadCycle:
+            self.console.note("a disjunction through a positive loop: models are enumerated")

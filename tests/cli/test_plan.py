@@ -1,0 +1,91 @@
+"""The plan before long work: on standard error, once, and only when it is worth it."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from dpasp.circuits import HeadCycle, PartPlan, Plan
+from dpasp.cli import plan as module
+from dpasp.cli.console import Console
+from dpasp.cli.plan import planned
+
+from .conftest import Command
+
+QUICK = "0.5::a. 0.4::b :- a. c :- not d, b. d :- not c, b.\n#query c.\n"
+TEXT = re.compile(r"2 choices in 1 part; 1 inner variable, width about \d+; trying \w+ \(.*\)\n")
+HEADS = "0.5::x. a; b :- x. a :- b. b :- a. #query a.\n"
+GRID = """
+0.5::right(X,Y) :- X = 1..n-1, Y = 1..n.   0.5::down(X,Y) :- X = 1..n, Y = 1..n-1.
+edge((X,Y),(X+1,Y)) :- right(X,Y).  edge((X,Y),(X,Y+1)) :- down(X,Y).
+edge(B,A) :- edge(A,B).
+reach((1,1)).  reach(B) :- reach(A), edge(A,B).
+#const n = 12. #query reach((n,n)).
+"""
+
+
+def a_plan() -> Plan:
+    return Plan(3, (PartPlan(2, 0, 5, 2, ("search, width",)),))
+
+
+@pytest.mark.parametrize("command", ["run", "compile"])
+def test_quick_work_has_none(dpasp: Command, command: str) -> None:
+    code, _, err = dpasp(command, text=QUICK)
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["run", "compile"])
+def test_it_is_told_with_v(dpasp: Command, command: str) -> None:
+    code, out, err = dpasp(command, "-v", text=QUICK)
+    assert code == 0
+    assert TEXT.match(err)
+    assert "trying" not in out
+
+
+def test_not_where_nothing_is_compiled(dpasp: Command) -> None:
+    for engine in ("sample", "bounds", "enumerate"):
+        assert "trying" not in dpasp("run", "-v", "--engine", engine, text=QUICK).err
+    assert "trying" not in dpasp("run", "-v", text=f"#inference sample, n = 10. {QUICK}").err
+
+
+def test_what_is_enumerated_says_so(dpasp: Command) -> None:
+    code, _, err = dpasp("run", "-v", text=HEADS)
+    assert code == 0
+    assert err.startswith("a disjunction through a positive loop: models are enumerated\n")
+
+
+@pytest.mark.parametrize("command", ["run", "compile"])
+def test_long_work_has_one_before_the_answer(process: Command, command: str) -> None:
+    code, out, err = process(command, "--time-limit", "2", text=GRID)
+    assert (code, out) == (124, "")
+    plan, error, *_ = err.splitlines()
+    assert plan.startswith("264 choices in 1 part; width about ")
+    assert "time limit of 2 s" in error
+    assert "trying" not in process(command, "-q", "--time-limit", "2", text=GRID).err
+
+
+def test_it_is_told_once_and_only_when_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    console = Console(io.StringIO(), stream)
+    with planned("working", a_plan, console) as progress:
+        progress(0.1, 1.0)
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    with planned("working", a_plan, console) as progress:
+        progress(0.1, 1.0)
+        progress(0.2, 1.0)
+    text = "3 choices, of which 2 matter, in 1 part; width about 2; trying search (width)\n"
+    assert stream.getvalue() == text
+
+
+def test_a_program_that_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def plan() -> Plan:
+        raise HeadCycle("no")
+
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    stream = io.StringIO()
+    with planned("working", plan, Console(io.StringIO(), stream)) as progress:
+        progress(0.1, 1.0)
+    assert "enumerated" in stream.getvalue()
