@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.inference.answers import Answers, Assignment
+from dpasp.inference.approximate.draws import sample_models
+from dpasp.inference.approximate.outcomes import check_questions
 from dpasp.inference.ask import ask
-from dpasp.inference.draws import sample_models
 from dpasp.inference.engines import on_circuit
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import complete
 from dpasp.inference.explain import TOP, Explanation, explain
 from dpasp.inference.method import method
-from dpasp.inference.outcomes import check_questions
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.files import load_text

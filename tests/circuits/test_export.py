@@ -9,8 +9,8 @@ from random import Random
 import numpy as np
 
 from dpasp.circuits import HeadCycle, compile, dot, fold, nnf, to_json
-from dpasp.inference.enumerate import enumerate_models
-from dpasp.inference.table import ALWAYS
+from dpasp.inference.reference.enumerate import enumerate_models
+from dpasp.inference.reference.table import ALWAYS
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import Rule
 from dpasp.semantics import leaves

@@ -9,7 +9,7 @@ import numpy as np
 from dpasp.circuits import Cache, HeadCycle, Options, compile
 from dpasp.circuits.compiler import Order, Way
 from dpasp.errors import Error
-from dpasp.inference.enumerate import enumerate_models
+from dpasp.inference.reference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import dpasp
+from dpasp.inference.approximate.bounds import most_probable_first
+from dpasp.inference.approximate.outcomes import probability_of
 from dpasp.inference.ask import ask
-from dpasp.inference.bounds import most_probable_first
 from dpasp.inference.method import Method
-from dpasp.inference.outcomes import probability_of
 from dpasp.language.ast import Logic, Probability
 
 TEXT = """
@@ -222,6 +222,6 @@ def test_sampled_models_can_have_undefined_atoms() -> None:
 
 
 def test_models_that_cannot_be_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.inference.draws.TRIES", 1000)
+    monkeypatch.setattr("dpasp.inference.approximate.draws.TRIES", 1000)
     with pytest.raises(dpasp.InferenceError, match="sampled models satisfies the evidence"):
         dpasp.loads("0.3::a.").sample(given="a, not a", seed=1)

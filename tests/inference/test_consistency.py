@@ -9,7 +9,7 @@ import dpasp
 from dpasp.circuits import Options, compile
 from dpasp.inference.consistency import consistency
 from dpasp.inference.engines import on_circuit
-from dpasp.inference.enumerate import enumerate_models
+from dpasp.inference.reference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
 

@@ -12,8 +12,9 @@ import pytest
 
 import dpasp
 from dpasp.errors import MemoryLimit, TimeLimit
-from dpasp.inference import credal, numbers
+from dpasp.inference import numbers
 from dpasp.inference.answers import Answer
+from dpasp.inference.credal import search
 from dpasp.limits import Watch
 from tests.oracle.generate import generate
 from tests.oracle.programs import Choice
@@ -73,7 +74,7 @@ def test_a_stopped_search_holds_what_all_vertices_say(monkeypatch: pytest.Monkey
         expected = ask(loaded, query, semantics)
         with monkeypatch.context() as patch:
             patch.setattr(numbers, "FEW", 0)
-            patch.setattr(credal, "HALVINGS", 2 + seed % 9)  # coarse bounds and fine ones
+            patch.setattr(search, "HALVINGS", 2 + seed % 9)  # coarse bounds and fine ones
             stop_after(seed % 3, patch)
             found = ask(loaded, query, semantics)
         if isinstance(expected, str):
@@ -164,7 +165,7 @@ def stop_after(
             if next(left, None) is None:
                 raise limit("stopped")
 
-    patch.setattr(credal, "GRACE", 60.0)
+    patch.setattr(search, "GRACE", 60.0)
     patch.setattr(Watch, "share", lambda self, parts: Stopping(self.limits))
 
 
@@ -209,7 +210,7 @@ def test_the_search_keeps_to_the_time_limit() -> None:
 def test_one_question_may_be_exact_and_another_not(monkeypatch: pytest.MonkeyPatch) -> None:
     program = grid(5)
     exact = program.query("r(1,1)")[0]
-    monkeypatch.setattr(credal, "GRACE", 0.0)
+    monkeypatch.setattr(search, "GRACE", 0.0)
     easy, stopped = program.query("r(1,1)", hard(5), limits=dpasp.Limits(seconds=1.0))
     assert isinstance(easy, Answer)
     assert isinstance(stopped, Answer)

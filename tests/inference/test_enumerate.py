@@ -10,8 +10,8 @@ import time
 import pytest
 
 import dpasp
-from dpasp.inference import enumerate as module
-from dpasp.inference.enumerate import enumerate_models
+from dpasp.inference.reference import enumerate as module
+from dpasp.inference.reference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
 
 CHAIN = """
@@ -86,7 +86,7 @@ def test_the_time_limit_stops_it_between_two_models() -> None:
 
 def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ROWS", 1000)
-    monkeypatch.setattr("dpasp.inference.rows.ROOM", 500)
+    monkeypatch.setattr("dpasp.inference.reference.rows.ROOM", 500)
     with pytest.raises(dpasp.SizeLimit, match="too many to enumerate"):
         dpasp.loads("0.5::a(1..40). #query a(1).").query(engine="enumerate")
 

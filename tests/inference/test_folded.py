@@ -15,8 +15,8 @@ from dpasp import circuits
 from dpasp.errors import InferenceError
 from dpasp.inference import numbers
 from dpasp.inference.engines import on_circuit, prepare
-from dpasp.inference.enumerate import enumerate_models
 from dpasp.inference.folded import folded
+from dpasp.inference.reference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.enumerate import enumerate_models, least_undefined
-from dpasp.inference.table import Table
+from dpasp.inference.reference.enumerate import enumerate_models, least_undefined
+from dpasp.inference.reference.table import Table
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
 

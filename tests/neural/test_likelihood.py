@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dpasp.inference.enumerate import enumerate_models
+from dpasp.inference.reference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic import GroundProgram, ground

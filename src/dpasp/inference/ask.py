@@ -11,13 +11,13 @@ import numpy as np
 
 from dpasp.errors import InconsistentProgram, UsageError
 from dpasp.inference.answers import Answer, Answers, Number
-from dpasp.inference.approximate import Approximate
-from dpasp.inference.bounds import bounds
+from dpasp.inference.approximate.bounds import bounds
+from dpasp.inference.approximate.early import Approximate
+from dpasp.inference.approximate.outcomes import Outcomes, check_questions
+from dpasp.inference.approximate.sample import sample
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import Inconsistent, answer, complete, inconsistent_choices
 from dpasp.inference.method import Method
-from dpasp.inference.outcomes import Outcomes, check_questions
-from dpasp.inference.sample import sample
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram

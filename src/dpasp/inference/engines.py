@@ -13,9 +13,9 @@ import numpy as np
 from dpasp import circuits
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.inference.consistency import Consistency, consistency
-from dpasp.inference.enumerate import Enumeration, enumerate_models
 from dpasp.inference.evaluator import Evaluator, Report, silent
 from dpasp.inference.folded import folded
+from dpasp.inference.reference.enumerate import Enumeration, enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery

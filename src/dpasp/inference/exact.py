@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from dpasp.errors import DataError, Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, Answers, MapAnswer
-from dpasp.inference.approximate import stopped_early
-from dpasp.inference.asked import Asked
+from dpasp.inference.approximate.early import stopped_early
 from dpasp.inference.engines import OnCircuit, not_compiled, prepare
-from dpasp.inference.enumerate import Enumeration, enumerate_models
 from dpasp.inference.evaluator import Evaluator, Report, silent
 from dpasp.inference.labels import choice_labels
-from dpasp.inference.map import check_enumerable, most_probable
-from dpasp.inference.map_circuit import most_probable_by_circuit
 from dpasp.inference.numbers import Numbers, evaluate
+from dpasp.inference.probable.asked import Asked
+from dpasp.inference.probable.by_circuit import most_probable_by_circuit
+from dpasp.inference.probable.by_table import check_enumerable, most_probable
+from dpasp.inference.reference.enumerate import Enumeration, enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram, Interval

@@ -18,10 +18,15 @@ import numpy as np
 
 from dpasp.errors import ImpossibleEvidence, LimitReached
 from dpasp.inference.answers import Answer
-from dpasp.inference.bounds import most_probable_first
+from dpasp.inference.approximate.bounds import most_probable_first
+from dpasp.inference.approximate.outcomes import (
+    Outcomes,
+    TotalChoice,
+    check_questions,
+    probability_of,
+)
 from dpasp.inference.engines import prepare
 from dpasp.inference.evaluator import Evaluator
-from dpasp.inference.outcomes import Outcomes, TotalChoice, check_questions, probability_of
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery

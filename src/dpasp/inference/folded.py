@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from dpasp import circuits
 from dpasp.errors import Diagnostic, InferenceError, SizeLimit
-from dpasp.inference.enumerate import Enumeration
-from dpasp.inference.table import ALWAYS, Condition, Table
+from dpasp.inference.reference.enumerate import Enumeration
+from dpasp.inference.reference.table import ALWAYS, Condition, Table
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundProgram
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from dpasp.circuits import Circuit
 from dpasp.errors import LimitReached
-from dpasp.inference.credal import Extreme, Score, minimise
+from dpasp.inference.credal.relax import Goal, Relaxation, relaxation
+from dpasp.inference.credal.search import Extreme, Score, minimise
+from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines import OnCircuit
 from dpasp.inference.evaluator import Evaluator
-from dpasp.inference.relax import Goal, Relaxation, relaxation
-from dpasp.inference.vertices import Corners, corners, vertex_weights
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery

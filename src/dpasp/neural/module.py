@@ -18,7 +18,7 @@ from clingo import Symbol
 from torch import Tensor, nn
 
 from dpasp.errors import DataError, Diagnostic, UsageError
-from dpasp.inference.vertices import corners, vertex_weights
+from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery

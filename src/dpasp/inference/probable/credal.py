@@ -16,14 +16,21 @@ from itertools import islice
 
 import numpy as np
 
-from dpasp.inference.asked import Asked
-from dpasp.inference.best import CLOSE, Best
-from dpasp.inference.bounds import most_probable_first
-from dpasp.inference.map_search import MOST_TIES
-from dpasp.inference.maxproduct import Values
-from dpasp.inference.mpe import BATCH, Below, below, single_choices, sure_choices, total_choices
-from dpasp.inference.outcomes import probability_of
-from dpasp.inference.vertices import corners, vertex_weights
+from dpasp.inference.approximate.bounds import most_probable_first
+from dpasp.inference.approximate.outcomes import probability_of
+from dpasp.inference.credal.vertices import corners, vertex_weights
+from dpasp.inference.probable.asked import Asked
+from dpasp.inference.probable.best import CLOSE, Best
+from dpasp.inference.probable.maxproduct import Values
+from dpasp.inference.probable.search import MOST_TIES
+from dpasp.inference.probable.total_choices import (
+    BATCH,
+    Below,
+    below,
+    single_choices,
+    sure_choices,
+    total_choices,
+)
 from dpasp.semantics.leaves import Weights, layout
 
 MOST_VERTICES = 512

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.inference.rows import Bits, Counts, run_starts
+from dpasp.inference.reference.rows import Bits, Counts, run_starts
 from dpasp.logic.program import Choice
 from dpasp.semantics.leaves import Leaves, Weights, layout
 

@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.inference.best import CLOSE, VALUES, Best
 from dpasp.inference.layers import QE, Arrays, Integers, Layers
+from dpasp.inference.probable.best import CLOSE, VALUES, Best
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses

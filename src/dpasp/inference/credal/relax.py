@@ -18,8 +18,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.inference.credal.vertices import Corners
 from dpasp.inference.layers import OTHER, QE, Arrays, E, Integers, Layer, layers_below
-from dpasp.inference.vertices import Corners
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.answers import MapAnswer
-from dpasp.inference.best import CLOSE, VALUES, Best, map_answer
+from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.inference.engines import OnCircuit
-from dpasp.inference.enumerate import MapConditions
-from dpasp.inference.rows import Bits, Counts
-from dpasp.inference.table import ALWAYS, Indices, Table
-from dpasp.inference.vertices import corners, vertex_weights
+from dpasp.inference.probable.best import CLOSE, VALUES, Best, map_answer
+from dpasp.inference.reference.enumerate import MapConditions
+from dpasp.inference.reference.rows import Bits, Counts
+from dpasp.inference.reference.table import ALWAYS, Indices, Table
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram

@@ -15,8 +15,8 @@ import numpy as np
 
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.evaluator import Report, silent
-from dpasp.inference.rows import Bits, Counts, Rows, Words, pack, run_starts
-from dpasp.inference.table import ALWAYS, NEVER, Condition, Table, build, question_masses
+from dpasp.inference.reference.rows import Bits, Counts, Rows, Words, pack, run_starts
+from dpasp.inference.reference.table import ALWAYS, NEVER, Condition, Table, build, question_masses
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, GroundLiteral, GroundMap, GroundProgram, GroundQuery, Rule

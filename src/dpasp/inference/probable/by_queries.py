@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpasp.inference.best import VALUES, Best
 from dpasp.inference.engines import on_circuit
 from dpasp.inference.layers import Integers
-from dpasp.inference.map_search import OPEN, Bounded, best_first
 from dpasp.inference.numbers import evaluate
+from dpasp.inference.probable.best import VALUES, Best
+from dpasp.inference.probable.search import OPEN, Bounded, best_first
 from dpasp.language.ast import Logic, Mode, Probability
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery

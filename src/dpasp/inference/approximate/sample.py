@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, InferenceError, LimitReached
 from dpasp.inference.answers import Answer
-from dpasp.inference.approximate import Approximate
+from dpasp.inference.approximate.early import Approximate
+from dpasp.inference.approximate.outcomes import Outcomes, TotalChoice, distributions
 from dpasp.inference.evaluator import Report
 from dpasp.inference.method import Method
-from dpasp.inference.outcomes import Outcomes, TotalChoice, distributions
 from dpasp.language.ast import Probability
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.inference.enumerate import Reader, least_undefined, live_groups
-from dpasp.inference.rows import Bits
-from dpasp.inference.table import Condition
+from dpasp.inference.reference.enumerate import Reader, least_undefined, live_groups
+from dpasp.inference.reference.rows import Bits
+from dpasp.inference.reference.table import Condition
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery, Interval

@@ -12,14 +12,14 @@ import numpy as np
 
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.inference.answers import MapAnswer
-from dpasp.inference.asked import Asked
-from dpasp.inference.best import VALUES, Best, map_answer
 from dpasp.inference.engines import on_circuit
 from dpasp.inference.layers import layers_below
-from dpasp.inference.map_queries import Queries
-from dpasp.inference.map_search import Mark, Marked
-from dpasp.inference.mpe import below, total_choices
-from dpasp.inference.mpe_credal import credal_total_choices
+from dpasp.inference.probable.asked import Asked
+from dpasp.inference.probable.best import VALUES, Best, map_answer
+from dpasp.inference.probable.by_queries import Queries
+from dpasp.inference.probable.credal import credal_total_choices
+from dpasp.inference.probable.search import Mark, Marked
+from dpasp.inference.probable.total_choices import below, total_choices
 from dpasp.language.ast import Probability
 from dpasp.logic.program import GroundMap, Interval
 from dpasp.semantics.translate import translate

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import LimitReached
+from dpasp.inference.credal.relax import Goal, Relaxation
 from dpasp.inference.layers import Integers
-from dpasp.inference.relax import Goal, Relaxation
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 

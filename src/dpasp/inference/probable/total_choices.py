@@ -10,13 +10,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.inference.asked import Asked
-from dpasp.inference.best import CLOSE, Best
-from dpasp.inference.bounds import most_probable_first
+from dpasp.inference.approximate.bounds import most_probable_first
+from dpasp.inference.approximate.outcomes import probability_of
 from dpasp.inference.layers import QE, Integers, Layers, layers_below
-from dpasp.inference.map_search import MOST_TIES
-from dpasp.inference.maxproduct import MaxProduct, Values, max_product
-from dpasp.inference.outcomes import probability_of
+from dpasp.inference.probable.asked import Asked
+from dpasp.inference.probable.best import CLOSE, Best
+from dpasp.inference.probable.maxproduct import MaxProduct, Values, max_product
+from dpasp.inference.probable.search import MOST_TIES
 from dpasp.language.ast import Probability
 from dpasp.semantics.leaves import Leaves, Weights, layout
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from dpasp.errors import Diagnostic, InferenceError
 from dpasp.inference.answers import Assignment, Value
-from dpasp.inference.enumerate import least_undefined, live_groups
-from dpasp.inference.outcomes import TotalChoice, chosen
-from dpasp.inference.rows import Bits
-from dpasp.inference.sample import BLOCK, draw
+from dpasp.inference.approximate.outcomes import TotalChoice, chosen
+from dpasp.inference.approximate.sample import BLOCK, draw
+from dpasp.inference.reference.enumerate import least_undefined, live_groups
+from dpasp.inference.reference.rows import Bits
 from dpasp.language.ast import Logic, Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundLiteral, GroundProgram

@@ -19,10 +19,15 @@ import numpy as np
 
 from dpasp.errors import ImpossibleEvidence, InconsistentProgram, LimitReached
 from dpasp.inference.answers import Answer
-from dpasp.inference.approximate import Approximate, stopped_early
+from dpasp.inference.approximate.early import Approximate, stopped_early
+from dpasp.inference.approximate.outcomes import (
+    Outcomes,
+    TotalChoice,
+    distributions,
+    probability_of,
+)
 from dpasp.inference.evaluator import Report
 from dpasp.inference.method import Method
-from dpasp.inference.outcomes import Outcomes, TotalChoice, distributions, probability_of
 from dpasp.language.ast import Probability
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights

@@ -12,8 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from dpasp.inference.best import CLOSE
 from dpasp.inference.layers import Layers
+from dpasp.inference.probable.best import CLOSE
 from dpasp.semantics.leaves import Leaves, Weights
 
 Values = tuple[int, ...]  # the value of every choice

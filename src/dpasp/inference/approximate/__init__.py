@@ -1,0 +1,1 @@
+"""Answers from some of the total choices: samples, and sure bounds."""

@@ -1,0 +1,1 @@
+"""Intervals of probabilities: their vertices, and the search for extremes over many of them."""

@@ -1,0 +1,1 @@
+"""The most probable values of atoms, and the most probable total choices."""

@@ -1,0 +1,1 @@
+"""The reference engine: everything enumerated, nothing trusted."""
