@@ -184,6 +184,12 @@ class Compiler {
         // Counting favours tables, everything else diagrams.
         std::string favourite =
             options_.mode != Mode::Bits && !part.guesses.empty() ? "tables" : "diagram";
+        // A small width promises a quick end: the narrowest orders are given time for it.
+        std::vector<Attempt> promising;
+        for (const Attempt &attempt : list)
+            if (attempt.way != "search" && attempt.width <= 24 && attempt.order == "narrow")
+                promising.push_back(attempt);
+        if (auto nodes = race(promising, part, asks, 240000, result); !nodes.empty()) return nodes;
         size_t work = 30000;
         for (int round = 0;; ++round, work *= 4) {
             if (auto nodes = race(list, part, asks, work, result); !nodes.empty()) return nodes;

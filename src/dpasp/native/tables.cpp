@@ -194,7 +194,7 @@ class Tables {
         for (const Table &table : layer)
             for (uint32_t v = 0; v < values; ++v) {
                 Table result = input.choice ? follow(s, table, v) : guess(s, table);
-                budget_.charge(8 + result.words.size() / 2 + visits_ / 40);
+                budget_.charge(5 + result.words.size() / 3 + visits_ / 40);
                 visits_ = 0;
                 if (!result.count) {
                     edges.push_back(UINT32_MAX);
