@@ -4,7 +4,7 @@
 #   make test     linting, types and tests: everything that must hold
 #   make check    linting and types only
 #   make bench    exact inference beside other systems, small sizes; bench-full: all sizes
-#   make random   a long comparison of random programs with the definitions
+#   make random   a long comparison of random programs with the definitions, by every way
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
 #   make sanitize the native part built with sanitizers, under the tests of circuits
 
@@ -53,7 +53,8 @@ bench-full: .venv/test.stamp
 	$(BIN)/python -m benchmarks.inference
 
 random: .venv/test.stamp
-	DPASP_RANDOM=100000 $(BIN)/python -m pytest -q -n $(WORKERS) tests/oracle
+	DPASP_RANDOM=100000 DPASP_RANDOM_CIRCUITS=100000 \
+	    $(BIN)/python -m pytest -q -n $(WORKERS) tests/oracle tests/circuits/test_random.py
 
 fuzz: .venv/test.stamp
 	$(BIN)/python -m tests.language.fuzz 200000
