@@ -193,7 +193,7 @@ class Compiler {
         size_t work = 30000;
         for (int round = 0;; ++round, work *= 4) {
             if (auto nodes = race(list, part, asks, work, result); !nodes.empty()) return nodes;
-            if (round == 3) {
+            if (round == (part.guesses.empty() ? 2 : 3)) {
                 auto more = attempts(part, true);
                 std::stable_partition(more.begin(), more.end(), [&](const Attempt &attempt) {
                     return attempt.way == favourite;

@@ -128,6 +128,9 @@ class Polisher {
             for (uint32_t v : scope.members) used[v] = 1;
         for (uint32_t v = 0; v < problem.vertices; ++v)
             if (used[v]) vertices_.push_back(v);
+        input_.assign(problem.vertices, 0);
+        for (uint32_t v : problem.choice_vertex) input_[v] = 1;
+        for (uint32_t v : problem.guess_vertex) input_[v] = 1;
     }
 
     std::vector<uint32_t> run() {
@@ -151,20 +154,56 @@ class Polisher {
     const Problem &problem_;
     Watch &watch_;
     std::vector<uint32_t> vertices_;
+    std::vector<uint8_t> input_;  // by vertex: whether it is a choice or a guess
 
+    // What has to be remembered at each place of an order, added up. A rule is read with the
+    // last of its inputs. An atom is an exit where some of its rules are read and some of its
+    // uses are not, and an entry where it is used and its rules are not all read. What is
+    // remembered is, for every exit, whether it is true already, and which entries would make it so.
     double cost(const std::vector<uint32_t> &position) const {
-        std::vector<uint32_t> last(position);  // by vertex: the last position it waits for
+        uint32_t n = uint32_t(position.size());
+        std::vector<Span> rules(n), uses(n);
         for (const Scope &scope : problem_.scopes) {
-            uint32_t end = 0;
-            for (uint32_t v : scope.members) end = std::max(end, position[v]);
-            for (uint32_t v : scope.members) last[v] = std::max(last[v], end);
+            uint32_t time = read(scope, position);
+            for (uint32_t v : scope.members) (v == scope.head ? rules : uses)[v].add(time);
         }
-        std::vector<int32_t> change(position.size() + 1, 0);
-        for (uint32_t v : vertices_) ++change[position[v]], --change[last[v]];
+        std::vector<int32_t> entries(n + 1, 0), exits(n + 1, 0), inputs(n + 1, 0);
+        auto count = [](std::vector<int32_t> &change, uint32_t from, uint32_t to) {
+            if (from < to) ++change[from], --change[to];
+        };
+        for (uint32_t v : vertices_) {
+            if (input_[v])
+                count(inputs, std::min({position[v], rules[v].first, uses[v].first}),
+                      std::max({position[v], rules[v].last, uses[v].last}));
+            else {
+                bool used = uses[v].first != UINT32_MAX;  // if not, it is asked for at the end
+                count(exits, rules[v].first, used ? uses[v].last : n);
+                count(entries, uses[v].first, rules[v].last);
+            }
+        }
         double total = 0;
-        int32_t open = 0;
-        for (int32_t c : change) total += std::exp2(1.6 * (open += c));
+        int32_t in = 0, out = 0, open = 0;
+        for (uint32_t p = 0; p < n; ++p) {
+            in += entries[p], out += exits[p], open += inputs[p];
+            total += std::exp2(std::min(1.6 * open + 0.5 * out * (1 + in), 1000.0));
+        }
         return total;
+    }
+
+    struct Span {
+        uint32_t first = UINT32_MAX, last = 0;
+        void add(uint32_t time) { first = std::min(first, time), last = std::max(last, time); }
+    };
+
+    // When a scope is read: with the last of its inputs, or of its members if it has none.
+    uint32_t read(const Scope &scope, const std::vector<uint32_t> &position) const {
+        uint32_t last = 0, last_input = 0;
+        bool some = false;
+        for (uint32_t v : scope.members) {
+            last = std::max(last, position[v]);
+            if (input_[v]) some = true, last_input = std::max(last_input, position[v]);
+        }
+        return some ? last_input : last;
     }
 
     // Move single vertices elsewhere; accept what is better, and at first a little worse.

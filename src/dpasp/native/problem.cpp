@@ -454,6 +454,27 @@ class Reader {
         problem_.asserted.push_back(negate(gates.both(negate(seen), truth)));
     }
 
+    // The atom that an atom is the same as, or the opposite of; itself if there is none.
+    uint32_t same_as(uint32_t atom) const {
+        if (guessed_[atom] || rules_of_[atom].size() != 1) return atom;
+        const Rule &rule = rules_[rules_of_[atom][0]];
+        return rule.body.size() == 1 && !rule.itself ? uint32_t(std::abs(rule.body[0])) : atom;
+    }
+
+    // Atoms that are the same are one vertex.
+    void join_vertices() {
+        std::vector<uint8_t> done(value_.size(), 0);
+        std::vector<uint32_t> path;
+        for (uint32_t atom = 1; atom < value_.size(); ++atom) {
+            uint32_t last = atom;
+            for (path.clear(); !done[last]; last = same_as(last)) {
+                done[last] = 1;
+                path.push_back(last);
+            }
+            for (uint32_t a : path) vertex_[a] = vertex_[last];
+        }
+    }
+
     void finish() {
         Gates &gates = problem_.gates;
         for (uint32_t r : constraints_)
@@ -472,11 +493,12 @@ class Reader {
         for (size_t i = 0; i + 1 < ground_.own.size(); i += 2)
             problem_.undefined.push_back(
                 gates.both(literal(ground_.own[i + 1]), negate(literal(ground_.own[i]))));
+        join_vertices();
         for (int64_t atom : ground_.observed) observe(uint32_t(atom));
         for (const Rule &rule : rules_) {
             if (rule.head && !needed_[rule.head]) continue;
             Scope scope;
-            if (rule.head) scope.members.push_back(vertex_[rule.head]);
+            if (rule.head) scope.members.push_back(scope.head = vertex_[rule.head]);
             for (int32_t b : rule.body) scope.members.push_back(vertex_[size_t(std::abs(b))]);
             std::sort(scope.members.begin(), scope.members.end());
             scope.members.erase(std::unique(scope.members.begin(), scope.members.end()),

@@ -25,6 +25,7 @@ struct Question {
 // A set of things that belong together in the program; good orders keep them close.
 struct Scope {
     std::vector<uint32_t> members;  // vertices
+    uint32_t head = UINT32_MAX;     // the member that the others define, if any
 };
 
 struct Problem {
