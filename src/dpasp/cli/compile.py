@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from dpasp.circuits import Circuit, dot, nnf, to_json
@@ -43,7 +44,8 @@ def execute(options: Namespace, console: Console) -> int:
     if not ground.questions:
         raise UsageError("the program asks nothing", help="add a #query, or use --query")
     semantics = wanted_semantics(options)
-    with planned("compiling", lambda: program.plan(semantics=semantics), console) as progress:
+    plan = partial(program.plan, semantics=semantics, limits=limits)
+    with planned("compiling", plan, console) as progress:
         circuit = program.circuit(semantics=semantics, limits=limits, progress=progress)
     if options.output is not None:
         names, asked = leaf_names(ground), [question.text for question in ground.questions]

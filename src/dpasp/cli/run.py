@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import replace
+from functools import partial
 
 from dpasp.cli.console import Console
 from dpasp.cli.plan import planned
@@ -39,14 +40,16 @@ def execute(options: Namespace, console: Console) -> int:
         learn_first(program, options, console)
         if not speaks():
             return 0
-    semantics = wanted_semantics(options)
-    plan = (lambda: program.plan(semantics=semantics)) if compiles(options, program) else None
+    semantics, limits = wanted_semantics(options), read_limits(options)
+    plan = None
+    if compiles(options, program):
+        plan = partial(program.plan, semantics=semantics, limits=limits)
     with planned("answering", plan, console) as progress:
         answers = program.query(
             semantics=semantics,
             engine=options.engine,
             inconsistent=options.inconsistent,
-            limits=read_limits(options),
+            limits=limits,
             progress=progress,
             n=options.samples,
             seed=options.seed,

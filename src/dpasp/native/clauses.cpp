@@ -33,7 +33,7 @@ Clauses::Clauses(const Problem &problem, const Part &part) {
         }
         clauses.push_back(some);
     }
-    std::unordered_map<uint32_t, Lit> known;
+    auto known = [&](Lit lit) { return literal[part.place(lit)] ^ (lit & 1u); };
     for (uint32_t g : part.gates) {
         const Gate &gate = gates.gates[g];
         Lit lit;
@@ -42,18 +42,17 @@ Clauses::Clauses(const Problem &problem, const Part &part) {
         } else {
             lit = 2 * fresh(gate.inner ? Class::Inner : Class::Determined);
         }
-        known[g] = lit;
         literal.push_back(lit);
         if (gate.kind != Kind::And) continue;
         std::vector<Lit> back{lit};
         for (const Lit *in = gates.begin(g); in != gates.end(g); ++in) {
-            Lit input = known.at(gate_of(*in)) ^ (*in & 1u);
+            Lit input = known(*in);
             clauses.push_back({negate(lit), input});
             back.push_back(negate(input));
         }
         clauses.push_back(std::move(back));
     }
-    for (Lit lit : part.asserted) clauses.push_back({known.at(gate_of(lit)) ^ (lit & 1u)});
+    for (Lit lit : part.asserted) clauses.push_back({known(lit)});
 }
 
 namespace {

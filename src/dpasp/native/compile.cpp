@@ -162,6 +162,9 @@ class Compiler {
                 std::reverse(reverse.inputs.begin(), reverse.inputs.end());
                 for (Attempt *one : {&attempt, &reverse}) {
                     one->width = cut_width(problem_, part, one->inputs);
+                    if (way == "tables" && options_.way == "auto" && !least &&
+                        one->width > WIDEST_TABLE)
+                        continue;
                     list.push_back(std::move(*one));
                 }
             }
@@ -190,7 +193,7 @@ class Compiler {
             if (attempt.way != "search" && attempt.width <= 24 && attempt.order == "narrow")
                 promising.push_back(attempt);
         if (auto nodes = race(promising, part, asks, 240000, result); !nodes.empty()) return nodes;
-        size_t work = 30000;
+        size_t work = std::max<size_t>(30000, 4 * part.gates.size());  // preparing takes its part
         for (int round = 0;; ++round, work *= 4) {
             if (auto nodes = race(list, part, asks, work, result); !nodes.empty()) return nodes;
             if (round == (part.guesses.empty() ? 2 : 3)) {

@@ -81,7 +81,7 @@ class Functions {
   public:
     Functions(const Problem &problem, const Part &part, const std::vector<Input> &order,
               Budget &budget, Watch &watch)
-        : gates_(problem.gates), shapes_(shapes(problem, order)),
+        : gates_(problem.gates), part_(part), shapes_(shapes(problem, order)),
           budget_(budget),
           diagram_(arities(shapes_), budget, watch) {
         std::unordered_map<uint32_t, uint32_t> choice_level, guess_level;
@@ -89,7 +89,7 @@ class Functions {
             (order[level].choice ? choice_level : guess_level)[order[level].id] = level;
             if (!order[level].choice) guesses_.push_back(level);
         }
-        known_[0] = DD_TRUE;
+        known_.reserve(part.gates.size());
         for (uint32_t g : part.gates) {
             budget_.advance((part.guesses.empty() ? 0.8 : 0.2) / double(part.gates.size()));
             const Gate &gate = gates_.gates[g];
@@ -97,11 +97,11 @@ class Functions {
                 std::vector<Dd> inputs;
                 for (const Lit *in = gates_.begin(g); in != gates_.end(g); ++in)
                     inputs.push_back(function(*in));
-                known_[g] = diagram_.all(std::move(inputs));
+                known_.push_back(diagram_.all(std::move(inputs)));
             } else if (gate.kind == Kind::Value) {
-                known_[g] = variable(choice_level.at(gate.first), gate.second);
+                known_.push_back(variable(choice_level.at(gate.first), gate.second));
             } else {
-                known_[g] = variable(guess_level.at(g), 0);
+                known_.push_back(variable(guess_level.at(g), 0));
             }
         }
         for (Lit lit : part.asserted) asserted_.push_back(function(lit));
@@ -141,11 +141,12 @@ class Functions {
 
   private:
     const Gates &gates_;
+    const Part &part_;
     std::vector<ChoiceShape> shapes_;  // by level
     Budget &budget_;
     Diagram diagram_;
     std::vector<uint32_t> guesses_;  // levels
-    std::unordered_map<uint32_t, Dd> known_;
+    std::vector<Dd> known_;  // by place in the part
     std::vector<Dd> asserted_;
 
     static std::vector<ChoiceShape> shapes(const Problem &problem,
@@ -168,7 +169,9 @@ class Functions {
         return diagram_.make(level, children.data());
     }
 
-    Dd function(Lit lit) const { return known_.at(gate_of(lit)) ^ (lit & 1u); }
+    Dd function(Lit lit) const {
+        return (gate_of(lit) ? known_[part_.place(lit)] : DD_TRUE) ^ (lit & 1u);
+    }
 
     Dd conjunction(const std::vector<Lit> &lits) {
         std::vector<Dd> edges;
@@ -260,6 +263,9 @@ bool same_functions(const Problem &problem, const std::vector<std::pair<Lit, Lit
             }
         }
     std::sort(cone.gates.begin(), cone.gates.end());
+    auto places = std::make_shared<std::vector<uint32_t>>(gates.size());
+    for (uint32_t i = 0; i < cone.gates.size(); ++i) (*places)[cone.gates[i]] = i;
+    cone.places = places;
     Budget budget;
     budget.nodes = 2000000;
     budget.work = 30000000;

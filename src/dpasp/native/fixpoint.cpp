@@ -8,6 +8,7 @@ namespace {
 
 struct Counter {
     Gates &gates;
+    Watch &watch;
     std::vector<std::pair<int64_t, Lit>> items;  // heaviest first
     std::vector<int64_t> rest;                   // weight of the items from here on
     std::map<std::pair<size_t, int64_t>, Lit> known;
@@ -17,6 +18,7 @@ struct Counter {
         if (rest[i] < bound) return FALSE_LIT;
         auto found = known.find({i, bound});
         if (found != known.end()) return found->second;
+        watch.check();
         Lit without = reach(i + 1, bound);
         Lit with = reach(i + 1, bound - items[i].first);
         Lit result = gates.either(without, gates.both(items[i].second, with));
@@ -28,7 +30,7 @@ struct Counter {
 }  // namespace
 
 Lit at_least(Gates &gates, const std::vector<Lit> &lits, const std::vector<int64_t> &weights,
-             int64_t bound) {
+             int64_t bound, Watch &watch) {
     // Equal literals are one literal; a literal and its negation give at least the smaller weight.
     std::map<Lit, int64_t> total;
     for (size_t i = 0; i < lits.size(); ++i) {
@@ -40,7 +42,7 @@ Lit at_least(Gates &gates, const std::vector<Lit> &lits, const std::vector<int64
             total[lits[i]] += weights[i];
         }
     }
-    Counter counter{gates, {}, {}, {}};
+    Counter counter{gates, watch, {}, {}, {}};
     for (auto &[lit, weight] : total) {
         if (lit == FALSE_LIT) continue;
         if (lit == TRUE_LIT) {
@@ -64,21 +66,23 @@ void LinearSystem::join(uint32_t i, uint32_t j, Lit factor) {
 }
 
 size_t LinearSystem::fill(uint32_t v) const {
-    size_t count = 0;
+    size_t count = rows_[v].size() * columns_[v].size();
+    if (count > EXACT) return count;
+    count = 0;
     for (uint32_t u : columns_[v])
         for (auto &[w, _] : rows_[v])
             if (w != u && !rows_[u].count(w)) ++count;
     return count;
 }
 
-void LinearSystem::eliminate(uint32_t v) {
+void LinearSystem::eliminate(uint32_t v, Watch &watch) {
     Lit external = gates_.any(external_[v]);
     external_[v] = {external};
     for (uint32_t u : columns_[v]) {
         Lit factor = rows_[u].at(v);
         if (external != FALSE_LIT) external_[u].push_back(gates_.both(factor, external));
         for (auto &[w, next] : rows_[v])
-            if (w != u) join(u, w, gates_.both(factor, next));
+            if (w != u) watch.check(), join(u, w, gates_.both(factor, next));
         rows_[u].erase(v);
     }
     for (auto &[w, _] : rows_[v]) columns_[w].erase(v);
@@ -101,7 +105,7 @@ std::vector<Lit> LinearSystem::solve(const std::vector<uint8_t> &late, Watch &wa
         queue.erase(queue.begin());
         std::set<uint32_t> touched(columns_[v].begin(), columns_[v].end());
         for (auto &[w, _] : rows_[v]) touched.insert(w);
-        eliminate(v);
+        eliminate(v, watch);
         gone[v] = 1;
         order.push_back(v);
         for (uint32_t u : touched) {

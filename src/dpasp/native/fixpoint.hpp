@@ -14,7 +14,7 @@ namespace dpasp {
 
 // The sum of the weights of the true literals is at least the bound.
 Lit at_least(Gates &gates, const std::vector<Lit> &lits, const std::vector<int64_t> &weights,
-             int64_t bound);
+             int64_t bound, Watch &watch);
 
 // x_i = ext_i or (c_ij and x_j) or ...: Gaussian elimination in min-fill order.
 class LinearSystem {
@@ -30,8 +30,10 @@ class LinearSystem {
 
   private:
     void join(uint32_t i, uint32_t j, Lit factor);
+    static constexpr size_t EXACT = 400;  // above so many possible new factors, a bound is enough
+
     size_t fill(uint32_t v) const;
-    void eliminate(uint32_t v);
+    void eliminate(uint32_t v, Watch &watch);
 
     Gates &gates_;
     std::vector<std::vector<Lit>> external_;

@@ -327,21 +327,22 @@ uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<I
     std::unordered_map<uint32_t, uint32_t> choice_step, guess_step;
     for (uint32_t s = 0; s < order.size(); ++s)
         (order[s].choice ? choice_step : guess_step)[order[s].id] = s;
-    std::unordered_map<uint32_t, uint32_t> known;  // by gate: the step after which it is
+    std::vector<uint32_t> known;  // by place: the step after which the gate is known
+    known.reserve(part.gates.size());
     std::vector<int32_t> change(order.size() + 1, 0);
     for (uint32_t g : part.gates) {
         const Gate &gate = gates.gates[g];
         if (gate.kind == Kind::And) {
             uint32_t first = UINT32_MAX, last = 0;
             for (const Lit *in = gates.begin(g); in != gates.end(g); ++in) {
-                uint32_t inner = known.at(gate_of(*in));
+                uint32_t inner = known[part.place(*in)];
                 first = std::min(first, inner), last = std::max(last, inner);
             }
-            known[g] = last;
+            known.push_back(last);
             ++change[first], --change[last];
         } else {
             uint32_t s = gate.kind == Kind::Value ? choice_step.at(gate.first) : guess_step.at(g);
-            known[g] = s;
+            known.push_back(s);
         }
     }
     int32_t open = 0, widest = 0;

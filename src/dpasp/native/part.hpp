@@ -1,6 +1,8 @@
 // A problem falls into independent parts; each is compiled on its own.
 #pragma once
 
+#include <memory>
+
 #include "circuit.hpp"
 #include "problem.hpp"
 
@@ -18,6 +20,10 @@ struct Part {
     std::vector<uint32_t> gates;    // all of the part's gates, inputs before outputs
     std::vector<Lit> asserted;
     std::vector<Lit> undefined;
+    std::shared_ptr<const std::vector<uint32_t>> places;  // by gate, shared by all parts
+
+    // Where the gate of a literal stands among `gates`.
+    uint32_t place(Lit lit) const { return (*places)[gate_of(lit)]; }
 };
 
 // The literals of a question that lie in one part.
@@ -65,6 +71,8 @@ std::vector<uint32_t> compile_diagram(const Problem &problem, const Part &part,
 // Whether the literals of each pair are the same function; Stopped(Size) if that is too hard.
 bool same_functions(const Problem &problem, const std::vector<std::pair<Lit, Lit>> &pairs,
                     Watch &watch);
+
+constexpr uint32_t WIDEST_TABLE = 8192;  // open gates, above which tables give up
 
 // Determinisation: read the inputs in order, remember a table of what is still open. This is
 // `share` of the attempt that the budget is for.

@@ -324,7 +324,7 @@ class Reader {
         for (int32_t b : rule.body) lits.push_back(b > 0 ? inside(uint32_t(b)) : negative(uint32_t(-b)));
         Lit result;
         if (rule.weighted)
-            result = at_least(problem_.gates, lits, rule.weights, rule.bound);
+            result = at_least(problem_.gates, lits, rule.weights, rule.bound, watch_);
         else
             result = problem_.gates.all(std::move(lits));
         return rule.itself ? problem_.gates.both(result, guess_[rule.itself]) : result;

@@ -29,14 +29,13 @@ class Search {
         : part_(part), asks_(asks), budget_(budget), watch_(watch), frequency_(frequency),
           cnf_(problem, part) {
         size_t n = cnf_.variables;
-        budget.charge(2 * n + (frequency ? 0 : n * n / 20));  // to prepare
+        if (!frequency) budget.charge(n * n / 20);  // to decompose
         sketch_.most = budget.nodes / 4;  // with its tables a node takes much memory
-        std::unordered_map<uint32_t, Lit> known;
-        for (size_t i = 0; i < part.gates.size(); ++i) known[part.gates[i]] = cnf_.literal[i];
+        auto known = [&](Lit lit) { return cnf_.literal[part.place(lit)] ^ (lit & 1u); };
         tracks_.resize(2 * cnf_.variables);
         for (uint32_t k = 0; k < asks.size(); ++k) {
-            for (Lit lit : asks[k].query) note(known.at(gate_of(lit)) ^ (lit & 1u), k, 1);
-            for (Lit lit : asks[k].evidence) note(known.at(gate_of(lit)) ^ (lit & 1u), k, 2);
+            for (Lit lit : asks[k].query) note(known(lit), k, 1);
+            for (Lit lit : asks[k].evidence) note(known(lit), k, 2);
         }
         if (!frequency) depth_ = tree_depth(cnf_, budget.width, watch);
         prepare();

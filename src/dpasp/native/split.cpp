@@ -66,9 +66,11 @@ std::vector<Part> split(const Problem &problem) {
         }
         return parts[home[root]];
     };
+    auto places = std::make_shared<std::vector<uint32_t>>(n);
     for (uint32_t g = 1; g < n; ++g) {
         if (!used[g]) continue;
         Part &part = at(g);
+        (*places)[g] = uint32_t(part.gates.size());
         part.gates.push_back(g);
         const Gate &gate = gates.gates[g];
         if (gate.kind == Kind::Guess) part.guesses.push_back(g);
@@ -81,6 +83,7 @@ std::vector<Part> split(const Problem &problem) {
         if (gate_of(lit)) at(gate_of(lit)).asserted.push_back(lit);
     for (Lit lit : problem.undefined)
         if (gate_of(lit)) at(gate_of(lit)).undefined.push_back(lit);
+    for (Part &part : parts) part.places = places;
     return parts;
 }
 

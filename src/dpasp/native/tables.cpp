@@ -80,7 +80,6 @@ class Tables {
     Watch &watch_;
 
     std::vector<LocalGate> local_;
-    std::unordered_map<uint32_t, uint32_t> number_;  // local number by gate
     std::vector<std::vector<uint32_t>> closing_, opening_, elements_;  // by step
     std::vector<std::vector<std::pair<uint32_t, uint32_t>>> read_;  // by step: local, value
     std::vector<uint32_t> query_inputs_, evidence_inputs_;
@@ -93,7 +92,6 @@ class Tables {
 
     void prepare() {
         local_.resize(part_.gates.size());
-        for (uint32_t i = 0; i < part_.gates.size(); ++i) number_[part_.gates[i]] = i;
         for (Lit lit : part_.asserted) root(lit, {Role::Assert, negated(lit), 0});
         for (Lit lit : ask_.query) root(lit, {Role::Query, negated(lit), 0});
         for (Lit lit : ask_.evidence) root(lit, {Role::Evidence, negated(lit), 0});
@@ -112,11 +110,11 @@ class Tables {
         patient_ = true;
         time_gates();
         place_slots();
-        if (entries_.words > 8 * WIDE) throw Stopped(Reason::Size, "tables that are too wide");
+        if (64 * entries_.words > WIDEST_TABLE) throw Stopped(Reason::Size, "tables that are too wide");
     }
 
     void root(Lit lit, Consumer consumer) {
-        LocalGate &gate = local_[number_.at(gate_of(lit))];
+        LocalGate &gate = local_[part_.place(lit)];
         gate.relevant = true;
         gate.consumers.push_back(consumer);
     }
@@ -140,7 +138,7 @@ class Tables {
                 mine.last = 0;
                 mine.inputs.clear();
                 for (const Lit *in = gates_.begin(g); in != gates_.end(g); ++in) {
-                    uint32_t j = number_.at(gate_of(*in));
+                    uint32_t j = part_.place(*in);
                     uint32_t told = patient_ ? local_[j].last : local_[j].first;
                     mine.first = std::min(mine.first, told);
                     mine.last = std::max(mine.last, local_[j].last);
