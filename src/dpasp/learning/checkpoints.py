@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from dpasp.errors import DataError, Diagnostic
+from dpasp.errors import DataError, Diagnostic, OutputError, cannot_write
 from dpasp.version import __version__
 
 FORMAT = "dpasp-1"
@@ -34,9 +34,12 @@ def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, A
         with open(name, "rb") as written:
             os.fsync(written.fileno())
         os.replace(name, path)
-    except BaseException:
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    except SafetensorError as error:  # which wraps those of the system
+        raise OutputError(f"cannot write {path}: {error}") from error
+    finally:
         name.unlink(missing_ok=True)
-        raise
 
 
 def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
