@@ -24,6 +24,10 @@ def codes_in(path: Path) -> Iterator[str]:
         match node:
             case ast.Call(ast.Name("Diagnostic"), [ast.Constant(str(code)), *_]):
                 yield code
+            case ast.Call(ast.Name("_error"), [ast.Constant(str(code)), *_]):
+                yield code
+            case ast.Call(ast.Attribute(_, "fail"), [ast.Constant(str(code)), *_]):
+                yield code
             case ast.Call(ast.Name("_mistake"), [_, ast.Constant(str(code)), *_]):
                 yield code
             case ast.Assign([ast.Name("default_code")], ast.Constant(str(code))):

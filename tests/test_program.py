@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,3 +159,55 @@ def test_limits() -> None:
 
 def test_repr() -> None:
     assert repr(dpasp.loads("0.3::a.")) == "<dpasp.Program <program>: 1 statements>"
+
+
+def test_several_queries_also_as_a_list() -> None:
+    program = dpasp.loads("0.3::a. 0.2::b. #query a.")
+    assert str(program.query(["a", "b"])) == str(program.query("a", "b"))
+    assert [one.answer.query for one in program.explain(("a", "b"))] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda p: p.query(3), "a query is a text, not 3"),
+        (lambda p: p.query(["a", None]), "a query is a text, not None"),
+        (lambda p: p.query([]), "an empty list holds no query"),
+        (lambda p: p.query("a", evidence=3), "evidence is a text, not 3"),
+        (lambda p: p.query("a", limits=5), "limits are dpasp.Limits, not 5"),
+        (lambda p: p.query("a", n=100), "auto has no option n"),
+        (lambda p: p.map(3), "a question is a text, not 3"),
+        (lambda p: p.sample(1, limits=5), "limits are dpasp.Limits, not 5"),
+        (lambda p: dpasp.loads(None), "a program is a text, not None"),
+        (lambda p: dpasp.parse(None, from_str=True), "a program is a text, not None"),
+        (lambda p: dpasp.load(3), "the name of a file is a text or a path, not 3"),
+        (lambda p: dpasp.Limits("5"), "the time limit must be a positive number, not '5'"),
+    ],
+)
+def test_wrong_arguments_are_told(call: Callable[[Any], object], said: str) -> None:
+    with pytest.raises(dpasp.UsageError, match=re.escape(said)):
+        call(dpasp.loads("0.3::a. #query a."))
+
+
+def test_marks_that_were_forgotten() -> None:
+    program = dpasp.loads("0.3::a. 0.2::b. 0.5::c.")
+    with pytest.raises(dpasp.ProgramError) as caught:
+        program.map("a, b | c")
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "query-mark"
+    assert "'a?'" in problem.help
+    assert str(program.map()) == str(program.map("")) == str(program.map("#mpe."))
+
+
+def test_a_condition_that_contradicts_itself_is_not_sampled() -> None:
+    program = dpasp.loads("0.3::a. c :- a.")
+    for given in ("not c, c", "nowhere"):
+        with pytest.raises(dpasp.ImpossibleEvidence, match="has probability 0"):
+            program.sample(2, given=given)
+    assert program.sample(1, given="c, c, not nowhere", seed=1) == [{"a": True, "c": True}]
+
+
+def test_a_plan_of_what_is_not_compiled() -> None:
+    with pytest.raises(dpasp.InferenceError) as caught:
+        dpasp.loads("a; b. a :- b. b :- a. #query a.").plan()
+    assert "--engine" not in caught.value.diagnostics[0].help

@@ -6,8 +6,8 @@ import dpasp
 
 NAMES = """
     Answer Answers DataError Diagnostic Error ImpossibleEvidence InconsistentProgram
-    InferenceError Interrupted LimitReached Limits MapAnswer MemoryLimit Program ProgramError
-    SizeLimit Span TimeLimit UsageError __version__ load loads parse
+    InferenceError Interrupted LimitReached Limits MapAnswer MemoryLimit OutputError Program
+    ProgramError SizeLimit Span TimeLimit UsageError __version__ load loads parse
 """.split()
 
 
@@ -24,7 +24,7 @@ def test_every_public_name_is_there_and_documented() -> None:
 
 def test_all_errors_are_errors() -> None:
     kinds = [v for v in vars(dpasp).values() if isinstance(v, type) and issubclass(v, Exception)]
-    assert len(kinds) == 12
+    assert len(kinds) == 13
     assert all(issubclass(kind, dpasp.Error) for kind in kinds)
 
 

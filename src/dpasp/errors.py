@@ -10,6 +10,7 @@ Every failure that a user can cause is an :class:`Error` and carries the
     │   ├── InconsistentProgram   no total choice has a model
     │   └── ImpossibleEvidence    the evidence has probability 0
     ├── UsageError            a command or function was called wrongly
+    ├── OutputError           what was found cannot be written
     ├── LimitReached          a limit stopped the work
     │   ├── TimeLimit
     │   ├── MemoryLimit
@@ -23,6 +24,7 @@ p.plp:2:1: error: 1.5 is not a probability [probability-range]
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -128,6 +130,13 @@ class UsageError(Error):
     default_code = "usage"
 
 
+class OutputError(Error):
+    """What was found cannot be written: the disk is full, or fails."""
+
+    exit_code = 74
+    default_code = "output"
+
+
 class LimitReached(Error):
     """A limit stopped the work."""
 
@@ -160,3 +169,12 @@ class Interrupted(Error):
 
     exit_code = 130
     default_code = "interrupted"
+
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+
+
+def cannot_write(what: object, error: OSError) -> Error:
+    """What to raise for a file that cannot be written: the disk is at fault, or its name."""
+    kind = OutputError if error.errno in _FULL else UsageError
+    return kind(f"cannot write {what}: {error.strerror or error}")

@@ -35,9 +35,10 @@ class Limits:
     since: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("time", self.seconds), ("memory", self.megabytes)):
-            if value is not None and not value > 0:
-                raise UsageError(f"the {name} limit must be positive, not {value}")
+        given: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
+        for name, value in given:
+            if value is not None and not (isinstance(value, int | float) and value > 0):
+                raise UsageError(f"the {name} limit must be a positive number, not {value!r}")
 
     def start(self) -> Watch:
         """Start the clock."""
@@ -104,6 +105,16 @@ class Watch:
 
 
 UNLIMITED = Watch(Limits())
+
+
+def started(limits: object) -> Watch:
+    """The running clock of the limits that a caller gave, if they are such."""
+    if not isinstance(limits, Limits):
+        raise UsageError(
+            f"limits are dpasp.Limits, not {limits!r}",
+            help="write limits=dpasp.Limits(seconds=10, megabytes=2000), or one of both",
+        )
+    return limits.start()
 
 
 def memory_in_use() -> float:

@@ -29,12 +29,19 @@ from dpasp.inference.ask import ask
 from dpasp.inference.engines import on_circuit
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import complete
-from dpasp.inference.explain import TOP, Explanation, explain
+from dpasp.inference.explain import TOP, Explanations, explain
 from dpasp.inference.method import method
 from dpasp.language import ast, extend
+from dpasp.language.arguments import (
+    evidence_given,
+    map_given,
+    path_given,
+    queries_given,
+    text_given,
+)
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.files import load_text
-from dpasp.limits import Limits, Watch
+from dpasp.limits import Limits, Watch, started
 from dpasp.logic.blocks import run_blocks
 from dpasp.logic.ground import ground
 from dpasp.logic.program import GroundProgram, GroundQuery
@@ -90,7 +97,7 @@ class Program:
 
     def query(
         self,
-        *queries: str,
+        *queries: str | Iterable[str],
         evidence: str | Iterable[str] = (),
         semantics: str | None = None,
         engine: str | None = None,
@@ -101,6 +108,7 @@ class Program:
     ) -> Answers:
         """The answers to the queries, or to all questions of the program when none is given.
 
+        Queries are texts such as ``"a, not b | c"``, or lists of them.
         ``evidence`` joins that of every query; ``semantics`` (as ``"lstable, maxent"``)
         wins over the program's. ``engine`` is auto, compile, enumerate, sample or bounds
         and wins over ``#inference``, as do its ``options``: ``n`` and ``seed`` of sample,
@@ -108,7 +116,7 @@ class Program:
         with ``inconsistent="error"``.
         """
         return self._ask(
-            tuple(f"#query {_bare(query)}." for query in queries),
+            queries_given(queries),
             evidence, semantics, engine, inconsistent, limits, progress, options,
         )  # fmt: skip
 
@@ -125,13 +133,11 @@ class Program:
     ) -> Answers:
         """The most probable values: of the atoms marked in ``"a?, b? | e"``, or of all choices.
 
-        Without marked atoms (``"| e"`` or ``""``) it is the most probable total choice.
+        Where no atoms are named (``"| e"``, or nothing at all) it is the most probable total
+        choice, as ``#mpe`` asks for; the program's own questions are not asked.
         """
-        text = _bare(question or "")
-        word = "#map" if "?" in text else "#mpe"
-        return self._ask(
-            (f"{word} {text}.",), evidence, semantics, engine, inconsistent, limits, progress
-        )
+        asked = (map_given(question),)
+        return self._ask(asked, evidence, semantics, engine, inconsistent, limits, progress)
 
     def sample(
         self,
@@ -149,8 +155,8 @@ class Program:
         """
         if n < 0:
             raise UsageError(f"{n} models cannot be sampled")
-        told = _evidence(given)
-        watch = limits.start()
+        told = evidence_given(given)
+        watch = started(limits)
         logic, _ = self._meaning((), told, semantics)
         found = self._grounded((), told, watch).program
         check_questions(replace(found, questions=()), "sampling")
@@ -158,19 +164,20 @@ class Program:
 
     def explain(
         self,
-        *queries: str,
+        *queries: str | Iterable[str],
         evidence: str | Iterable[str] = (),
         semantics: str | None = None,
         top: int = TOP,
         limits: Limits = NO_LIMITS,
-    ) -> list[Explanation]:
+    ) -> Explanations:
         """What is behind the answers to the queries, or to those of the program.
 
-        The ``top`` most probable total choices, and what each choice contributes.
+        The ``top`` most probable total choices, and what each choice contributes. The
+        program's ``#map`` and ``#mpe`` are left out, with a warning.
         """
-        asked = tuple(f"#query {_bare(query)}." for query in queries)
-        told = _evidence(evidence)
-        watch = limits.start()
+        asked = queries_given(queries)
+        told = evidence_given(evidence)
+        watch = started(limits)
         meaning = self._meaning(asked, told, semantics)
         found = self._grounded(asked, told, watch).program
         return explain(found, *meaning, self._one_row(found), top=top, watch=watch)
@@ -232,7 +239,7 @@ class Program:
         from dpasp.learning.history import unwatched
         from dpasp.learning.session import starting_options
 
-        watch = limits.start()
+        watch = started(limits)
         told = starting_options(self.source, options)
         with torch.random.fork_rng(list(range(torch.cuda.device_count()))):
             torch.manual_seed(told.seed)
@@ -287,7 +294,7 @@ class Program:
 
     def _queries(self, text: str) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
-        asked = (f"#query {_bare(text)}.",)
+        asked = queries_given((text,))
         found = self._grounded(asked, (), NO_LIMITS.start()).program.questions
         return [question for question in found if isinstance(question, GroundQuery)]
 
@@ -305,13 +312,13 @@ class Program:
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """The ground program with the program's own questions."""
-        return self._grounded((), (), limits.start()).program
+        return self._grounded((), (), started(limits)).program
 
     def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
         """What compiling would work on: choices, parts, estimated widths, what will be tried."""
         from dpasp.circuits import Plan, plan
 
-        watch = limits.start()
+        watch = started(limits)
         meaning = self._meaning((), (), semantics)
         found = self._grounded((), (), watch).program
         return Plan(len(found.choices), plan(found, *meaning, watch=watch))
@@ -324,7 +331,7 @@ class Program:
         progress: Report = silent,
     ) -> Circuit:
         """The circuit that answers the program's own questions, compiled or enumerated."""
-        watch = limits.start()
+        watch = started(limits)
         meaning = self._meaning((), (), semantics)
         found = self._grounded((), (), watch).program
         return on_circuit(found, *meaning, watch=watch, progress=progress).circuit
@@ -340,8 +347,8 @@ class Program:
         progress: Report,
         options: Mapping[str, float | None] = NO_OPTIONS,
     ) -> Answers:
-        told = _evidence(evidence)
-        watch = limits.start()
+        told = evidence_given(evidence)
+        watch = started(limits)
         program = self._with(questions, told)
         check(program, semantics, self.constants, numbers=False)
         how = method(program, engine, options)
@@ -415,9 +422,8 @@ def load(
     *paths: str | Path, python: bool = True, constants: Mapping[str, object] | None = None
 ) -> Program:
     """The program in some files; their ``#python`` blocks may run unless ``python`` is false."""
-    return Program(
-        read([(str(path), load_text(path)) for path in paths]), python=python, constants=constants
-    )
+    texts = [(name, load_text(name)) for name in map(path_given, paths)]
+    return Program(read(texts), python=python, constants=constants)
 
 
 def loads(
@@ -428,13 +434,14 @@ def loads(
     constants: Mapping[str, object] | None = None,
 ) -> Program:
     """The program in a text; its ``#python`` blocks may run only if ``python`` is true."""
-    return Program(read([(file, text)]), python=python, constants=constants)
+    source = read([(file, text_given(text, "a program"))])
+    return Program(source, python=python, constants=constants)
 
 
 def parse(source: str | Path, from_str: bool = False, *, python: bool | None = None) -> Program:
     """The program in a file, or with ``from_str`` in a text."""
     if from_str:
-        return loads(str(source), python=bool(python))
+        return loads(text_given(source, "a program"), python=bool(python))
     return load(source, python=python is not False)
 
 
@@ -457,19 +464,3 @@ def _refuse(source: ast.Program, constants: Mapping[str, str]) -> None:
     except ProgramError as error:
         if any(problem.code not in OPEN_CODES for problem in error.diagnostics):
             raise
-
-
-def _evidence(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Evidence as statements."""
-    parts = (given,) if isinstance(given, str) else tuple(given)
-    return tuple(f"#evidence {_bare(one)}." for one in parts if one)
-
-
-def _bare(text: str) -> str:
-    """A question without its directive and its dot."""
-    text = text.strip()
-    for word in ("#query", "#pr", "#map", "#max", "#mpe", "#evidence"):
-        if text.startswith(word):
-            text = text[len(word) :].strip()
-            break
-    return text.removesuffix(".").strip()

@@ -34,6 +34,7 @@ def test_found_again(cache: Cache) -> None:
     again = compile(ground, Logic.STABLE, cache=cache)
     assert again.to_bytes() == first.to_bytes()  # the seconds of the first run included
     assert files(cache) == stored
+    assert (first.cached, again.cached) == (False, True)
 
 
 def test_other_questions_other_files(cache: Cache) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from tests.inference.test_credal import GRID, edges
 
 from .conftest import Command
@@ -38,7 +40,7 @@ def test_wrong_numbers(dpasp: Command) -> None:
     assert dpasp("run", "--engine", "sample", "--samples", "0", text=TEXT).code == 2
     result = dpasp("run", "--engine", "compile", "--samples", "10", text=TEXT)
     assert result.code == 2
-    assert "compile has no option n" in result.err
+    assert "--samples is of --engine sample, and the engine is compile" in result.err
 
 
 def test_a_limit_prints_the_best_answer_so_far(dpasp: Command) -> None:
@@ -90,3 +92,35 @@ def test_explaining_nothing(dpasp: Command) -> None:
     result = dpasp("explain", text="0.3::a.")
     assert result.code == 2
     assert "the program asks nothing" in result.err
+
+
+def test_explaining_the_impossible(dpasp: Command) -> None:
+    text = "0.5::a. 0.3::b. :- a, b. #query a | b."
+    code, out, err = dpasp("explain", text=text)
+    assert code == 0
+    assert "inconsistent-choices" in err
+    assert "impossible: no total choice is behind it" in out
+    row = next(line for line in out.splitlines() if line.endswith("  b"))
+    assert row.split()[1] == "impossible"
+    told = dpasp("explain", "--json", text=text).json
+    assert told["inconsistent"] == pytest.approx(0.15)
+    assert [one["code"] for one in told["warnings"]] == ["inconsistent-choices"]
+    assert told["explanations"][0]["contributions"][0]["posterior"] is None
+
+
+def test_explaining_beside_most_probable_values(dpasp: Command) -> None:
+    code, out, err = dpasp("explain", text="0.3::a. #query a. #mpe.")
+    assert (code, out.count("ℙ")) == (0, 1)
+    assert "[explain-map]" in err
+    code, _, err = dpasp("explain", text="0.3::a. #mpe.")
+    assert code == 65
+    assert "--query" in err
+    assert dpasp("explain", "--query", "a", text="0.3::a. #mpe.")[::2] == (0, "")
+
+
+@pytest.mark.parametrize("option", ["--samples", "--gap", "--nmodels"])
+def test_options_of_engines_that_do_not_answer(dpasp: Command, option: str) -> None:
+    code, _, err = dpasp("run", option, "1", text=TEXT)
+    assert code == 2
+    assert f"{option} is of --engine" in err
+    assert "and the engine is auto" in err

@@ -51,6 +51,7 @@ def test_nnf_counts_its_lines(dpasp: Command) -> None:
     first, *rest = Path("c.nnf").read_text().splitlines()
     word, nodes, _, variables = first.split()
     assert (word, int(nodes), int(variables)) == ("nnf", len(rest), 4)
+    assert "O 0 0" not in rest
     code, _, err = dpasp("compile", "-o", "c.nnf", "--query", "a", text=CHAIN)
     assert code == 2
     assert "one question" in err
@@ -111,3 +112,34 @@ def test_wrong_usage(dpasp: Command, words: list[str], text: str, said: str) -> 
     code, out, err = dpasp("compile", *words, text=text)
     assert (code, out) == (2, "")
     assert said in err
+
+
+def test_nnf_has_its_names_and_weights_beside_it(dpasp: Command) -> None:
+    text = "0.25::a. [0.2, 0.4]::b. #evidence a. #query b | not a."
+    assert dpasp("compile", "-o", "c.nnf", text=text).code == 0
+    assert Path("c.nnf").read_text() == "nnf 1 0 4\nO 0 0\n"  # it is false
+    assert Path("c.nnf.map").read_text().splitlines() == [
+        "c some model satisfies query and evidence",
+        "c query b | not a",
+        "c evidence not a, a",
+        "c variable weight name",
+        "1 0.25 a",
+        "2 0.75 not a",
+        "3 ? b",
+        "4 ? not b",
+    ]
+
+
+def test_the_widest_parts_are_told(dpasp: Command) -> None:
+    _, out, _ = dpasp("compile", "-v", text=CHAIN)
+    assert len(re.findall(r"^part \d+: choices", out, re.M)) == 1
+    facts = "".join(f"0.5::a({i}). 0.5::b({i}). #query a({i}), b({i}).\n" for i in range(12))
+    wide = "0.5::x(1..4). y :- 2 #count{X : x(X)} 3. #query y.\n"
+    _, out, _ = dpasp("compile", "-v", text=facts + wide)
+    parts = re.findall(r"^part \d+: .* width (\d+)", out, re.M)
+    assert len(parts) == 10
+    assert parts == sorted(parts, key=int, reverse=True)
+    assert int(parts[0]) > int(parts[1])
+    assert out.endswith("and 15 more parts, none wider\n")
+    _, out, _ = dpasp("compile", text=facts)
+    assert "part 1" not in out

@@ -165,3 +165,48 @@ def test_the_streams_are_as_before_afterwards(capsys: pytest.CaptureFixture[str]
     main(["--version"])
     assert sys.stdout is before
     assert capsys.readouterr().out.startswith("dpasp ")
+
+
+FULL = Path("/dev/full")  # every byte written there finds the disk full
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no full disk here")
+@pytest.mark.parametrize(
+    "words",
+    [["run"], ["run", "--json"], ["check"], ["ground"], ["compile"], ["explain"], ["--help"]],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_no_bug(tmp_path: Path, words: list[str], unbuffered: str) -> None:
+    (tmp_path / "p.plp").write_text("0.3::a. #query a.", encoding="utf-8")
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dpasp", *words, "p.plp"],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+    said = "error: cannot write the answers: No space left on device [output]\n"
+    assert (done.returncode, done.stderr) == (74, said)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no full disk here")
+@pytest.mark.parametrize("name", ["c.json", "c.nnf", "c.nnf.map"])
+def test_a_circuit_on_a_full_disk(process: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to(FULL)
+    output = name.removesuffix(".map")
+    code, _, err = process("compile", "-o", output, text="0.3::a. #query a.")
+    said = f"error: cannot write {name}: No space left on device [output]\n"
+    assert (code, err) == (74, said)
+    code, _, err = process("compile", "-o", "no/c.json", text="0.3::a. #query a.")
+    assert (code, "cannot write no/c.json" in err) == (2, True)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no full disk here")
+def test_messages_that_cannot_be_written_change_no_exit_code(tmp_path: Path) -> None:
+    with FULL.open("w") as full:
+        words = [sys.executable, "-m", "dpasp", "missing.plp"]
+        done = subprocess.run(words, cwd=tmp_path, stderr=full, timeout=60)
+    assert done.returncode == 65

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dpasp.circuits import Cache
+
 from .conftest import Command
 
 NAP = "0.7::busy.\ncoffee :- busy, not nap.\nnap :- busy, not coffee.\n#query nap.\n"
@@ -189,3 +191,14 @@ def test_errors_of_the_programs_python_are_told_without_a_traceback(dpasp: Comma
     assert "ZeroDivisionError" in err
     assert "p.plp:3:" in err
     assert "Traceback" not in err
+
+
+def test_a_circuit_from_the_cache_is_told(
+    dpasp: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cache = Cache(tmp_path / "cache", worth=0.0)
+    monkeypatch.setattr(Cache, "default", lambda: cache)
+    text = "0.3::a. 0.5::b. c :- a. c :- b. #query c."
+    assert "cached" not in dpasp("run", "-v", text=text).err
+    assert "\ncached: True\n" in dpasp("run", "-v", text=text).err
+    assert dpasp("run", "--json", text=text).json["statistics"]["cached"] is True

@@ -110,3 +110,16 @@ def test_pasp_is_the_same_command(dpasp: Command, monkeypatch: pytest.MonkeyPatc
     code, out, _ = dpasp("--help")
     assert code == 0
     assert out.startswith("usage: pasp ")
+
+
+def test_the_word_help(dpasp: Command) -> None:
+    assert dpasp("help") == dpasp("--help")
+    assert dpasp("help", "explain") == dpasp("explain", "--help")
+
+
+@pytest.mark.parametrize("command", ["run", "compile", "explain"])
+def test_questions_without_instances(dpasp: Command, command: str) -> None:
+    _, _, err = dpasp(command, text="0.3::a. #query p(X).")
+    assert "no-instances" in err
+    assert "no atoms match the questions" in err
+    assert "asks nothing" not in err

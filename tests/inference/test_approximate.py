@@ -224,4 +224,4 @@ def test_sampled_models_can_have_undefined_atoms() -> None:
 def test_models_that_cannot_be_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpasp.inference.approximate.draws.TRIES", 1000)
     with pytest.raises(dpasp.InferenceError, match="sampled models satisfies the evidence"):
-        dpasp.loads("0.3::a.").sample(given="a, not a", seed=1)
+        dpasp.loads("0.3::a. b :- not a.").sample(given="a, b", seed=1)

@@ -86,7 +86,7 @@ def test_sure_and_possible_total_choices_under_credal() -> None:
 def test_a_query_that_cannot_hold_has_nothing_behind_it() -> None:
     (why,) = dpasp.loads("0.3::a. b :- a, not a. #query b.").explain()
     assert why.ways == ()
-    assert [one.posterior for one in why.contributions] == [0]
+    assert [one.posterior for one in why.contributions] == [None]
 
 
 def test_what_cannot_be_explained() -> None:
@@ -101,3 +101,48 @@ def test_what_cannot_be_explained() -> None:
 def test_a_value_that_excludes_the_evidence() -> None:
     (why,) = dpasp.loads("0.5::a; 0.5::b. 0.4::c. #semantics maxent. #query c | a.").explain()
     assert {one.value: one.certain for one in why.contributions}["b"] == ()
+
+
+def test_an_impossible_query_has_no_posteriors() -> None:
+    program = dpasp.loads("0.5::a. 0.3::b. :- a, b. #query a. #query a | b.")
+    possible, impossible = program.explain()
+    assert [one.posterior for one in possible.contributions] == [1, 0]
+    assert [one.posterior for one in impossible.contributions] == [None, None]
+    assert impossible.ways == ()
+
+
+def test_total_choices_without_a_model_are_told() -> None:
+    program = dpasp.loads("0.5::a. 0.3::b. :- a, b. #query a.")
+    found = program.explain()
+    assert found.inconsistent == pytest.approx(0.15)
+    assert found.warnings == program.query().warnings
+    assert [warning.code for warning in found.warnings] == ["inconsistent-choices"]
+
+
+def test_most_probable_values_are_left_out() -> None:
+    program = dpasp.loads("0.3::a. #query a. #mpe. #map a?.")
+    found = program.explain()
+    assert [one.answer.query for one in found] == ["a"]
+    assert [warning.code for warning in found.warnings] == ["explain-map", "explain-map"]
+    with pytest.raises(dpasp.ProgramError) as caught:
+        dpasp.loads("0.3::a. #mpe.").explain()
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "explain-map"
+    assert "in place of the program's" in problem.help
+    assert "--engine" not in problem.help
+    assert len(dpasp.loads("0.3::a. #mpe.").explain("a")) == 1
+
+
+def test_intervals_have_words_of_their_own() -> None:
+    with pytest.raises(dpasp.ProgramError) as caught:
+        dpasp.loads("[0.2, 0.4]::a. #query a.").explain()
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "explain-credal"
+    assert "--engine" not in problem.help
+
+
+def test_how_many_total_choices() -> None:
+    program = dpasp.loads("0.3::a. #query a.")
+    assert program.explain(top=0)[0].ways == ()
+    with pytest.raises(dpasp.UsageError, match="-3 total choices"):
+        program.explain("a", top=-3)

@@ -230,3 +230,12 @@ def test_the_circuit_as_torch_operations_learns_the_same(monkeypatch: pytest.Mon
     assert history[-1].log_likelihood == pytest.approx(expected[-1].log_likelihood, rel=1e-6)
     ours, theirs = state(native), state(other)
     assert all(torch.allclose(ours[name], theirs[name], atol=1e-5) for name in ours)
+
+
+def test_what_cannot_be_saved_is_told(tmp_path: Path) -> None:
+    program = dpasp.loads("?::a. #query a.")
+    with pytest.raises(dpasp.UsageError, match="there is no folder"):
+        program.save(tmp_path / "no" / "a.safetensors")
+    with pytest.raises(dpasp.UsageError, match="Is a directory"):
+        program.save(tmp_path)
+    assert list(tmp_path.parent.glob(f".{tmp_path.name}*")) == []  # nothing is left behind

@@ -129,3 +129,12 @@ def test_many_facts_with_names_of_their_own() -> None:
     started = time.process_time()
     assert len(ground(program).choices) == 1500
     assert time.process_time() - started < 30
+
+
+def test_a_rule_without_an_end_is_suspected_only_after_a_while() -> None:
+    with pytest.raises(MemoryLimit) as quick:
+        ground(parse("0.5::a. #query a."), watch=Limits(megabytes=1).start())
+    assert "p(X+1)" not in quick.value.diagnostics[0].help
+    with pytest.raises(TimeLimit) as slow:
+        ground(parse(ENDLESS[0]), watch=Limits(seconds=0.8).start())
+    assert "p(X+1)" in slow.value.diagnostics[0].help

@@ -10,7 +10,7 @@ Example::
 from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import FIELDS, Circuit, PartStatistics, Statistics
 from dpasp.circuits.compiler import HeadCycle, Options, PartPlan, compile, plan
-from dpasp.circuits.export import dot, nnf, to_json
+from dpasp.circuits.export import dot, nnf, nnf_map, to_json
 from dpasp.circuits.fold import fold
 from dpasp.circuits.planning import Plan
 
@@ -28,6 +28,7 @@ __all__ = [
     "dot",
     "fold",
     "nnf",
+    "nnf_map",
     "plan",
     "to_json",
 ]

@@ -67,6 +67,7 @@ class Circuit:
     probability: Probability | None  # None: both
     statistics: Statistics
     native: _native.Circuit = field(repr=False)
+    cached: bool = field(default=False, compare=False)  # it was compiled before
 
     @property
     def leaves(self) -> int:

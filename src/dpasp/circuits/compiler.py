@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn
 
 from dpasp.circuits.cache import Cache
@@ -65,7 +65,7 @@ def compile(
     key = _key(flat, logic, probability, options) if cache else ""
     found = cache.get(key) if cache else None
     if found is not None:
-        return found
+        return replace(found, cached=True)
     size = len(ground.choices)
     circuit = compile_flat(flat, size, logic, probability, options, watch, progress)
     if cache:
@@ -201,7 +201,7 @@ def _fail(reason: str, text: str, watch: Watch) -> NoReturn:
     if reason == "head-cycle":
         raise HeadCycle(
             "this program has a disjunction through a positive loop, which is not compiled",
-            help="use --engine enumerate or auto",
+            help="query() and circuit() do without: they enumerate its total choices",
         )
     if reason == "observed":
         raise InferenceError(

@@ -9,12 +9,12 @@ Example::
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from dpasp.circuits.circuit import Circuit
 
-LEAF, SUM, PRODUCT = 0, 1, 2
+LEAF, SUM = 0, 1
 KINDS = {0: "no model", 1: "q, e", 2: "e, not q", 4: "not e"}
 
 
@@ -71,38 +71,99 @@ def nnf(circuit: Circuit, question: int = 0) -> str:
     occur; of the variables of a choice at most one is on a path.
     """
     flat = _lists(circuit)
+    found = _simplified(flat, flat["roots"][question])
     lines: list[str] = []
-    place: dict[int, int] = {}
-
-    def put(line: str) -> int:
-        lines.append(line)
-        return len(lines) - 1
-
-    for node in _below(flat, flat["roots"][question]):
-        op, begin, end = flat["op"][node], flat["begin"][node], flat["end"][node]
-        if op == LEAF:
-            place[node] = put("A 0" if flat["kinds"][begin] & 1 else "O 0 0")
-        elif op == PRODUCT:
-            place[node] = put(_line("A", [place[child] for child in flat["child"][begin:end]]))
-        else:
-            branches = []
-            for edge in range(begin, end):
-                child, weight = place[flat["child"][edge]], flat["weight"][edge]
-                if weight >= 0:
-                    child = put(_line("A", [put(f"L {weight + 1}"), child]))
-                branches.append(child)
-            place[node] = put(_line("O 0", branches))
-    edges = sum(_edges(line) for line in lines)
+    place: dict[Formula, int] = {}
+    for formula in _children_first(found):
+        place[formula] = len(lines)
+        lines.append(_line(formula, place))
+    edges = sum(len(formula.parts) for formula in place)
     return "\n".join([f"nnf {len(lines)} {edges} {circuit.leaves}", *lines]) + "\n"
 
 
-def _line(head: str, children: list[int]) -> str:
-    return f"{head} {len(children)} {' '.join(map(str, children))}".rstrip()
+def nnf_map(names: Sequence[str], weights: Sequence[float], query: str, evidence: str) -> str:
+    """What the variables of :func:`nnf` are and weigh, and what it says: a file beside it.
+
+    >>> print(nnf_map(["a", "not a"], [0.3, 0.7], "b | a", "a"), end="")
+    c some model satisfies query and evidence
+    c query b | a
+    c evidence a
+    c variable weight name
+    1 0.3 a
+    2 0.7 not a
+    """
+    lines = ["c some model satisfies query and evidence", f"c query {query}"]
+    lines += [f"c evidence {evidence}"] if evidence else []
+    lines.append("c variable weight name")
+    for i, (name, weight) in enumerate(zip(names, weights, strict=True), 1):
+        lines.append(f"{i} {'?' if weight != weight else repr(weight)} {name}")
+    return "\n".join(lines) + "\n"
 
 
-def _edges(line: str) -> int:
-    parts = line.split()
-    return {"L": 0, "A": len(parts) - 2, "O": len(parts) - 3}[parts[0]]
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A node of a d-DNNF: a variable, or a conjunction or disjunction of its parts."""
+
+    kind: str  # L, A or O
+    parts: tuple[Formula, ...] = ()
+    variable: int = 0
+
+
+TRUE, FALSE = Formula("A"), Formula("O")
+
+
+def _simplified(flat: dict[str, list[int]], root: int) -> Formula:
+    """The formula below a node, without constants inside."""
+    variables: dict[int, Formula] = {}
+    found: dict[int, Formula] = {}
+    for node in _below(flat, root):
+        op, begin, end = flat["op"][node], flat["begin"][node], flat["end"][node]
+        if op == LEAF:
+            found[node] = TRUE if flat["kinds"][begin] & 1 else FALSE
+            continue
+        branches = []
+        for child, weight in zip(flat["child"][begin:end], flat["weight"][begin:end], strict=True):
+            branch = found[child]
+            if op == SUM and weight >= 0:
+                own = variables.setdefault(weight, Formula("L", variable=weight + 1))
+                branch = _all([own, branch])
+            branches.append(branch)
+        found[node] = _any(branches) if op == SUM else _all(branches)
+    return found[root]
+
+
+def _all(parts: list[Formula]) -> Formula:
+    if any(part is FALSE for part in parts):
+        return FALSE
+    left = [part for part in parts if part is not TRUE]
+    return left[0] if len(left) == 1 else Formula("A", tuple(left)) if left else TRUE
+
+
+def _any(parts: list[Formula]) -> Formula:
+    left = [part for part in parts if part is not FALSE]
+    # Not even one that is true stands for all: the branches are disjoint, and all have weight.
+    return left[0] if len(left) == 1 else Formula("O", tuple(left)) if left else FALSE
+
+
+def _children_first(root: Formula) -> Iterator[Formula]:
+    """Every formula below a root once, after its parts."""
+    seen: set[Formula] = set()
+    stack = [(root, False)]
+    while stack:
+        formula, ready = stack.pop()
+        if ready:
+            yield formula
+        elif formula not in seen:
+            seen.add(formula)
+            stack.append((formula, True))
+            stack += ((part, False) for part in reversed(formula.parts))
+
+
+def _line(formula: Formula, place: Mapping[Formula, int]) -> str:
+    if formula.kind == "L":
+        return f"L {formula.variable}"
+    head = "A" if formula.kind == "A" else "O 0"
+    return " ".join([head, str(len(formula.parts)), *(str(place[p]) for p in formula.parts)])
 
 
 def _lists(circuit: Circuit) -> dict[str, list[int]]:

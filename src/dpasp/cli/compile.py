@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
 from argparse import Namespace
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from dpasp.circuits import Circuit, dot, nnf, to_json
+from dpasp.circuits import Circuit, dot, nnf, nnf_map, to_json
 from dpasp.cli.console import Console
 from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
     add_questions,
+    nothing_asked,
     python_allowed,
     read_limits,
     read_program,
     wanted_semantics,
 )
 from dpasp.display.circuit import statistics_text, svg
-from dpasp.errors import UsageError
+from dpasp.errors import UsageError, cannot_write
+from dpasp.logic.program import GroundProgram, Interval
 from dpasp.program import Program
+from dpasp.semantics.leaves import choice_weights
 from dpasp.semantics.names import leaf_names
 
 FORMATS = (".json", ".nnf", ".dot", ".svg")
@@ -42,24 +46,40 @@ def execute(options: Namespace, console: Console) -> int:
     ground = program.ground(limits=limits)
     console.report(ground.warnings)
     if not ground.questions:
-        raise UsageError("the program asks nothing", help="add a #query, or use --query")
+        raise nothing_asked(program.source)
     semantics = wanted_semantics(options)
     plan = partial(program.plan, semantics=semantics, limits=limits)
     with planned("compiling", plan, console) as progress:
         circuit = program.circuit(semantics=semantics, limits=limits, progress=progress)
     if options.output is not None:
-        names, asked = leaf_names(ground), [question.text for question in ground.questions]
-        write(circuit, Path(options.output), names, asked)
+        write(circuit, ground, Path(options.output))
     show(circuit, console)
     return 0
 
 
-def write(circuit: Circuit, path: Path, names: list[str], questions: list[str]) -> None:
-    """Write a circuit in the format that the file's name says."""
-    try:
-        path.write_text(render(circuit, path.suffix, names, questions), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+def write(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
+    """Write a circuit in the format that the file's name says, .nnf with its names beside it."""
+    names, questions = leaf_names(ground), [question.text for question in ground.questions]
+    files = {path: render(circuit, path.suffix, names, questions)}
+    if path.suffix == ".nnf":
+        (question,) = ground.questions
+        evidence = ", ".join(map(str, question.evidence))
+        told = nnf_map(names, known_weights(ground), question.text, evidence)
+        files[path.with_name(f"{path.name}.map")] = told
+    for file, text in files.items():
+        try:
+            file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise cannot_write(file, error) from error
+
+
+def known_weights(ground: GroundProgram) -> list[float]:
+    """The leaf weights, NaN for those that a network or an interval leaves open."""
+    return [
+        math.nan if isinstance(choice.weight, Interval) else weight
+        for choice in ground.choices
+        for weight in choice_weights(ground, choice).tolist()
+    ]
 
 
 def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]) -> str:

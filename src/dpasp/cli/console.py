@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from dpasp.display.diagnostics import read_source, render
 from dpasp.display.style import wants_colour
-from dpasp.errors import Diagnostic
+from dpasp.errors import Diagnostic, OutputError
 
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
 
@@ -29,13 +29,19 @@ class Console:
 
     def answer(self, text: str) -> None:
         """Write what was asked for."""
-        self.answers.write(text if text.endswith("\n") else text + "\n")
-        self.answers.flush()
+        with writing_answers():
+            self.answers.write(text if text.endswith("\n") else text + "\n")
+            self.answers.flush()
 
     def note(self, text: str) -> None:
-        """Say something besides the answer."""
-        self.messages.write(text + "\n")
-        self.messages.flush()
+        """Say something besides the answer; where that cannot be written, nobody can be told."""
+        try:
+            self.messages.write(text + "\n")
+            self.messages.flush()
+        except BrokenPipeError:
+            raise
+        except OSError:
+            pass
 
     def report(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Show diagnostics to a person; warnings only when not told to be quiet."""
@@ -46,6 +52,17 @@ class Console:
     def source(self, file: str) -> str | None:
         """The text that a diagnostic's file name stands for."""
         return self.texts.get(file) or read_source(file)
+
+
+@contextmanager
+def writing_answers() -> Iterator[None]:
+    """Writing to standard output: its failures are an :class:`OutputError`, but not a hang-up."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write the answers: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -70,7 +87,8 @@ def answers_apart() -> Iterator[TextIO]:
     finally:
         original.flush()
         os.dup2(saved, 1)
-        answers.close()
+        with suppress(OSError):  # what could not be written has been told
+            answers.close()
 
 
 def _is_descriptor(stream: TextIO, number: int) -> bool:

@@ -9,13 +9,13 @@ from dataclasses import replace
 from dpasp.cli.console import Console
 from dpasp.cli.reading import (
     add_questions,
+    nothing_asked,
     python_allowed,
     read_limits,
     read_program,
     wanted_semantics,
 )
 from dpasp.display.explain import explanation_text
-from dpasp.errors import UsageError
 from dpasp.language.ast import Map, Query
 from dpasp.program import Program
 
@@ -31,14 +31,14 @@ def execute(options: Namespace, console: Console) -> int:
         python=python_allowed(options),
         constants=dict(options.constants),
     )
-    limits = read_limits(options)
-    found = program.explain(semantics=wanted_semantics(options), top=options.top, limits=limits)
-    console.report(program.ground(limits=limits).warnings)
+    found = program.explain(
+        semantics=wanted_semantics(options), top=options.top, limits=read_limits(options)
+    )
+    console.report(found.warnings)
     if not found:
-        raise UsageError("the program asks nothing", help="add a #query, or use --query")
+        raise nothing_asked(program.source)
     if console.json:
-        told = {"explanations": [dict(one.to_dict()) for one in found]}
-        console.answer(json.dumps(told, indent=2, ensure_ascii=False))
+        console.answer(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         console.answer("\n".join(explanation_text(one) for one in found))
     return 0

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 
 from dpasp.cli.console import Console
 from dpasp.cli.reading import python_allowed, read_limits, read_program
+from dpasp.display.ground import ground_dict
 from dpasp.logic import ground_text
 from dpasp.program import Program
 
 
 def execute(options: Namespace, console: Console) -> int:
-    """Print the ground program as text."""
+    """Print the ground program as text, or as JSON."""
     source = read_program(options.files, console)
     program = Program(source, python=python_allowed(options), constants=dict(options.constants))
     ground = program.ground(limits=read_limits(options))
     console.report((*source.warnings, *ground.warnings))
-    console.answer(ground_text(ground))
+    if console.json:
+        console.answer(json.dumps(ground_dict(ground), indent=2, ensure_ascii=False))
+    else:
+        console.answer(ground_text(ground))
     return 0

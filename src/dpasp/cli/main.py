@@ -11,9 +11,9 @@ from dataclasses import replace
 from importlib import import_module
 from io import TextIOWrapper
 
-from dpasp.cli.console import Console, answers_apart
+from dpasp.cli.console import Console, answers_apart, writing_answers
 from dpasp.cli.parser import parse
-from dpasp.errors import Diagnostic, Error, Interrupted, MemoryLimit
+from dpasp.errors import Diagnostic, Error, Interrupted, MemoryLimit, OutputError
 
 BUG = 70
 BROKEN_PIPE = 141  # what a shell reports for a process that SIGPIPE ended
@@ -24,11 +24,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # ℙ in a terminal that lacks it
+    console = Console(sys.stdout, sys.stderr, json="--json" in words)
     try:
-        code = guarded(words, Console(sys.stdout, sys.stderr, json="--json" in words))
-        sys.stdout.flush()
+        code = guarded(words, console)
+        with writing_answers():
+            sys.stdout.flush()
     except BrokenPipeError:
-        return _hang_up()
+        _hang_up()
+        return BROKEN_PIPE
+    except OutputError as error:
+        console.report(error.diagnostics)
+        _hang_up()
+        return error.exit_code
     return code
 
 
@@ -38,6 +45,8 @@ def guarded(words: Sequence[str], console: Console) -> int:
         return execute(parse(words), console)
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
+    except OutputError:
+        raise
     except Error as error:
         return fail(error, console)
     except KeyboardInterrupt:
@@ -89,11 +98,10 @@ def confess(error: Exception, words: Sequence[str], console: Console) -> int:
     return BUG
 
 
-def _hang_up() -> int:
-    """Whoever read our output has gone: be quiet about it."""
+def _hang_up() -> None:
+    """Nothing more can be written: be quiet about what is left."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
     except (OSError, ValueError):
         pass
-    return BROKEN_PIPE

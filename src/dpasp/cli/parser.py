@@ -7,10 +7,15 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
 
+from dpasp.cli.console import writing_answers
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.version import __version__
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 DESCRIPTION = """\
 Probabilistic answer set programs: ask them, check them, look inside them.
@@ -60,6 +65,7 @@ examples:
 
 GROUND = """\
 Show the ground program as readable text: its choices with their probabilities, and its rules.
+With --json the same as an object, for other programs.
 
 examples:
     dpasp ground alarm.plp
@@ -79,7 +85,8 @@ examples:
 EXPLAIN = """\
 Show what is behind an answer: the most probable total choices in which the query and the
 evidence hold, and for each choice how probable it is given them and what the answer would
-be if it were certain.
+be if it were certain. Questions for most probable values (#map, #mpe) are left out, and
+programs with intervals of probabilities are not explained.
 
 examples:
     dpasp explain alarm.plp
@@ -96,6 +103,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(Diagnostic("usage", message, help=f"see `{self.prog} --help`"))
 
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        # argparse's own hides that the help could not be written.
+        with writing_answers():
+            (file or sys.stdout).write(message)
+
     def unknown(self, words: Sequence[str]) -> NoReturn:
         """Complain about words that no option takes."""
         option = words[0].split("=")[0]
@@ -109,6 +121,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command; the ``command`` among them says which one it is."""
     top, commands = build()
     words = list(arguments)
+    if words[:1] == ["help"]:  # `dpasp help run` is `dpasp run --help`
+        words = [*words[1:2], "--help"]
     if not _names_command(words, commands):
         _refuse_command(words[0], commands)
         words.insert(0, "run")
@@ -176,7 +190,7 @@ def build() -> tuple[Parser, dict[str, Parser]]:
             "show what is behind an answer",
             EXPLAIN,
             _top,
-            _questions,
+            partial(_questions, instead="in place of the program's"),
             _limits,
             _python,
         ),
@@ -235,7 +249,7 @@ def _top(parser: Parser) -> None:
     )
 
 
-def _questions(parser: Parser) -> None:
+def _questions(parser: Parser, instead: str = "") -> None:
     group = parser.add_argument_group("questions")
     group.add_argument(
         "--query",
@@ -243,7 +257,7 @@ def _questions(parser: Parser) -> None:
         metavar="Q",
         action="append",
         default=[],
-        help='ask this too, such as "a, not b | c" (repeatable)',
+        help=f'ask this {instead or "too"}, such as "a, not b | c" (repeatable)',
     )
     group.add_argument(
         "--evidence",
@@ -272,9 +286,14 @@ def _engine(parser: Parser) -> None:
         help="auto makes a circuit, by enumeration where it cannot be compiled "
         "(default: what #inference says, or auto)",
     )
-    group.add_argument("--samples", metavar="N", type=_count, help="of sample (default: 10000)")
     group.add_argument(
-        "--gap", metavar="G", type=_share, help="bounds stops when it is so close (default: 0.01)"
+        "--samples", metavar="N", type=_count, help="of --engine sample (default: 10000)"
+    )
+    group.add_argument(
+        "--gap",
+        metavar="G",
+        type=_share,
+        help="bounds (default: 0.01) and sample stop when they are so close",
     )
     group.add_argument(
         "--nmodels", metavar="N", type=_count, help="the most total choices that bounds looks at"

@@ -11,7 +11,7 @@ from dpasp.cli.console import STANDARD_INPUT, Console
 from dpasp.display.style import in_terminal
 from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.language import extend
-from dpasp.language.ast import Program
+from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
 from dpasp.language.files import load_text
 from dpasp.limits import Limits
@@ -44,6 +44,16 @@ def add_questions(program: Program, options: Namespace, console: Console) -> Pro
             console.texts[name] = text
             program = extend(program, text, file=name)
     return program
+
+
+def nothing_asked(program: Program) -> UsageError:
+    """What to say when there is no question: none was asked, or those asked have no instances."""
+    if any(isinstance(statement, Query | Map) for statement in program.statements):
+        return UsageError(
+            "there is nothing to answer: no atoms match the questions",
+            help="`dpasp ground` shows which atoms there are",
+        )
+    return UsageError("the program asks nothing", help="add a #query, or use --query")
 
 
 def wanted_semantics(options: Namespace) -> str | None:

@@ -10,12 +10,14 @@ from dpasp.cli.console import Console
 from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
     add_questions,
+    nothing_asked,
     python_allowed,
     read_limits,
     read_program,
     wanted_semantics,
 )
 from dpasp.display.answers import answers_text
+from dpasp.errors import UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.method import method
 from dpasp.language.ast import Learn, Neural
@@ -30,6 +32,7 @@ def execute(options: Namespace, console: Console) -> int:
         python=python_allowed(options),
         constants=dict(options.constants),
     )
+    check_engine_options(options, program)
     if options.threads is not None and uses_torch(program):
         import torch
 
@@ -56,7 +59,7 @@ def execute(options: Namespace, console: Console) -> int:
             gap=options.gap,
             nmodels=options.nmodels,
         )
-    show(replace(answers, files=source.files), console)
+    show(replace(answers, files=source.files), program, console)
     if options.plot is not None:
         from dpasp.display.plot import plot
 
@@ -72,6 +75,21 @@ def learns(options: Namespace, program: Program) -> bool:
     )
 
 
+def check_engine_options(options: Namespace, program: Program) -> None:
+    """Refuse options of an engine that does not answer."""
+    engine = method(program.source, options.engine).engine
+    for name, value, engines in (
+        ("--samples", options.samples, ("sample",)),
+        ("--gap", options.gap, ("bounds", "sample")),
+        ("--nmodels", options.nmodels, ("bounds",)),
+    ):
+        if value is not None and engine not in engines:
+            raise UsageError(
+                f"{name} is of --engine {' and '.join(engines)}, and the engine is {engine}",
+                help=f"add --engine {engines[0]}, or leave {name} out",
+            )
+
+
 def compiles(options: Namespace, program: Program) -> bool:
     """Whether a circuit is to be compiled."""
     return method(program.source, options.engine, {}).engine in ("auto", "compile")
@@ -82,7 +100,7 @@ def uses_torch(program: Program) -> bool:
     return any(isinstance(s, Learn | Neural) for s in program.source.statements)
 
 
-def show(answers: Answers, console: Console) -> None:
+def show(answers: Answers, program: Program, console: Console) -> None:
     """Print the answers, and beside them what else is worth knowing."""
     console.report(answers.warnings)
     if console.json:
@@ -90,7 +108,8 @@ def show(answers: Answers, console: Console) -> None:
     elif len(answers):
         console.answer(answers_text(answers))
     elif not console.quiet:
-        console.note("the program asks nothing; add a #query, or use --query")
+        (nothing,) = nothing_asked(program.source).diagnostics
+        console.note(f"{nothing.message}; {nothing.help}")
     if not console.quiet:
         for name, share in answers.statistics.get("accuracy", {}).items():
             console.note(f"the most probable {name} is right for {100 * share:.2f} % of the rows")

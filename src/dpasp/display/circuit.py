@@ -9,6 +9,7 @@ from dpasp.circuits import Circuit, PartStatistics, Statistics
 from dpasp.errors import Diagnostic, SizeLimit
 
 MOST_NODES = 2_000  # more than that nobody can look at
+MOST_PARTS = 10  # that are told
 STEP_X, STEP_Y = 150, 110
 RADIUS = 13
 MARGIN = 80
@@ -25,7 +26,7 @@ Place = tuple[float, float]
 
 
 def statistics_text(found: Statistics, *, parts: bool) -> str:
-    """What a circuit was made of and what came out, a line for each; with ``parts``, their own."""
+    """What a circuit was made of and what came out, a line for each; ``parts``: the widest too."""
     lines = [
         f"choices: {found.choices}",
         f"atoms that they determine: {found.determined}",
@@ -41,8 +42,11 @@ def statistics_text(found: Statistics, *, parts: bool) -> str:
         f"depth: {found.depth}",
         f"seconds: {found.seconds:.3f}",
     ]
-    if parts and len(found.parts) > 1:
-        lines += (f"part {i}: {_part_text(part)}" for i, part in enumerate(found.parts, 1))
+    if parts:
+        widest = sorted(enumerate(found.parts, 1), key=lambda pair: -pair[1].width)
+        lines += (f"part {i}: {_part_text(part)}" for i, part in widest[:MOST_PARTS])
+        more = len(widest) - MOST_PARTS
+        lines += [f"and {more:,} more part{'s' * (more > 1)}, none wider"] if more > 0 else []
     return "\n".join(lines)
 
 

@@ -21,16 +21,22 @@ def explanation_text(found: Explanation) -> str:
             for w in found.ways
         ]
         lines += _table(("share", "probability", "total choice"), ways)
+    elif not any(found.answer.numbers):
+        lines.append("  impossible: no total choice is behind it")
     if found.contributions:
         lines.append("  what the choices contribute:")
         rows = [
-            (number_text(c.prior), number_text(c.posterior), _numbers(c.certain), c.value)
+            (number_text(c.prior), _given(c.posterior), _numbers(c.certain), c.value)
             for c in found.contributions[:LINES]
         ]
         lines += _table(("prior", "given query", "if certain", "value"), rows)
         more = len(found.contributions) - LINES
         lines += [f"    and {more} more"] if more > 0 else []
     return "\n".join(lines)
+
+
+def _given(posterior: float | None) -> str:
+    return "impossible" if posterior is None else number_text(posterior)
 
 
 def _numbers(numbers: Sequence[float]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import Diagnostic, UsageError, cannot_write
 from dpasp.inference.answers import Answer, Answers
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ def plot(answers: Answers, path: str | Path) -> None:
         _bars(axes.pop(), found[:MOST_BARS])
     try:
         figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    except ValueError as error:  # a format that does not exist
         raise UsageError(f"cannot write {path}: {error}") from error
 
 

@@ -53,6 +53,7 @@ class OnCircuit:
             "circuit_edges": found.edges,
             "width": found.width,
             "way": found.way,
+            **({"cached": True} if self.circuit.cached else {}),
         }
 
     def masses(self, weights: Weights) -> Weights:

@@ -10,26 +10,26 @@ certain gives its posterior too, and all of them are one batch of an exact engin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from dpasp.errors import ImpossibleEvidence, LimitReached
+from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, ProgramError, UsageError
 from dpasp.inference.answers import Answer
 from dpasp.inference.approximate.bounds import most_probable_first
 from dpasp.inference.approximate.outcomes import (
     Outcomes,
     TotalChoice,
-    check_questions,
     probability_of,
 )
 from dpasp.inference.engines import prepare
 from dpasp.inference.evaluator import Evaluator
+from dpasp.inference.exact import inconsistent_choices
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery, Interval
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, layout, width
 from dpasp.semantics.masses import Array, Masses
@@ -63,13 +63,14 @@ class Way:
 class Contribution:
     """A value of a choice: how probable before and given query and evidence.
 
-    ``certain`` is the answer if it were certain: one number under maxent, two under
-    credal, none where the evidence is then impossible.
+    ``posterior`` is None where query and evidence cannot hold together. ``certain`` is the
+    answer if the value were certain: one number under maxent, two under credal, none where
+    the evidence is then impossible.
     """
 
     value: str
     prior: float
-    posterior: float
+    posterior: float | None
     certain: tuple[float, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,6 +105,35 @@ class Explanation:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Explanations(Sequence[Explanation]):
+    """The explanations in the order of the queries, and what else is worth knowing."""
+
+    found: tuple[Explanation, ...]
+    inconsistent: float = 0.0  # the mass of total choices without a model
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @overload
+    def __getitem__(self, which: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, which: slice) -> tuple[Explanation, ...]: ...
+    def __getitem__(self, which: int | slice) -> Explanation | tuple[Explanation, ...]:
+        return self.found[which]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        told: dict[str, Any] = {
+            "inconsistent": self.inconsistent,
+            "explanations": [dict(one.to_dict()) for one in self.found],
+        }
+        if self.warnings:
+            told["warnings"] = [warning.to_dict() for warning in self.warnings]
+        return told
+
+
 def explain(
     ground: GroundProgram,
     logic: Logic,
@@ -112,22 +142,71 @@ def explain(
     *,
     top: int = TOP,
     watch: Watch = UNLIMITED,
-) -> list[Explanation]:
-    """An explanation of every answer, with at most ``top`` total choices each."""
-    check_questions(ground, "an explanation")
+) -> Explanations:
+    """An explanation of every answer to a query, with at most ``top`` total choices each.
+
+    ``#map`` and ``#mpe`` are left out, with a warning.
+    """
+    if top < 0:
+        raise UsageError(f"{top} total choices cannot be shown")
+    left_out = _left_out(ground)
+    _check_explainable(ground)
+    asked = tuple(q for q in ground.questions if isinstance(q, GroundQuery))
+    ground = replace(ground, questions=asked)
     evaluator = prepare(ground, logic, probability, watch=watch)
     outcomes = Outcomes(ground, logic, probability, watch)
-    found = []
+    found, lost = [], 0.0
     for i, (query, own) in enumerate(_conditional(outcomes, evaluator, weights, watch)):
         now = _numbers(own, probability)[:, 0]
         if np.isnan(now).any():
             masses.check_consistent(own.consistent[:1], own.inconsistent[:1])
             raise ImpossibleEvidence(masses.impossible_evidence(query.evidence, query.span))
+        lost = max(lost, float(own.inconsistent[0]))
         behind = _behind(own, probability)
         ways, complete = _ways(outcomes, probability, weights, i, float(behind[0]), top)
         given = _contributions(ground, probability, weights, own)
         found.append(Explanation(_answer(query, now), ways, given, complete))
-    return found
+    warnings = (*ground.warnings, *left_out, *inconsistent_choices(lost))
+    return Explanations(tuple(found), lost, warnings)
+
+
+def _left_out(ground: GroundProgram) -> list[Diagnostic]:
+    """The warnings about questions for most probable values; an error if there are no others."""
+    maps = [question for question in ground.questions if isinstance(question, GroundMap)]
+    if maps and len(maps) == len(ground.questions):
+        raise ProgramError(
+            Diagnostic(
+                "explain-map",
+                "the program asks for most probable values only, and those are not explained",
+                maps[0].span,
+                'ask for a probability: --query "a | b", or program.explain("a | b"), asks in '
+                "place of the program's",
+            )
+        )
+    return [
+        Diagnostic(
+            "explain-map",
+            "this is left out: only probabilities are explained, not most probable values",
+            question.span,
+            severity="warning",
+        )
+        for question in maps
+    ]
+
+
+def _check_explainable(ground: GroundProgram) -> None:
+    """Raise :class:`ProgramError` for intervals: under them a choice has no one share."""
+    places = {c.statement: None for c in ground.choices if isinstance(c.weight, Interval)}
+    if places:
+        raise ProgramError(
+            Diagnostic(
+                "explain-credal",
+                "an explanation does not take intervals of probabilities",
+                ground.program.statements[place].span,
+                "give one probability, such as an end of the interval",
+            )
+            for place in places
+        )
 
 
 def value_names(ground: GroundProgram) -> list[str]:
@@ -219,10 +298,17 @@ def _contributions(
         start = leaves.starts[i]
         for leaf in range(start, start + len(choice.selectors)):
             prior = float(weights[leaf])
-            after = prior * float(behind[leaf + 1] / behind[0]) if behind[0] > 0 else 0.0
+            after = None
+            if behind[0] > 0:
+                after = min(1.0, prior * float(behind[leaf + 1] / behind[0]))
             numbers = [float(n) for n in certain[:, leaf + 1] if not np.isnan(n)]
-            found.append(Contribution(names[leaf], prior, min(1.0, after), tuple(numbers)))
-    return tuple(sorted(found, key=lambda one: -abs(one.posterior - one.prior)))
+            found.append(Contribution(names[leaf], prior, after, tuple(numbers)))
+    return tuple(sorted(found, key=_surprise))
+
+
+def _surprise(one: Contribution) -> float:
+    """Smaller for those that the answer tells more about."""
+    return 0.0 if one.posterior is None else -abs(one.posterior - one.prior)
 
 
 def _behind(own: Masses, probability: Probability) -> Array:

@@ -68,9 +68,9 @@ NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the o
 
 # The methods that have an option; every method has those that are not here.
 _METHODS = {
-    "n": ("sample", "auto"),
-    "gap": ("bounds", "aseo", "sample", "auto"),
-    "nmodels": ("bounds", "aseo", "auto"),
+    "n": ("sample",),
+    "gap": ("bounds", "aseo", "sample"),
+    "nmodels": ("bounds", "aseo"),
 }
 
 
@@ -87,6 +87,8 @@ def check_options(statement: ast.Learn | ast.Inference | ast.Neural) -> Iterator
         kind = known.get(option.name)
         if kind is None and word:
             help = nearest(option.name, known) or f"known are {', '.join(known)}"
+            if isinstance(statement, ast.Inference) and option.name in _METHODS:
+                help = f"{option.name} is an option of {' and '.join(_METHODS[option.name])}"
             message = f"{word} has no option {option.name}"
             yield Diagnostic("unknown-option", message, option.span, help)
         elif kind is not None and not kind.holds(option.value):

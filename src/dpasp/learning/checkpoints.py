@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from dpasp.errors import DataError, Diagnostic
+from dpasp.errors import DataError, Diagnostic, OutputError, UsageError, cannot_write
 from dpasp.version import __version__
 
 FORMAT = "dpasp-1"
@@ -26,6 +26,8 @@ FORMAT = "dpasp-1"
 def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write tensors and JSON facts to a file, all or nothing."""
     path = Path(path)
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     header = {"format": FORMAT, "version": __version__, "facts": json.dumps(dict(facts))}
     name = path.with_name(f".{path.name}.{os.getpid()}")
@@ -34,9 +36,12 @@ def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, A
         with open(name, "rb") as written:
             os.fsync(written.fileno())
         os.replace(name, path)
-    except BaseException:
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    except SafetensorError as error:  # which wraps those of the system
+        raise OutputError(f"cannot write {path}: {error}") from error
+    finally:
         name.unlink(missing_ok=True)
-        raise
 
 
 def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

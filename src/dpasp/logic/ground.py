@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -32,10 +33,12 @@ from dpasp.logic.python import Functions, run_scripts
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import Signature
 
+_GROUNDING = "the program was still being ground: raise the limit, or make the program smaller"
 _ENDLESS = (
     "the program was still being ground; does a rule such as p(X+1) :- p(X) have no end? "
     "Bound it, as in p(X+1) :- p(X), X < 9, or raise the limit"
 )
+LONG = 0.5  # seconds of grounding after which a rule may have no end
 MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program
 
 
@@ -143,13 +146,16 @@ class Session:
 
     def ground(self, *parts: str) -> None:
         """Ground parts of the program; with none, only check that variables are safe."""
+        started = time.monotonic()
         wanted: Sequence[tuple[str, Sequence[Symbol]]] = [(part, []) for part in parts]
         try:
             self._supervisor.run(lambda: self.control.ground(wanted, context=self._functions))
         except RuntimeError as error:
             raise self._explain(error) from error
         except (TimeLimit, MemoryLimit) as error:
-            raise type(error)(replace(d, help=_ENDLESS) for d in error.diagnostics) from None
+            long = time.monotonic() - started > LONG
+            help = _ENDLESS if long else _GROUNDING
+            raise type(error)(replace(d, help=help) for d in error.diagnostics) from None
 
     def _explain(self, error: RuntimeError) -> BaseException:
         """What stopped the grounder, in our words."""

@@ -25,24 +25,31 @@ from dpasp.logic.program import (
 
 def ground_text(ground: GroundProgram) -> str:
     """The program as text, the same for the same program."""
-    printer = _Printer(ground, _names(ground), {s for c in ground.choices for s in c.selectors})
-    bodies: dict[int, list[str]] = {}
-    rules: list[str] = []
-    for rule in ground.rules:
-        if rule.body and rule.body[0] in printer.selectors:
-            rest = printer.literals(rule.body[1:])
-            bodies.setdefault(rule.body[0], []).append(rest)
-        else:
-            rules.append(printer.rule(rule))
+    printer = _Printer(ground, atom_names(ground))
+    bodies, rules = choice_bodies(ground)
     choices, plain = len(ground.choices), len(rules)
     lines = [f"% {choices} choice{'s' * (choices != 1)}, {plain} rule{'s' * (plain != 1)}"]
     lines += (printer.choice(choice, bodies) for choice in ground.choices)
-    lines += rules
+    lines += map(printer.rule, rules)
     lines += printer.questions()
     return "\n".join(lines)
 
 
-def _names(ground: GroundProgram) -> list[str]:
+def choice_bodies(ground: GroundProgram) -> tuple[dict[int, list[tuple[int, ...]]], list[Rule]]:
+    """By selector, the bodies under which its head holds; and the rules of no choice."""
+    selectors = {selector for choice in ground.choices for selector in choice.selectors}
+    bodies: dict[int, list[tuple[int, ...]]] = {}
+    rules: list[Rule] = []
+    for rule in ground.rules:
+        if rule.body and rule.body[0] in selectors:
+            bodies.setdefault(rule.body[0], []).append(rule.body[1:])
+        else:
+            rules.append(rule)
+    return bodies, rules
+
+
+def atom_names(ground: GroundProgram) -> list[str]:
+    """A name for each atom."""
     return [
         f"#{atom}" if symbol is None else str(symbol) for atom, symbol in enumerate(ground.symbols)
     ]
@@ -54,7 +61,6 @@ class _Printer:
 
     ground: GroundProgram
     names: list[str]
-    selectors: set[int]
 
     def literals(self, body: Iterable[int]) -> str:
         return ", ".join(map(self.literal, body))
@@ -79,12 +85,12 @@ class _Printer:
         )
         return f"#sum{{{elements}}} >= {rule.bound}"
 
-    def choice(self, choice: Choice, bodies: dict[int, list[str]]) -> str:
+    def choice(self, choice: Choice, bodies: dict[int, list[tuple[int, ...]]]) -> str:
         weights = list(self.weights(choice))
         atoms = (self.names[head] for head in choice.heads)
         heads = "; ".join(f"{w}::{atom}" for w, atom in zip(weights, atoms, strict=True))
         network = self.network(choice)
-        body = " or ".join(bodies.get(choice.selectors[0], ()))
+        body = " or ".join(map(self.literals, bodies.get(choice.selectors[0], ())))
         return f"{heads}{network}{' :- ' if body else ''}{body}."
 
     def weights(self, choice: Choice) -> Iterator[str]:

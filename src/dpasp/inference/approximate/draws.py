@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpasp.errors import Diagnostic, InferenceError
+from dpasp.errors import Diagnostic, ImpossibleEvidence, InferenceError
 from dpasp.inference.answers import Assignment, Value
 from dpasp.inference.approximate.outcomes import TotalChoice, chosen
 from dpasp.inference.approximate.sample import BLOCK, draw
@@ -18,7 +18,7 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundLiteral, GroundProgram
 from dpasp.logic.solve import Solver
 from dpasp.semantics.leaves import Weights, layout
-from dpasp.semantics.masses import all_undefined
+from dpasp.semantics.masses import all_undefined, impossible_evidence
 from dpasp.semantics.translate import translate
 
 TRIES = 1_000_000  # draws in a row that may be rejected
@@ -45,6 +45,8 @@ def sample_models(
 
     Draws without a model, and those that do not satisfy the evidence, are rejected.
     """
+    if contradictory(ground.evidence):
+        raise ImpossibleEvidence(impossible_evidence(ground.evidence))
     generator = np.random.default_rng(seed)
     source = _Source(ground, logic, watch)
     found: list[Assignment] = []
@@ -60,6 +62,16 @@ def sample_models(
         if rejected > TRIES:
             raise InferenceError(_unseen(ground, rejected))
     return found
+
+
+def contradictory(literals: Sequence[GroundLiteral]) -> bool:
+    """Whether no model of any program satisfies the literals, as ``a, not a``."""
+    modes = {literal.symbol: literal.mode for literal in literals}
+    return any(
+        literal.mode is not modes[literal.symbol]
+        or (not literal.atom and literal.mode is Mode.TRUE)
+        for literal in literals
+    )
 
 
 class _Source:

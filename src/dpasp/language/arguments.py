@@ -1,0 +1,75 @@
+"""What a caller from Python gives: queries and evidence as statements, or words about mistakes.
+
+>>> queries_given(["a | b.", ["c", "#query d."]])
+('#query a | b.', '#query c.', '#query d.')
+>>> map_given("a?, b? | e"), map_given("| e"), map_given(None)
+('#map a?, b? | e.', '#mpe | e.', '#mpe .')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from textwrap import shorten
+
+from dpasp.errors import UsageError
+
+DIRECTIVES = ("#query", "#pr", "#map", "#max", "#mpe", "#evidence")
+
+
+def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
+    """Queries, and lists of them, as statements."""
+    texts = [text for one in queries for text in _texts(one, "a query")]
+    if queries and not texts:
+        raise UsageError("an empty list holds no query", help="leave it out")
+    return tuple(f"#query {_bare(text)}." for text in texts)
+
+
+def map_given(question: str | None) -> str:
+    """A question for most probable values as a statement: of all choices where it names no atom."""
+    text = _bare(text_given("" if question is None else question, "a question"))
+    return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
+
+
+def evidence_given(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Evidence as statements."""
+    return tuple(f"#evidence {_bare(one)}." for one in _texts(given, "evidence") if one)
+
+
+def path_given(path: object) -> str:
+    """The name of a file."""
+    if not isinstance(path, str | PathLike):
+        raise UsageError(
+            f"the name of a file is a text or a path, not {_shown(path)}",
+            help='write dpasp.load("alarm.plp"); dpasp.loads reads a program from a text',
+        )
+    return str(path)
+
+
+def text_given(given: object, what: str) -> str:
+    """What was given, if it is a text."""
+    if not isinstance(given, str):
+        raise UsageError(f"{what} is a text, not {_shown(given)}", help="write it in quotes")
+    return given
+
+
+def _texts(given: object, what: str) -> tuple[str, ...]:
+    """One text, or several."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return (text_given(given, what),)
+    return tuple(text_given(one, what) for one in given)
+
+
+def _shown(given: object) -> str:
+    """A wrong argument in an error message, however long it is."""
+    return shorten(repr(given), 40)
+
+
+def _bare(text: str) -> str:
+    """A question without its directive and its dot."""
+    text = text.strip()
+    for word in DIRECTIVES:
+        if text.startswith(word):
+            text = text[len(word) :].strip()
+            break
+    return text.removesuffix(".").strip()
