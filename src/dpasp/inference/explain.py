@@ -27,6 +27,7 @@ from dpasp.inference.approximate.outcomes import (
 )
 from dpasp.inference.engines import prepare
 from dpasp.inference.evaluator import Evaluator
+from dpasp.inference.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
@@ -119,6 +120,8 @@ def explain(
     outcomes = Outcomes(ground, logic, probability, watch)
     found = []
     for i, (query, own) in enumerate(_conditional(outcomes, evaluator, weights, watch)):
+        if _lost(i, own, evaluator, weights, probability):
+            raise too_improbable("an explanation", f"ℙ({query.text}) or its evidence")
         now = _numbers(own, probability)[:, 0]
         if np.isnan(now).any():
             masses.check_consistent(own.consistent[:1], own.inconsistent[:1])
@@ -128,6 +131,17 @@ def explain(
         given = _contributions(ground, probability, weights, own)
         found.append(Explanation(_answer(query, now), ways, given, complete))
     return found
+
+
+def _lost(
+    i: int, own: Masses, evaluator: Evaluator, weights: Weights, probability: Probability
+) -> bool:
+    """Whether masses that are compared with each other are below what floating point can hold."""
+    if min(_behind(own, probability)[0], masses.possible(own, probability)[0]) >= TINY:
+        return False
+    logs = Masses.of(np.append(evaluator.log_masses(weights[:, np.newaxis])[i, :, 0], np.nan))
+    some = (logs.qe, logs.e) if probability is Probability.MAXENT else (logs.b, logs.d)
+    return any(-np.inf < mass < LOG_TINY for mass in some)
 
 
 def value_names(ground: GroundProgram) -> list[str]:

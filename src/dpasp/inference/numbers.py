@@ -19,11 +19,12 @@ from dpasp.inference.credal.search import Extreme, Score, minimise
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines import OnCircuit
 from dpasp.inference.evaluator import Evaluator
+from dpasp.inference.tiny import LOG_TINY, TINY, enlarge, log_ratio, too_improbable
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights
+from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import FIELDS, Masses
 
 BATCH = 256  # weight vectors that are evaluated together
@@ -76,13 +77,27 @@ def evaluate(
     for batch in vertex_weights(found, weights, BATCH):
         watch.check()
         vectors = batch.reshape(len(batch), batch.shape[1] * batch.shape[2])
-        flat = evaluator.masses(vectors)
+        flat = _masses(ground, logic, evaluator, vectors)
         for i, question in enumerate(ground.questions):
             literals = question.literals if isinstance(question, GroundQuery) else ()
             own = Masses.of(flat[i].reshape(len(flat[i]), *batch.shape[1:]))
             own = masses.prepare(own, logic, literals, question.evidence)
             _join(result, i, own, probability, batch if found else None)
     return result
+
+
+def _masses(ground: GroundProgram, logic: Logic, evaluator: Evaluator, weights: Weights) -> Weights:
+    """The masses of every question; tiny ones up to a factor, unless something is added to them."""
+    flat = evaluator.masses(weights)
+    ratios = [
+        logic is not Logic.SMPROBLOG or not masses.all_undefined(question.evidence)
+        for question in ground.questions
+    ]
+    scaled = flat[ratios]
+    places = layout(ground.choices)
+    enlarge(scaled, weights, places, lambda some: evaluator.log_masses(some)[ratios])
+    flat[ratios] = scaled
+    return flat
 
 
 def _join(
@@ -151,7 +166,9 @@ def _search(
     result.stopped.extend(one.stopped for one in found.values() if one.stopped)
     # What is possible at some vertex is possible in the middle of them all.
     ends = np.stack([*(one.weights for one in found.values()), relaxed.middle()], axis=1)
-    own = Masses.of(evaluator.masses(ends)[i])
+    scaled = evaluator.masses(ends)
+    enlarge(scaled, ends, evaluator.leaves, evaluator.log_masses)
+    own = Masses.of(scaled[i])
     result.consistent[i, row] = own.consistent.max()
     result.inconsistent[i, row] = own.inconsistent.max()
     result.possible[i, row] = (own.b + own.d).max()
@@ -173,6 +190,7 @@ def _extremes(
     """The extremes of a question, lower and upper first; consistency if it is in doubt."""
     found: dict[Goal, Extreme] = {}
     if query:
+        _check_scale(i, relaxed, circuit)
         score = _fraction(circuit, i, "lower")
         found["lower"] = minimise(relaxed, "lower", score, watch.share(2))
         found["upper"] = minimise(relaxed, "upper", _fraction(circuit, i, "upper"), watch)
@@ -186,6 +204,15 @@ def _extremes(
     return found
 
 
+def _check_scale(i: int, relaxed: Relaxation, circuit: Circuit) -> None:
+    """Raise an error if the bounds of the search are lost below what floating point can hold."""
+    logs = circuit.masses(relaxed.middle(), log=True)[i]
+    for names in FRACTIONS.values():
+        total = np.logaddexp(*(logs[FIELDS.index(name)] for name in names))
+        if -np.inf < total < LOG_TINY:
+            raise too_improbable("the extremes over so many intervals")
+
+
 def _fraction(circuit: Circuit, i: int, goal: Goal) -> Score:
     """The fraction of a question that is to be minimised; 1 where nothing is possible."""
     names = FRACTIONS[goal]
@@ -194,6 +221,11 @@ def _fraction(circuit: Circuit, i: int, goal: Goal) -> Score:
     def score(weights: Weights) -> Weights:
         own = circuit.masses(weights, fields=names)[i]
         total = own[number] + own[other]
-        return np.where(total > 0, own[number] / np.where(total > 0, total, 1.0), 1.0)
+        tiny = total < TINY
+        ratio: Weights = own[number] / np.where(tiny, 1.0, total)
+        if np.any(tiny):
+            logs = circuit.masses(weights[:, tiny], fields=names, log=True)[i]
+            ratio[tiny] = log_ratio(logs[number], logs[other])
+        return ratio
 
     return score

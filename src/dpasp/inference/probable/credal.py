@@ -31,6 +31,7 @@ from dpasp.inference.probable.total_choices import (
     sure_choices,
     total_choices,
 )
+from dpasp.inference.tiny import too_improbable
 from dpasp.semantics.leaves import Weights, layout
 
 MOST_VERTICES = 512
@@ -60,6 +61,8 @@ def credal_total_choices(asked: Asked) -> tuple[Best, Best] | None:
     for column in batch[:, :, 0].T:
         asked.watch.check()
         one = replace(asked, weights=column)
+        if one.tiny():
+            raise too_improbable("the most probable total choice with intervals")
         total = one.total()
         if not total.b > 0:
             continue  # the evidence is impossible here
@@ -94,7 +97,7 @@ def _bounds(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Iterato
     possible = min(vertex.possible for vertex in vertices)
     sources = sure_choices(replace(asked, weights=least), circuit)
     most = max(source.value for source in sources)
-    yield Bound(least, possible, most / possible)
+    yield Bound(least, possible, math.exp(most) / possible)
 
 
 def _largest_lower(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Best | None:

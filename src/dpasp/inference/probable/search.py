@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dpasp.inference.layers import QE, Arrays, Integers, Layers
 from dpasp.inference.probable.best import CLOSE, VALUES, Best
+from dpasp.inference.tiny import too_improbable
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
@@ -91,6 +92,8 @@ def best_first(
             if bound >= best * (1 - CLOSE):
                 heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
     rows = sorted(row for value, row in found if value >= best * (1 - CLOSE))
+    if not rows:  # the evidence is possible, so something was lost
+        raise too_improbable("the most probable values", "all of them together")
     return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), len(values)))
 
 
