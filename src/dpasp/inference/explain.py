@@ -32,7 +32,7 @@ from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights, layout, width
+from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.names import leaf_names
 
@@ -144,25 +144,6 @@ def _lost(
     return any(-np.inf < mass < LOG_TINY for mass in some)
 
 
-def value_names(ground: GroundProgram) -> list[str]:
-    """A name for each leaf; a rule's says which line it is, for its head may hold otherwise.
-
-    >>> from dpasp.language import parse
-    >>> from dpasp.logic import ground
-    >>> value_names(ground(parse("0.3::a. 0.5::b :- a.")))
-    ['a', 'not a', 'b by line 1', 'not b by line 1']
-    """
-    statements = [
-        ground.program.statements[choice.statement]
-        for choice in ground.choices
-        for _ in range(width(choice))
-    ]
-    return [
-        f"{name} by line {said.span.line}" if getattr(said, "body", ()) else name
-        for name, said in zip(leaf_names(ground), statements, strict=True)
-    ]
-
-
 def _conditional(
     outcomes: Outcomes, evaluator: Evaluator, weights: Weights, watch: Watch
 ) -> Iterator[tuple[GroundQuery, Masses]]:
@@ -194,7 +175,7 @@ def _ways(
     found: list[tuple[float, Way]] = []
     if not total > 0 or top < 1:
         return (), True
-    names = value_names(outcomes.ground)
+    names = leaf_names(outcomes.ground)
     complete = True
     for seen, choice in enumerate(most_probable_first(weights, outcomes.starts)):
         chance = probability_of(choice, weights, outcomes.starts)
@@ -227,7 +208,7 @@ def _contributions(
 ) -> tuple[Contribution, ...]:
     behind = _behind(own, probability)
     certain = _numbers(own, probability)
-    names, leaves = value_names(ground), layout(ground.choices)
+    names, leaves = leaf_names(ground), layout(ground.choices)
     found = []
     for i, choice in enumerate(ground.choices):
         start = leaves.starts[i]

@@ -20,9 +20,8 @@ from dpasp.inference.approximate.bounds import most_probable_first
 from dpasp.inference.approximate.outcomes import probability_of
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.inference.probable.asked import Asked
-from dpasp.inference.probable.best import CLOSE, Best
+from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.maxproduct import Values
-from dpasp.inference.probable.search import MOST_TIES
 from dpasp.inference.probable.total_choices import (
     BATCH,
     Below,
@@ -145,5 +144,5 @@ def _sure(asked: Asked, rows: Sequence[Values]) -> list[Values]:
 
 
 def _listed(value: float, rows: set[Values]) -> Best:
-    some = sorted(rows)[:MOST_TIES]
+    some = sorted(rows)[: MOST_TIES + 1]
     return Best(value, np.array(some, dtype=np.int64).reshape(len(some), -1))

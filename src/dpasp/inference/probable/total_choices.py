@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from dpasp.inference.approximate.bounds import most_probable_first
 from dpasp.inference.layers import QE, Integers, Layers, layers_below
 from dpasp.inference.probable.asked import Asked
-from dpasp.inference.probable.best import CLOSE, Best
+from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.maxproduct import MaxProduct, Values, max_product
-from dpasp.inference.probable.search import MOST_TIES
 from dpasp.language.ast import Probability
 from dpasp.semantics.leaves import Leaves, Weights, layout
 
@@ -113,7 +112,7 @@ def _winners(sources: Sequence[Source], most: float) -> list[Source]:
 
 def _best(value: float, found: Sequence[Source], every: bool = False) -> Best:
     """The total choices of some sources, in order."""
-    rows = sorted({row for one in found for row in islice(one.choices(every), MOST_TIES)})
+    rows = sorted({row for one in found for row in islice(one.choices(every), MOST_TIES + 1)})
     return Best(value, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
@@ -137,7 +136,7 @@ def undefined_choices(asked: Asked, enough: float) -> list[Source]:
         models = asked.evaluator.circuit.masses(single, fields=("consistent",))[asked.place, 0]
         for choice, count in zip(some, models.tolist(), strict=True):
             chance = float(logs[first + np.array(choice, dtype=np.int64)].sum())
-            if chance < max(best, enough) - CLOSE or len(rows) >= MOST_TIES:
+            if chance < max(best, enough) - CLOSE or len(rows) > MOST_TIES:
                 return [Listed(best, tuple(rows))] if rows else []
             if count == 0:
                 best = max(best, chance)

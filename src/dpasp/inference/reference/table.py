@@ -162,7 +162,8 @@ def log_masses(table: Table, weights: Weights, both: Condition, given: Condition
         shares = np.log(np.array(_shares(table, both, given), dtype=np.float64))
     for i, start in enumerate(table.leaves.starts[:-1]):
         shares += logs[start + table.values[:, i]]
-    return np.logaddexp.reduce(shares, axis=1, initial=-np.inf)
+    found: Weights = np.logaddexp.reduce(shares, axis=1, initial=-np.inf)
+    return found
 
 
 def _shares(table: Table, both: Condition, given: Condition) -> list[NDArray[np.generic]]:
