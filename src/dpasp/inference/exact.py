@@ -56,7 +56,7 @@ def answer(
     evaluator = prepare(ground, logic, probability, engine=engine, watch=watch, progress=progress)
     ready = clock()
     rows = given if given.ndim == 2 else given[:, np.newaxis]
-    numbers = evaluate(ground, logic, probability, evaluator, rows, watch)
+    numbers = evaluate(ground, logic, probability, evaluator, rows, watch, progress)
     lost = _checked(ground, numbers, inconsistent == "normalize")
     meaning = (logic, probability)
     maps = _map_answers(ground, *meaning, evaluator, given, watch)
