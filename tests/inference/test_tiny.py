@@ -52,11 +52,16 @@ def test_what_is_added_to_masses_under_smproblog_is_not_scaled() -> None:
     assert found == pytest.approx([1.0])
 
 
-def test_intervals() -> None:
-    found = numbers(INTERVALS.format(n=3) + "#query y | all.")
+@pytest.mark.parametrize("n", [3, 12])
+def test_intervals(n: int) -> None:
+    found = numbers(INTERVALS.format(n=n) + "#query y | all.")
     assert found == pytest.approx([0.04, 0.09], rel=1e-9)
+
+
+def test_a_search_over_intervals_is_refused() -> None:
+    different = " ".join(f"[0.2, 0.{30 + i}]::v({i})." for i in range(10))
     with pytest.raises(dpasp.InferenceError, match="so many intervals") as caught:
-        numbers(INTERVALS.format(n=12) + "#query y | all.")
+        numbers(INTERVALS.format(n=2) + different + "w :- v(X). #query w | all.")
     assert caught.value.diagnostics[0].code == "improbable-evidence"
 
 
