@@ -154,3 +154,38 @@ def test_notebooks_get_a_table_with_escaped_names() -> None:
 def test_lower_assignments_only_under_credal() -> None:
     best = MapAnswer("a?", {"a": True}, value=0.5)
     assert "lower_assignment" not in best.to_dict()
+
+
+def test_few_of_many_ties_are_shown() -> None:
+    facts = "0.5::a(1..{n}). #semantics maxent. #mpe."
+    (answer,) = dpasp.loads(facts.format(n=2)).query()
+    assert "more" not in str(answer)
+    assert str(answer).count(" or ") == 3
+    (answer,) = dpasp.loads(facts.format(n=3)).query()
+    assert str(answer).endswith(" and 4 more")
+    assert "more_ties" not in answer.to_dict()
+    (answer,) = dpasp.loads(facts.format(n=12)).query()
+    assert str(answer).endswith(" and more than 996 others")
+    assert len(answer.ties) == 999
+    assert answer.to_dict()["more_ties"] is True
+
+
+def test_lower_ties_are_shown_alike() -> None:
+    (answer,) = dpasp.loads("{a(1..3)}. #map a(X)?.").query()
+    assert answer.lower == 0.0
+    assert str(answer).splitlines()[0].endswith(" and 4 more")
+
+
+def test_how_exact_the_inconsistent_mass_is() -> None:
+    def said(text: str, engine: str = "auto") -> str:
+        answers = dpasp.loads(text).query(engine=engine)
+        (warning,) = (one for one in answers.warnings if one.code == "inconsistent-choices")
+        return warning.message
+
+    fixed = "0.6::a. 0.5::b. :- a, b. #query a."
+    assert said(fixed).startswith("total choices of probability 0.3 ")
+    assert said("[0.3, 0.6]::a. 0.5::b. :- a, b. #query a.").startswith(
+        "total choices of probability up to 0.3 "
+    )
+    assert "of probability about 0." in said(fixed, "sample")
+    assert "of probability at least 0.3 " in said(fixed, "bounds")

@@ -96,7 +96,22 @@ def test_total_choices_without_models_count_under_smproblog() -> None:
 
 def test_choices_of_the_same_atom_are_told_apart() -> None:
     answer = ask("d(1..2). 0.6::b :- d(X). 0.3::c. 0.3::c.", "", "maxent")
-    assert answer.assignment == {"b [X=1]": True, "b [X=2]": True, "c #1": False, "c #2": False}
+    assert answer.assignment == {
+        "b [X=1] by line 1": True,
+        "b [X=2] by line 1": True,
+        "c by line 1 #1": False,
+        "c by line 1 #2": False,
+    }
+
+
+def test_choices_are_not_taken_for_atoms_that_hold_otherwise() -> None:
+    """The choice of the last rule is not made, and it is wet nevertheless."""
+    text = "0.9::rain. 0.5::s.\nwet :- rain.\n0.1::wet :- s. d(1). 0.3::x(X) :- d(X)."
+    answer = ask(text, "| wet", "maxent")
+    assert answer.assignment["rain"] is True
+    assert answer.assignment["wet by line 3"] is False
+    assert answer.assignment["x(1)"] is False  # holds exactly when it is chosen
+    assert "wet" not in answer.assignment
 
 
 def test_an_atom_that_cannot_occur_is_false() -> None:

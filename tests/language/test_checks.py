@@ -141,3 +141,15 @@ def test_only_the_base_program() -> None:
     assert codes("#program base. a. #program  base %* the same *% . b.") == []
     with pytest.raises(ProgramError, match="program-part"):
         parse("#program step(t). a. #program base.")
+
+
+@pytest.mark.parametrize("number", ["1e-400", "0.001e-330", "2.5E-999"])
+def test_numbers_below_all_that_can_be_told_from_0(number: str) -> None:
+    with pytest.raises(ProgramError, match="too small to be told from 0") as caught:
+        parse(f"{number}::a.")
+    assert caught.value.diagnostics[0].code == "number-range"
+
+
+@pytest.mark.parametrize("number", ["0", "0.000", "0e-400", "1e-300"])
+def test_numbers_that_can_be_told_from_0_and_0_itself(number: str) -> None:
+    assert parse(f"{number}::a.").statements

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Number = float | NDArray[np.float64]  # an array has one number for each test row
 Value = bool | Literal["undef"]  # of an atom in an assignment
 Assignment = Mapping[str, Value]
+SHOWN = 3  # ties that are shown as text
 
 
 def number_text(number: float) -> str:
@@ -104,7 +105,7 @@ class MapAnswer:
     Under maxent ``assignment`` has probability ``value``. Under credal ``assignment`` has
     the largest upper probability ``upper``, and ``lower_assignment`` the largest lower
     probability ``lower``. ``ties`` and ``lower_ties`` are the other assignments that
-    are as probable.
+    are as probable; ``more_ties`` and ``more_lower_ties`` say that there are more of them.
     """
 
     query: str
@@ -115,6 +116,8 @@ class MapAnswer:
     lower_assignment: Assignment | None = None
     ties: tuple[Assignment, ...] = ()
     lower_ties: tuple[Assignment, ...] = ()
+    more_ties: bool = False
+    more_lower_ties: bool = False
 
     @property
     def kind(self) -> str:
@@ -136,18 +139,29 @@ class MapAnswer:
             lower_assignment=dict(self.lower_assignment) if self.lower_assignment else None,
             ties=[dict(tie) for tie in self.ties] or None,
             lower_ties=[dict(tie) for tie in self.lower_ties] or None,
+            more_ties=self.more_ties or None,
+            more_lower_ties=self.more_lower_ties or None,
         )
 
     def __str__(self) -> str:
-        found = [("max ℙ", self.value, self.assignment, self.ties)]
+        found = [("max ℙ", self.value, self.assignment, self.ties, self.more_ties)]
         if self.lower_assignment is not None:
             found = [
-                ("max lower ℙ", self.lower, self.lower_assignment, self.lower_ties),
-                ("max upper ℙ", self.upper, self.assignment, self.ties),
+                (
+                    "max lower ℙ",
+                    self.lower,
+                    self.lower_assignment,
+                    self.lower_ties,
+                    self.more_lower_ties,
+                ),
+                ("max upper ℙ", self.upper, self.assignment, self.ties, self.more_ties),
             ]
         lines = []
-        for name, value, assignment, ties in found:
-            ways = " or ".join(assignment_text(one) for one in (assignment, *ties))
+        for name, value, assignment, ties, more in found:
+            ways = " or ".join(assignment_text(one) for one in (assignment, *ties[:SHOWN]))
+            left = len(ties) - SHOWN
+            if left > 0:
+                ways += f" and more than {left} others" if more else f" and {left} more"
             lines.append(f"{name}({self.query}) = {number_text(value or 0.0)} at {ways}")
         return "\n".join(lines)
 

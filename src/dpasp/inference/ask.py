@@ -25,6 +25,7 @@ from dpasp.semantics import leaves
 from dpasp.semantics.leaves import Weights
 
 APPROXIMATE = {"sample": sample, "bounds": bounds}
+LOST = {"sample": "about ", "bounds": "at least "}  # how exact the inconsistent mass is
 
 
 def ask(
@@ -70,7 +71,7 @@ def ask(
         how.engine,
         lost,
         tuple(ground.program.files),
-        (*ground.warnings, *inconsistent_choices(lost), *told),
+        (*ground.warnings, *inconsistent_choices(lost, LOST[how.engine]), *told),
         {
             "choices": len(ground.choices),
             "ground_rules": len(ground.rules),

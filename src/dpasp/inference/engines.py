@@ -64,6 +64,10 @@ class OnCircuit:
         result[:, -1] = self._inconsistent(found, weights) if len(found) else 0.0
         return result
 
+    def log_masses(self, weights: Weights) -> Weights:
+        """The logarithms [questions, 7, batch] of the masses, also of those below 1e-308."""
+        return self.circuit.masses(weights, log=True)
+
     def _inconsistent(self, found: Weights, weights: Weights) -> Weights:
         """The inconsistent mass [batch], also where it is too small to be what is missing to 1."""
         missing: Weights = 1.0 - found[0, FIELDS.index("consistent")]

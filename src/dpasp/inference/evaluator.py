@@ -28,6 +28,9 @@ class Evaluator(Protocol):
         better than by subtraction, the inconsistent mass.
         """
 
+    def log_masses(self, weights: Weights) -> Weights:
+        """The logarithms [questions, 7, batch] of the masses, also of those below 1e-308."""
+
 
 def silent(done: float, total: float | None) -> None:
     """Report nothing."""

@@ -15,7 +15,6 @@ from dpasp.inference.answers import Answer, Answers, MapAnswer
 from dpasp.inference.approximate.early import stopped_early
 from dpasp.inference.engines import OnCircuit, not_compiled, prepare
 from dpasp.inference.evaluator import Evaluator, Report, silent
-from dpasp.inference.labels import choice_labels
 from dpasp.inference.numbers import Numbers, evaluate
 from dpasp.inference.probable.asked import Asked
 from dpasp.inference.probable.by_circuit import most_probable_by_circuit
@@ -26,6 +25,7 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram, Interval
 from dpasp.semantics import leaves, masses
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.names import choice_labels
 
 Inconsistent = Literal["normalize", "error"]
 
@@ -56,7 +56,7 @@ def answer(
     evaluator = prepare(ground, logic, probability, engine=engine, watch=watch, progress=progress)
     ready = clock()
     rows = given if given.ndim == 2 else given[:, np.newaxis]
-    numbers = evaluate(ground, logic, probability, evaluator, rows, watch)
+    numbers = evaluate(ground, logic, probability, evaluator, rows, watch, progress)
     lost = _checked(ground, numbers, inconsistent == "normalize")
     meaning = (logic, probability)
     maps = _map_answers(ground, *meaning, evaluator, given, watch)
@@ -73,7 +73,7 @@ def answer(
         (
             *ground.warnings,
             *not_compiled(engine, evaluator),
-            *inconsistent_choices(lost),
+            *inconsistent_choices(lost, "up to " if _credal(ground) else ""),
             *_stopped(numbers),
         ),
         {**sizes, **evaluator.statistics, **ways, "seconds": seconds},
@@ -91,6 +91,10 @@ def _checked(ground: GroundProgram, numbers: Numbers, normalize: bool) -> float:
     if problems:
         raise ImpossibleEvidence(problems)
     return float(numbers.inconsistent.max(initial=0.0))
+
+
+def _credal(ground: GroundProgram) -> bool:
+    return any(isinstance(choice.weight, Interval) for choice in ground.choices)
 
 
 def _stopped(numbers: Numbers) -> tuple[Diagnostic, ...]:
@@ -189,14 +193,14 @@ def complete(weights: Weights) -> Weights:
     return weights
 
 
-def inconsistent_choices(inconsistent: float) -> tuple[Diagnostic, ...]:
-    """The warning about total choices without a model."""
+def inconsistent_choices(inconsistent: float, how: str = "") -> tuple[Diagnostic, ...]:
+    """The warning about total choices without a model; ``how`` exact their probability is."""
     if not inconsistent:
         return ()
     return (
         Diagnostic(
             "inconsistent-choices",
-            f"total choices of probability {inconsistent:g} have no model; "
+            f"total choices of probability {how}{inconsistent:g} have no model; "
             "the answers are conditional on the others",
             severity="warning",
         ),

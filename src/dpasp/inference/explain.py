@@ -27,11 +27,12 @@ from dpasp.inference.approximate.outcomes import (
 from dpasp.inference.engines import prepare
 from dpasp.inference.evaluator import Evaluator
 from dpasp.inference.exact import inconsistent_choices
+from dpasp.inference.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery, Interval
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights, layout, width
+from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.names import leaf_names
 
@@ -157,6 +158,8 @@ def explain(
     outcomes = Outcomes(ground, logic, probability, watch)
     found, lost = [], 0.0
     for i, (query, own) in enumerate(_conditional(outcomes, evaluator, weights, watch)):
+        if _lost(i, own, evaluator, weights, probability):
+            raise too_improbable("an explanation", f"ℙ({query.text}) or its evidence")
         now = _numbers(own, probability)[:, 0]
         if np.isnan(now).any():
             masses.check_consistent(own.consistent[:1], own.inconsistent[:1])
@@ -209,23 +212,15 @@ def _check_explainable(ground: GroundProgram) -> None:
         )
 
 
-def value_names(ground: GroundProgram) -> list[str]:
-    """A name for each leaf; a rule's says which line it is, for its head may hold otherwise.
-
-    >>> from dpasp.language import parse
-    >>> from dpasp.logic import ground
-    >>> value_names(ground(parse("0.3::a. 0.5::b :- a.")))
-    ['a', 'not a', 'b by line 1', 'not b by line 1']
-    """
-    statements = [
-        ground.program.statements[choice.statement]
-        for choice in ground.choices
-        for _ in range(width(choice))
-    ]
-    return [
-        f"{name} by line {said.span.line}" if getattr(said, "body", ()) else name
-        for name, said in zip(leaf_names(ground), statements, strict=True)
-    ]
+def _lost(
+    i: int, own: Masses, evaluator: Evaluator, weights: Weights, probability: Probability
+) -> bool:
+    """Whether masses that are compared with each other are below what floating point can hold."""
+    if min(_behind(own, probability)[0], masses.possible(own, probability)[0]) >= TINY:
+        return False
+    logs = Masses.of(np.append(evaluator.log_masses(weights[:, np.newaxis])[i, :, 0], np.nan))
+    some = (logs.qe, logs.e) if probability is Probability.MAXENT else (logs.b, logs.d)
+    return any(-np.inf < mass < LOG_TINY for mass in some)
 
 
 def _conditional(
@@ -259,7 +254,7 @@ def _ways(
     found: list[tuple[float, Way]] = []
     if not total > 0 or top < 1:
         return (), True
-    names = value_names(outcomes.ground)
+    names = leaf_names(outcomes.ground)
     complete = True
     for seen, choice in enumerate(most_probable_first(weights, outcomes.starts)):
         chance = probability_of(choice, weights, outcomes.starts)
@@ -292,7 +287,7 @@ def _contributions(
 ) -> tuple[Contribution, ...]:
     behind = _behind(own, probability)
     certain = _numbers(own, probability)
-    names, leaves = value_names(ground), layout(ground.choices)
+    names, leaves = leaf_names(ground), layout(ground.choices)
     found = []
     for i, choice in enumerate(ground.choices):
         start = leaves.starts[i]

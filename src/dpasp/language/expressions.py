@@ -91,6 +91,9 @@ def real(cursor: Cursor, token: Token) -> float:
     value = float(token.text)
     if math.isinf(value):
         cursor.fail("number-range", "this number is too large", token, "write a smaller one")
+    if value == 0 and any(digit in "123456789" for digit in token.text.lower().split("e")[0]):
+        what = "this number is too small to be told from 0"
+        cursor.fail("number-range", what, token, "write 0, or a number of 1e-308 and more")
     return value
 
 

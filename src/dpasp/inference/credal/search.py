@@ -32,6 +32,7 @@ GRACE = 0.1  # seconds, and a tenth of the time taken: to improve the bound once
 HALVINGS = 24  # on the way to a bound
 
 Box = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
+Share = Callable[[float], None]  # told what share of the work is done
 Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leaves, batch]
 
 
@@ -48,17 +49,25 @@ class Extreme:
     stopped: LimitReached | None = None
 
 
-def minimise(relaxed: Relaxation, goal: Goal, score: Score, watch: Watch) -> Extreme:
-    """The smallest score over all extreme distributions."""
-    return _Search(relaxed, goal, score, watch).run()
+def minimise(
+    relaxed: Relaxation, goal: Goal, score: Score, watch: Watch, progress: Share
+) -> Extreme:
+    """The smallest score over all extreme distributions.
+
+    ``progress`` is told the share of them that cannot be better than what was found.
+    """
+    return _Search(relaxed, goal, score, watch, progress).run()
 
 
 class _Search:
-    def __init__(self, relaxed: Relaxation, goal: Goal, score: Score, watch: Watch) -> None:
+    def __init__(
+        self, relaxed: Relaxation, goal: Goal, score: Score, watch: Watch, progress: Share
+    ) -> None:
         self.relaxed = relaxed
         self.goal = goal
         self.score = score
         self.watch = watch
+        self.progress = progress
         self.started = time.monotonic()
         self.sizes = [len(corner.points) for corner in relaxed.corners]
         self.best = np.inf
@@ -84,7 +93,7 @@ class _Search:
 
     def close(self, boxes: list[Box]) -> None:
         """Look into the boxes until none is left; they stay complete when a limit stops it."""
-        order = count(1)
+        order, left = count(1), 1.0
         while boxes and self.best > 0:
             some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
             try:
@@ -95,6 +104,13 @@ class _Search:
                 raise
             for bound, box in inside:
                 heapq.heappush(boxes, (bound, next(order), box))
+            left += sum(self.volume(box) for _, box in inside)
+            left -= sum(self.volume(box) for _, _, box in some)
+            self.progress(1.0 - left)
+
+    def volume(self, box: Integers) -> float:
+        """The share of all vertices that are in a box."""
+        return float(np.prod(np.where(box < 0, 1.0, 1.0 / np.array(self.sizes))))
 
     def outer(self, boxes: list[Integers]) -> float:
         """A value that nothing in the boxes, nor what was found, is below."""

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.inference.answers import Assignment, MapAnswer, Value
-from dpasp.inference.labels import choice_labels
 from dpasp.logic.program import GroundMap, GroundProgram
+from dpasp.semantics.names import Labels, choice_labels
 
 VALUES: tuple[Value, ...] = (True, False, "undef")
+MOST_TIES = 1000  # that are told
 CLOSE = 1e-10  # values that differ by less, relatively, are ties
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The largest probability, and the assignments that have it.
+    """The largest probability, and the assignments that have it; not all if over MOST_TIES.
 
     They are positions in ``VALUES`` by marked atom, or for ``#mpe`` values by choice.
     """
@@ -31,10 +32,11 @@ def map_answer(
     ground: GroundProgram, question: GroundMap, upper: Best, lower: Best | None = None
 ) -> MapAnswer:
     """The answer under maxent, or with ``lower`` under credal."""
-    best = [_named(ground, question, row.tolist()) for row in upper.assignments]
+    best, more = _named(ground, question, upper)
     if lower is None:
-        return MapAnswer(question.text, best[0], upper.value, ties=tuple(best[1:]))
-    surest = [_named(ground, question, row.tolist()) for row in lower.assignments]
+        ties = tuple(best[1:])
+        return MapAnswer(question.text, best[0], upper.value, ties=ties, more_ties=more)
+    surest, more_surest = _named(ground, question, lower)
     return MapAnswer(
         question.text,
         best[0],
@@ -43,16 +45,26 @@ def map_answer(
         lower_assignment=surest[0],
         ties=tuple(best[1:]),
         lower_ties=tuple(surest[1:]),
+        more_ties=more,
+        more_lower_ties=more_surest,
     )
 
 
-def _named(ground: GroundProgram, question: GroundMap, values: Sequence[int]) -> Assignment:
-    """An assignment by the names of its atoms."""
-    if not question.everything:
-        names = (str(literal.symbol) for literal in question.atoms)
-        return {name: VALUES[value] for name, value in zip(names, values, strict=True)}
+def _named(ground: GroundProgram, question: GroundMap, best: Best) -> tuple[list[Assignment], bool]:
+    """The assignments by name, at most MOST_TIES, and whether there are more."""
+    rows = best.assignments[:MOST_TIES].tolist()
+    more = len(best.assignments) > MOST_TIES
+    if question.everything:
+        names = choice_labels(ground)
+        return [_total_choice(names, row) for row in rows], more
+    atoms = [str(literal.symbol) for literal in question.atoms]
+    return [dict(zip(atoms, (VALUES[v] for v in row), strict=True)) for row in rows], more
+
+
+def _total_choice(names: Labels, values: Sequence[int]) -> Assignment:
+    """By the name of every value of a choice, whether it is taken."""
     return {
         label: position == value
-        for labels, value in zip(choice_labels(ground), values, strict=True)
+        for labels, value in zip(names, values, strict=True)
         for position, label in enumerate(labels)
     }

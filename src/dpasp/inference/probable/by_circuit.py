@@ -34,7 +34,8 @@ def most_probable_by_circuit(asked: Asked) -> tuple[MapAnswer, str] | None:
         return best and (map_answer(ground, question, *best), "maximum")
     if asked.evaluator.enumeration is not None:
         return None  # what is enumerated already tells at once
-    found = None if credal or asked.undefined() else _by_leaves(asked)
+    simple = not (credal or asked.undefined() or asked.tiny())
+    found = _by_leaves(asked) if simple else None
     if found is not None:
         return map_answer(ground, question, *found), "leaves"
     meaning = (asked.logic, asked.probability)

@@ -20,6 +20,7 @@ from dpasp.inference.probable.best import CLOSE, VALUES, Best, map_answer
 from dpasp.inference.reference.enumerate import MapConditions
 from dpasp.inference.reference.rows import Bits, Counts
 from dpasp.inference.reference.table import ALWAYS, Indices, Table
+from dpasp.inference.tiny import TINY, too_improbable
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundMap, GroundProgram
@@ -69,14 +70,18 @@ def most_probable(
             found = _with_all_undefined(found)
     lower = np.full(len(found.assignments), np.nan)
     upper = lower.copy()
+    most = 0.0
     for batch in vertex_weights(corners(ground), weights[:, np.newaxis], 16):
         own = candidate_masses(table, given, found, batch[:, :, 0], watch)
         if undefined:
             own = _add_undefined(own, table.inconsistent(batch[:, :, 0]))
+        most = max(most, float(masses.possible(own, probability).max()))
         values = masses.maxent(own)
         low, high = (values, values) if probability is Probability.MAXENT else masses.credal(own)
         lower = np.fmin(lower, np.fmin.reduce(low, axis=1))
         upper = np.fmax(upper, np.fmax.reduce(high, axis=1))
+    if most < TINY:
+        raise too_improbable("the most probable values by enumeration")
     lower, upper = (np.where(upper > 0, bound, np.nan) for bound in (lower, upper))
     return _answer(ground, question, table, found, probability, lower, upper)
 

@@ -20,9 +20,8 @@ from dpasp.inference.approximate.bounds import most_probable_first
 from dpasp.inference.approximate.outcomes import probability_of
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.inference.probable.asked import Asked
-from dpasp.inference.probable.best import CLOSE, Best
+from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.maxproduct import Values
-from dpasp.inference.probable.search import MOST_TIES
 from dpasp.inference.probable.total_choices import (
     BATCH,
     Below,
@@ -31,6 +30,7 @@ from dpasp.inference.probable.total_choices import (
     sure_choices,
     total_choices,
 )
+from dpasp.inference.tiny import too_improbable
 from dpasp.semantics.leaves import Weights, layout
 
 MOST_VERTICES = 512
@@ -60,6 +60,8 @@ def credal_total_choices(asked: Asked) -> tuple[Best, Best] | None:
     for column in batch[:, :, 0].T:
         asked.watch.check()
         one = replace(asked, weights=column)
+        if one.tiny():
+            raise too_improbable("the most probable total choice with intervals")
         total = one.total()
         if not total.b > 0:
             continue  # the evidence is impossible here
@@ -94,7 +96,7 @@ def _bounds(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Iterato
     possible = min(vertex.possible for vertex in vertices)
     sources = sure_choices(replace(asked, weights=least), circuit)
     most = max(source.value for source in sources)
-    yield Bound(least, possible, most / possible)
+    yield Bound(least, possible, math.exp(most) / possible)
 
 
 def _largest_lower(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Best | None:
@@ -142,5 +144,5 @@ def _sure(asked: Asked, rows: Sequence[Values]) -> list[Values]:
 
 
 def _listed(value: float, rows: set[Values]) -> Best:
-    some = sorted(rows)[:MOST_TIES]
+    some = sorted(rows)[: MOST_TIES + 1]
     return Best(value, np.array(some, dtype=np.int64).reshape(len(some), -1))

@@ -1,7 +1,8 @@
 """The most probable total choices of a circuit: sums become maxima.
 
 Weights are divided by the largest of their choice first, so that a choice which a
-branch leaves out counts for 1 there, as it should: its best value is taken.
+branch leaves out counts for 1 there, as it should: its best value is taken. All numbers are
+logarithms: the probability of one total choice among many is small.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ class MaxProduct:
 
     below: Layers
     leaves: Leaves
-    scaled: Weights  # [leaves + 1], the best value of each choice at 1; the last is 1
+    scaled: Weights  # [leaves + 1], the best value of each choice at 0; the last is 0
     factor: float  # what the scaling took out
     best: Weights  # [nodes]
 
     @property
     def value(self) -> float:
-        """The largest P(θ) times the value of its leaf."""
-        return float(self.best[self.below.root]) * self.factor
+        """The logarithm of the largest P(θ) times the value of its leaf."""
+        return float(self.best[self.below.root]) + self.factor
 
     def choices(self, every: bool = False) -> Iterator[Values]:
         """The total choices with the largest value, or all that have one."""
-        if self.best[self.below.root] <= 0:
+        if np.isneginf(self.best[self.below.root]):
             return
         children, owners = self._edges(), self._owners()
-        share = 0.0 if every else 1.0 - CLOSE  # of the best value, to be told
+        share = -np.inf if every else np.log1p(-CLOSE)  # of the best value, to be told
         options = [
             [value for value, own in enumerate(self.scaled[self.leaves.of(i)]) if own > share]
             for i in range(len(self.leaves.starts) - 1)
@@ -60,7 +61,7 @@ class MaxProduct:
                 todo.append((taken, [*nodes[:-1], *edges]))
                 continue
             for weight, child in edges:
-                if self.scaled[weight] * self.best[child] > share * self.best[node]:
+                if self.scaled[weight] + self.best[child] > share + self.best[node]:
                     more = taken if weight < 0 else taken | dict([owners[weight]])
                     todo.append((more, [*nodes[:-1], child]))
 
@@ -86,16 +87,17 @@ class MaxProduct:
 
 def max_product(below: Layers, values: Weights, leaves: Leaves, weights: Weights) -> MaxProduct:
     """The best values of a circuit; ``values`` are those of its leaves, by number."""
-    scaled = np.append(weights, 1.0)
-    factor = 1.0
+    with np.errstate(divide="ignore"):
+        scaled, known = np.log(np.append(weights, 1.0)), np.log(values)
+    factor = 0.0
     for i in range(len(leaves.starts) - 1):
-        most = float(weights[leaves.of(i)].max())
-        scaled[leaves.of(i)] /= most
-        factor *= most
-    best = np.where(below.value >= 0, values[below.value], 0.0)
+        most = float(scaled[leaves.of(i)].max())
+        scaled[leaves.of(i)] -= most
+        factor += most
+    best = np.where(below.value >= 0, known[below.value], -np.inf)
     for layer in below.layers:
         if len(layer.sums):
-            terms = scaled[layer.weights] * best[layer.children]
+            terms = scaled[layer.weights] + best[layer.children]
             best[layer.sums] = np.maximum.reduceat(terms, layer.starts)
-        best[layer.products] = best[layer.left] * best[layer.right]
+        best[layer.products] = best[layer.left] + best[layer.right]
     return MaxProduct(below, leaves, scaled, factor, best)

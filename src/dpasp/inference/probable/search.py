@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.inference.layers import QE, Arrays, Integers, Layers
-from dpasp.inference.probable.best import CLOSE, VALUES, Best
+from dpasp.inference.probable.best import CLOSE, MOST_TIES, VALUES, Best
+from dpasp.inference.tiny import too_improbable
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
 
-MOST_TIES = 1000  # that are told
 TOGETHER = 16  # partial assignments that are looked into at the same time
 OPEN = -1
 GRAIN = 1e-9  # bounds that differ by less, relatively, are looked at deepest first
@@ -66,7 +66,7 @@ Bounds = Callable[[Integers], Bounded]
 def best_first(
     values: Sequence[range], bounds: Bounds, watch: Watch, *, look_ahead: bool = False
 ) -> Best:
-    """The largest value, and all assignments that have it (at most MOST_TIES).
+    """The largest value, and all assignments that have it (some, if over MOST_TIES).
 
     ``values`` are those of each atom. ``bounds`` gives upper bounds for boxes [atoms, boxes],
     and whether anything in them is possible; an assignment's bound is its value. A
@@ -79,7 +79,8 @@ def best_first(
     best, found = 0.0, list[tuple[float, tuple[int, ...]]]()
     while boxes and -boxes[0][0] >= best * (1 - CLOSE):
         watch.check()
-        if len(found) >= MOST_TIES and -boxes[0][0] <= best * (1 + 2 * GRAIN):
+        ties = sum(value >= best * (1 - CLOSE) for value, _ in found)
+        if ties > MOST_TIES and -boxes[0][0] <= best * (1 + 2 * GRAIN):
             break
         some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
         for _, _, value, box in some:
@@ -91,6 +92,8 @@ def best_first(
             if bound >= best * (1 - CLOSE):
                 heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
     rows = sorted(row for value, row in found if value >= best * (1 - CLOSE))
+    if not rows:  # the evidence is possible, so something was lost
+        raise too_improbable("the most probable values", "all of them together")
     return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), len(values)))
 
 

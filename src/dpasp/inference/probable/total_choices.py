@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.inference.approximate.bounds import most_probable_first
-from dpasp.inference.approximate.outcomes import probability_of
 from dpasp.inference.layers import QE, Integers, Layers, layers_below
 from dpasp.inference.probable.asked import Asked
-from dpasp.inference.probable.best import CLOSE, Best
+from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.maxproduct import MaxProduct, Values, max_product
-from dpasp.inference.probable.search import MOST_TIES
 from dpasp.language.ast import Probability
 from dpasp.semantics.leaves import Leaves, Weights, layout
 
@@ -28,7 +27,7 @@ class Source(Protocol):
 
     @property
     def value(self) -> float:
-        """That value."""
+        """The logarithm of that value."""
 
     def choices(self, every: bool = False) -> Iterator[Values]:
         """The total choices that have it, or all of the kind."""
@@ -78,26 +77,27 @@ def total_choices(asked: Asked, circuit: Below) -> tuple[Best] | tuple[Best, Bes
     may satisfy it at most and at least; if only some do, the bounds are 0 and
     P(θ) / (P(θ) + what certainly satisfies it).
     """
-    total = asked.total()
+    total = asked.log_total()
     if asked.probability is Probability.MAXENT:
         found = circuit.maximum(circuit.shares, asked.weights)
         sources = [found, *undefined_choices(asked, found.value)]
         most = max(source.value for source in sources)
-        return (_best(most / float(total.e), _winners(sources, most)),)
+        return (_best(math.exp(most - float(total.e)), _winners(sources, most)),)
     some = circuit.maximum(circuit.kinds & QE != 0, asked.weights)
     certain, possible = float(total.a), float(total.b)
-    if certain == 0:
+    if np.isneginf(certain):
         alone = len(list(islice(some.choices(every=True), 2))) == 1
         everything = _best(1.0, [some], every=True)
         return everything, Best(1.0 if alone else 0.0, everything.assignments)
     surest = sure_choices(asked, circuit)
     most = max(source.value for source in surest)
-    sure, maybe = most / certain, 0.0
+    sure, maybe = math.exp(most - certain), 0.0
     if some.value > most:  # those are not among the sure ones
-        maybe = some.value / (some.value + certain)
+        maybe = math.exp(some.value - float(np.logaddexp(some.value, certain)))
     winners = _winners(surest, most) if sure >= maybe else []
     winners += [some] if maybe >= sure else []
-    return _best(max(sure, maybe), winners), _best(most / possible, _winners(surest, most))
+    lower = _best(math.exp(most - possible), _winners(surest, most))
+    return _best(max(sure, maybe), winners), lower
 
 
 def sure_choices(asked: Asked, circuit: Below) -> list[Source]:
@@ -107,12 +107,12 @@ def sure_choices(asked: Asked, circuit: Below) -> list[Source]:
 
 
 def _winners(sources: Sequence[Source], most: float) -> list[Source]:
-    return [source for source in sources if source.value >= most * (1 - CLOSE)]
+    return [source for source in sources if source.value >= most - CLOSE]
 
 
 def _best(value: float, found: Sequence[Source], every: bool = False) -> Best:
     """The total choices of some sources, in order."""
-    rows = sorted({row for one in found for row in islice(one.choices(every), MOST_TIES)})
+    rows = sorted({row for one in found for row in islice(one.choices(every), MOST_TIES + 1)})
     return Best(value, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
@@ -125,15 +125,18 @@ def undefined_choices(asked: Asked, enough: float) -> list[Source]:
     if not asked.undefined():
         return []
     starts = layout(asked.ground.choices).starts
+    first = np.array(starts[:-1], dtype=np.int64)
+    with np.errstate(divide="ignore"):
+        logs = np.log(asked.weights)
     stream = most_probable_first(asked.weights, starts)
-    best, rows = 0.0, list[Values]()
+    best, rows = -np.inf, list[Values]()
     while some := list(islice(stream, BATCH)):
         asked.watch.check()
         single = single_choices(asked, some)
         models = asked.evaluator.circuit.masses(single, fields=("consistent",))[asked.place, 0]
         for choice, count in zip(some, models.tolist(), strict=True):
-            chance = probability_of(choice, asked.weights, starts)
-            if chance < max(best, enough) * (1 - CLOSE) or len(rows) >= MOST_TIES:
+            chance = float(logs[first + np.array(choice, dtype=np.int64)].sum())
+            if chance < max(best, enough) - CLOSE or len(rows) > MOST_TIES:
                 return [Listed(best, tuple(rows))] if rows else []
             if count == 0:
                 best = max(best, chance)

@@ -16,7 +16,15 @@ import numpy as np
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.reference.rows import Bits, Counts, Rows, Words, pack, run_starts
-from dpasp.inference.reference.table import ALWAYS, NEVER, Condition, Table, build, question_masses
+from dpasp.inference.reference.table import (
+    ALWAYS,
+    NEVER,
+    Condition,
+    Table,
+    build,
+    log_masses,
+    question_masses,
+)
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, GroundLiteral, GroundMap, GroundProgram, GroundQuery, Rule
@@ -84,6 +92,14 @@ class Enumeration:
         for i, query in enumerate(self.queries):
             result[i, :7] = question_masses(self.table, folded, query.both, query.given)
             result[i, 7] = inconsistent
+        return result
+
+    def log_masses(self, weights: Weights) -> Weights:
+        """The logarithms [questions, 7, batch] of the masses, also of those below 1e-308."""
+        result = np.empty((len(self.queries), 7, weights.shape[1]))
+        for i, query in enumerate(self.queries):
+            for column, own in enumerate(weights.T):
+                result[i, :, column] = log_masses(self.table, own, query.both, query.given)
         return result
 
 

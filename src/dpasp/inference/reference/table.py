@@ -152,10 +152,26 @@ def build(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table:
 
 def question_masses(table: Table, folded: Folded, both: Condition, given: Condition) -> Weights:
     """The masses [7, batch] of a question; the conditions are 'q and e', and 'e'."""
+    return np.stack([folded.sum(row) for row in _shares(table, both, given)])
+
+
+def log_masses(table: Table, weights: Weights, both: Condition, given: Condition) -> Weights:
+    """The logarithms [7] of the masses of a question under weights [leaves]."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)
+        shares = np.log(np.array(_shares(table, both, given), dtype=np.float64))
+    for i, start in enumerate(table.leaves.starts[:-1]):
+        shares += logs[start + table.values[:, i]]
+    found: Weights = np.logaddexp.reduce(shares, axis=1, initial=-np.inf)
+    return found
+
+
+def _shares(table: Table, both: Condition, given: Condition) -> list[NDArray[np.generic]]:
+    """How much of P(θ) each mass has, for every total choice."""
     n = table.count(table.holds(ALWAYS))
     n_qe = table.count(table.holds(both))
     n_e = table.count(table.holds(given))
-    rows = [
+    return [
         n > 0,
         n_qe == n,
         n_qe > 0,
@@ -164,4 +180,3 @@ def question_masses(table: Table, folded: Folded, both: Condition, given: Condit
         n_qe / n,
         n_e / n,
     ]
-    return np.stack([folded.sum(row) for row in rows])

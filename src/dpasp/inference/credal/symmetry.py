@@ -1,0 +1,159 @@
+"""Credal choices that a question does not tell apart: their vertices are tried once for all.
+
+Two choices are alike if swapping them leaves all masses of the question as they are,
+whatever the probabilities. That is an identity of polynomials, and it is tested at
+random points of a finite field, where nothing is rounded: it fails to be found out with
+a chance of about one in 10^15. Fixed probabilities that are equal share a point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.inference.credal.vertices import Corners
+from dpasp.inference.layers import OTHER, QE, Arrays, E, Layers, layers_below
+from dpasp.semantics.leaves import Leaves, Weights
+
+PRIME = np.uint64(2**31 - 1)
+SEED = 20
+MOST = 1 << 26  # nodes times choices: what is held at once, 8 bytes each
+
+Field = NDArray[np.uint64]  # numbers below PRIME
+Class = list[int]  # credal choices that are alike, by position among the corners
+
+
+def alike(
+    arrays: Arrays, root: int, weights: Weights, leaves: Leaves, corners: Sequence[Corners]
+) -> list[Class]:
+    """The credal choices in classes; those of a class can be swapped below the root.
+
+    In a circuit that is too large to look at like this, each is told from all others.
+    """
+    below, random = layers_below(arrays, root), np.random.default_rng(SEED)
+    if len(below) * len(corners) > MOST:
+        return [[position] for position in range(len(corners))]
+    kinds = np.where(below.value >= 0, arrays["kinds"].astype(np.int64)[below.value], 0)
+    groups: dict[bytes, Class] = {}
+    for position, corner in enumerate(corners):
+        groups.setdefault(corner.points.tobytes(), []).append(position)
+    classes = []
+    for group in groups.values():
+        point = _point(random, weights, leaves, corners)
+        signs = _signs(below, kinds, _one_different(random, point, group, corners))
+        similar: dict[bytes, Class] = {}
+        for column, position in enumerate(group):
+            similar.setdefault(signs[:, column].tobytes(), []).append(position)
+        for rest in similar.values():
+            while rest:
+                points = [_point(random, weights, leaves, corners) for _ in range(2)]
+                swapped = [_swaps(one, rest, corners) for one in points]
+                found = np.concatenate([_signs(below, kinds, one) for one in swapped])
+                same = np.all(found == found[:, :1], axis=0)
+                classes.append([rest[k] for k in np.flatnonzero(same)])
+                rest = [rest[k] for k in np.flatnonzero(~same)]
+    return classes
+
+
+def count_vertices(classes: Sequence[Class], corners: Sequence[Corners]) -> int:
+    """How many vertices are left when only the number of each corner in a class matters."""
+    sizes = [(len(own), len(corners[own[0]].points)) for own in classes]
+    return math.prod(math.comb(n + size - 1, size - 1) for n, size in sizes)
+
+
+def different_vertices(
+    classes: Sequence[Class], corners: Sequence[Corners], weights: Weights, most: int
+) -> Iterator[Weights]:
+    """The weights [leaves] at all vertices that differ, as batches [leaves, vertices]."""
+    ways = [
+        combinations_with_replacement(range(len(corners[own[0]].points)), len(own))
+        for own in classes
+    ]
+    picks = list(product(*ways))
+    for start in range(0, len(picks), most):
+        some = picks[start : start + most]
+        batch = np.repeat(weights[:, np.newaxis], len(some), axis=1)
+        for column, picked in enumerate(some):
+            for own, pick in zip(classes, picked, strict=True):
+                for position, corner in zip(own, pick, strict=True):
+                    here = corners[position]
+                    batch[here.leaves, column] = here.points[corner]
+        yield batch
+
+
+def _point(
+    random: np.random.Generator, weights: Weights, leaves: Leaves, corners: Sequence[Corners]
+) -> Field:
+    """Random weights [leaves]; those of each choice sum to 1, as probabilities do."""
+    distinct, which = np.unique(weights, return_inverse=True)
+    values = random.integers(2, PRIME, len(distinct), dtype=np.uint64)
+    for known in (0, 1):
+        values[distinct == known] = known
+    result: Field = values[which.reshape(-1)]
+    for corner in corners:
+        size = corner.leaves.stop - corner.leaves.start
+        result[corner.leaves] = random.integers(2, PRIME, size, dtype=np.uint64)
+    for choice in range(len(leaves.starts) - 1):
+        own = leaves.of(choice)
+        others = result[own.start : own.stop - 1].sum() % PRIME
+        result[own.stop - 1] = (PRIME + np.uint64(1) - others) % PRIME
+    return result
+
+
+def _one_different(
+    random: np.random.Generator, point: Field, group: Class, corners: Sequence[Corners]
+) -> Field:
+    """A column for each choice of a group: it alone differs from the others of the group."""
+    columns = np.repeat(point[:, np.newaxis], len(group), axis=1)
+    usual = point[corners[group[0]].leaves]
+    special = usual.copy()
+    if len(usual) > 1:
+        move = random.integers(1, PRIME, dtype=np.uint64)
+        special[0] = (usual[0] + move) % PRIME
+        special[-1] = (usual[-1] + PRIME - move) % PRIME
+    for position in group:
+        columns[corners[position].leaves] = usual[:, np.newaxis]
+    for column, position in enumerate(group):
+        columns[corners[position].leaves, column] = special
+    return columns
+
+
+def _swaps(point: Field, some: Class, corners: Sequence[Corners]) -> Field:
+    """A column for each choice, in which it is swapped with the first of them."""
+    columns = np.repeat(point[:, np.newaxis], len(some), axis=1)
+    first = corners[some[0]].leaves
+    for column, position in enumerate(some):
+        other = corners[position].leaves
+        columns[first, column], columns[other, column] = point[other], point[first]
+    return columns
+
+
+def _signs(below: Layers, kinds: NDArray[np.int64], weights: Field) -> Field:
+    """The values [7, columns] of the root: all that the masses a, b, c and d are made of."""
+    whole = (kinds != 0) & (kinds & OTHER == 0)
+    functions = (
+        kinds != 0,
+        kinds == QE,
+        kinds & QE != 0,
+        kinds & (QE | E) != 0,
+        (kinds & QE != 0) & (kinds & E == 0),
+        whole,
+        whole & (kinds & QE != 0),
+    )
+    wide = np.concatenate([weights, np.ones((1, weights.shape[1]), dtype=np.uint64)])
+    return np.stack([_value(below, function.astype(np.uint64), wide) for function in functions])
+
+
+def _value(below: Layers, leaves: Field, weights: Field) -> Field:
+    values = np.repeat(leaves[:, np.newaxis], weights.shape[1], axis=1)
+    for layer in below.layers:
+        if len(layer.sums):
+            terms = weights[layer.weights] * values[layer.children] % PRIME
+            values[layer.sums] = np.add.reduceat(terms, layer.starts) % PRIME
+        values[layer.products] = values[layer.left] * values[layer.right] % PRIME
+    root: Field = values[below.root]
+    return root
