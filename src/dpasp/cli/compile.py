@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from dpasp.circuits import Circuit, dot, nnf, nnf_map, to_json
+from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
 from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
-    add_questions,
     nothing_asked,
-    python_allowed,
     read_limits,
     read_program,
     wanted_semantics,
@@ -23,7 +22,6 @@ from dpasp.cli.reading import (
 from dpasp.display.circuit import statistics_text, svg
 from dpasp.errors import UsageError, cannot_write
 from dpasp.logic.program import GroundProgram, Interval
-from dpasp.program import Program
 from dpasp.semantics.leaves import choice_weights
 from dpasp.semantics.names import leaf_names
 
@@ -37,11 +35,7 @@ def execute(options: Namespace, console: Console) -> int:
             f"-o {options.output}: a circuit is written as {', '.join(FORMATS)}",
             help="let the file's name end in one of them",
         )
-    program = Program(
-        add_questions(read_program(options.files, console), options, console),
-        python=python_allowed(options),
-        constants=dict(options.constants),
-    )
+    program = asked(read_program(options.files, console), options, console)
     limits = read_limits(options)
     ground = program.ground(limits=limits)
     console.report(ground.warnings)

@@ -6,18 +6,16 @@ import json
 from argparse import Namespace
 from dataclasses import replace
 
+from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
 from dpasp.cli.reading import (
-    add_questions,
     nothing_asked,
-    python_allowed,
     read_limits,
     read_program,
     wanted_semantics,
 )
 from dpasp.display.explain import explanation_text
 from dpasp.language.ast import Map, Query
-from dpasp.program import Program
 
 
 def execute(options: Namespace, console: Console) -> int:
@@ -26,11 +24,7 @@ def execute(options: Namespace, console: Console) -> int:
     if options.queries:
         kept = tuple(s for s in source.statements if not isinstance(s, Query | Map))
         source = replace(source, statements=kept)
-    program = Program(
-        add_questions(source, options, console),
-        python=python_allowed(options),
-        constants=dict(options.constants),
-    )
+    program = asked(source, options, console)
     found = program.explain(
         semantics=wanted_semantics(options), top=options.top, limits=read_limits(options)
     )

@@ -6,12 +6,11 @@ from argparse import Namespace
 from dataclasses import replace
 from functools import partial
 
+from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
 from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
-    add_questions,
     nothing_asked,
-    python_allowed,
     read_limits,
     read_program,
     wanted_semantics,
@@ -27,11 +26,7 @@ from dpasp.program import Program
 def execute(options: Namespace, console: Console) -> int:
     """Print the answers to the questions of a program and of the command line."""
     source = read_program(options.files, console)
-    program = Program(
-        add_questions(source, options, console),
-        python=python_allowed(options),
-        constants=dict(options.constants),
-    )
+    program = asked(source, options, console)
     check_engine_options(options, program)
     if options.threads is not None and uses_torch(program):
         import torch

@@ -296,9 +296,7 @@ class Compiler {
 Compiled compile(const Ground &ground, const Options &options, Watch &watch,
                  std::atomic<double> &done) {
     Compiled result;
-    auto start = Clock::now();
     Problem problem = read_problem(ground, watch);
-    result.read_seconds = std::chrono::duration<double>(Clock::now() - start).count();
     result.atoms_determined = problem.determined;
     result.atoms_inner = problem.inner;
     result.guesses = problem.guessed;

@@ -9,8 +9,8 @@ namespace dpasp {
 
 struct Options {
     std::string way = "auto";    // auto, search, tables, diagram
-    std::string order = "auto";  // narrow, breadth, depth for tables and diagrams;
-                                 // width, frequency for search
+    std::string order = "auto";  // narrow, breadth, depth, polished for tables and
+                                 // diagrams; width, frequency for search
     Mode mode = Mode::Counts;
     bool plan = false;           // only report what would be tried
     size_t nodes = 20000000;   // the most nodes a part may take
@@ -28,7 +28,6 @@ struct Compiled {
     Circuit circuit;
     std::vector<PartReport> parts;
     uint32_t atoms_determined = 0, atoms_inner = 0, guesses = 0, gates = 0;
-    double read_seconds = 0;
 };
 
 // `done` goes from 0 to 1 meanwhile, by the parts that are compiled.

@@ -70,7 +70,6 @@ nb::dict report(const Compiled &compiled) {
     result["inner"] = compiled.atoms_inner;
     result["guesses"] = compiled.guesses;
     result["gates"] = compiled.gates;
-    result["read_seconds"] = compiled.read_seconds;
     return result;
 }
 

@@ -1,0 +1,19 @@
+"""A program with what the command line says about it, ready to be asked."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from dpasp.cli.console import Console
+from dpasp.cli.reading import add_questions, python_allowed
+from dpasp.language import ast
+from dpasp.program import Program
+
+
+def asked(source: ast.Program, options: Namespace, console: Console) -> Program:
+    """The program with the questions, the evidence and the constants of the command line."""
+    return Program(
+        add_questions(source, options, console),
+        python=python_allowed(options),
+        constants=dict(options.constants),
+    )
