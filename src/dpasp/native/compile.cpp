@@ -58,6 +58,7 @@ class Compiler {
     Watch &watch_;
     std::atomic<double> &done_;
     double ready_ = 0, share_ = 0;  // of the whole: the parts that are compiled, and this one
+    size_t largest_ = 0;            // of the attempts on this part: nodes
     std::vector<std::vector<uint32_t>> positions_;  // by sweep, made when first needed
 
     // What each question asks of the parts that its literals lie in.
@@ -184,6 +185,8 @@ class Compiler {
     std::vector<uint32_t> compile_part(const Part &part, const std::vector<Ask> &asks,
                                        Compiled &result) {
         std::vector<Attempt> list = attempts(part, false);
+        const std::vector<Attempt> first = list;
+        largest_ = 0;
         // Counting favours tables, everything else diagrams.
         std::string favourite =
             options_.mode != Mode::Bits && !part.guesses.empty() ? "tables" : "diagram";
@@ -207,7 +210,7 @@ class Compiler {
             }
             narrow(list, !part.guesses.empty(), round < 4);
             if (list.empty() || work >= options_.work)
-                throw Stopped(Reason::Size, too_large(part));
+                throw Stopped(Reason::Size, too_large(part, first));
         }
     }
 
@@ -232,6 +235,7 @@ class Compiler {
             } catch (const Stopped &stopped) {
                 if (stopped.reason != Reason::Size) throw;
                 attempt.progress = budget.progress;
+                largest_ = std::max(largest_, budget.size);
                 attempt.full = budget.spent <= budget.work;  // more work will not help
             }
         }
@@ -262,15 +266,16 @@ class Compiler {
         list.resize(std::max(best, std::min(list.size(), half)));
     }
 
-    std::string too_large(const Part &part) {
+    std::string too_large(const Part &part, const std::vector<Attempt> &tried) const {
         uint32_t width = UINT32_MAX;
-        for (const Attempt &attempt : attempts(part, false))
+        for (const Attempt &attempt : tried)
             if (!attempt.inputs.empty()) width = std::min(width, attempt.width);
         return "a part of the program with " + std::to_string(part.choices.size()) +
                " choices and " + std::to_string(part.guesses.size()) + " inner variables" +
                (width == UINT32_MAX ? "" : " (width " + std::to_string(width) + ")") +
-               " takes more than " + std::to_string(options_.nodes) + " nodes or " +
-               std::to_string(options_.work) + " steps";
+               " reached " + std::to_string(largest_) + " nodes; allowed are " +
+               std::to_string(options_.nodes) + ", and " + std::to_string(options_.work) +
+               " steps";
     }
 
     std::vector<uint32_t> run(const Part &part, const std::vector<Ask> &asks,

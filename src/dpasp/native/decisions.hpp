@@ -47,6 +47,7 @@ class Diagram {
         if (level_.size() >= budget_.nodes)
             throw Stopped(Reason::Size, "a diagram of more nodes than were allowed");
         uint32_t node = uint32_t(level_.size());
+        budget_.size = node;
         level_.push_back(level);
         child_.push_back(uint32_t(pool_.size()));
         for (uint32_t v = 0; v < n; ++v) pool_.push_back(children[v] ^ flip);

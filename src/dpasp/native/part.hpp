@@ -44,6 +44,7 @@ struct Budget {
     size_t nodes = SIZE_MAX;
     size_t work = SIZE_MAX;
     size_t spent = 0;
+    size_t size = 0;      // nodes so far, whatever a node is to the way
     double progress = 0;  // from 0 to 1
     std::atomic<double> *shown = nullptr;  // the best progress of any attempt, for people
     double before = 0, share = 1;          // where this attempt lies in what is shown

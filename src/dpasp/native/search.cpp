@@ -236,6 +236,7 @@ class Search {
 
     void spend(const Component &part) {
         watch_.look();
+        budget_.size = sketch_.nodes.size();
         budget_.charge(10 + part.variables.size() / 2 + part.clauses.size());
     }
 

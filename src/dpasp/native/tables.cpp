@@ -84,7 +84,6 @@ class Tables {
     std::vector<std::vector<std::pair<uint32_t, uint32_t>>> read_;  // by step: local, value
     std::vector<uint32_t> query_inputs_, evidence_inputs_;
     size_t visits_ = 0;  // of consumers, not yet charged
-    size_t states_ = 0;
     bool patient_ = false;  // false gates are told to consumers that are open, the rest later
     uint32_t now_ = 0;      // the step
 
@@ -204,7 +203,7 @@ class Tables {
                 edges.push_back(place->second);
                 if (!fresh) continue;
                 held += result.words.size();
-                if (++states_ > budget_.nodes || held > 2 * budget_.nodes)
+                if (++budget_.size > budget_.nodes || held > 2 * budget_.nodes)
                     throw Stopped(Reason::Size, "tables of more entries than were allowed");
                 next.push_back(std::move(result));
             }
