@@ -19,7 +19,7 @@ from dpasp.native import _native
 from dpasp.semantics.translate import translate
 
 Progress = Callable[[float], None]  # from 0 to 1
-Way = Literal["auto", "search", "tables", "diagram"]
+Way = Literal["auto", "elimination", "search", "tables", "diagram"]
 Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency"]
 
 

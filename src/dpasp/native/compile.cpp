@@ -3,8 +3,12 @@
 #include <iterator>
 #include <map>
 
+#include "elimination.hpp"
+
 namespace dpasp {
 namespace {
+
+constexpr double MOST_ELIMINATED = 3e8;  // entries of tables, above which other ways are tried
 
 class Compiler {
   public:
@@ -144,7 +148,8 @@ class Compiler {
         std::vector<Attempt> list;
         bool least = options_.mode == Mode::Least && !part.undefined.empty();
         auto allowed = [&](const std::string &way) {
-            return options_.way == "auto" || options_.way == way;
+            // What cannot be eliminated has no choice of its own.
+            return options_.way == "auto" || options_.way == "elimination" || options_.way == way;
         };
         bool any_order = true;  // unless an order of this kind is forced
         for (int s = 0; s < SWEEPS; ++s) any_order = any_order && options_.order != name(Sweep(s));
@@ -187,6 +192,7 @@ class Compiler {
         std::vector<Attempt> list = attempts(part, false);
         const std::vector<Attempt> first = list;
         largest_ = 0;
+        if (auto nodes = eliminate(part, asks, result); !nodes.empty()) return nodes;
         // Counting favours tables, everything else diagrams.
         std::string favourite =
             options_.mode != Mode::Bits && !part.guesses.empty() ? "tables" : "diagram";
@@ -211,6 +217,36 @@ class Compiler {
             narrow(list, !part.guesses.empty(), round < 4);
             if (list.empty() || work >= options_.work)
                 throw Stopped(Reason::Size, too_large(part, first));
+        }
+    }
+
+    // The roots by elimination, if there are groups and it is not too much; its cost is known.
+    std::vector<uint32_t> eliminate(const Part &part, const std::vector<Ask> &asks,
+                                    Compiled &result) {
+        bool forced = options_.way == "elimination";
+        if (!part.guesses.empty() || !(forced || options_.way == "auto")) return {};
+        auto start = Clock::now();
+        size_t before = builder.nodes.size();
+        Elimination way(problem_, part, asks, builder, watch_);
+        if (!forced && !way.grouped()) return {};
+        way.prepare();
+        if (!forced && way.cost() > MOST_ELIMINATED) return {};
+        Budget budget;
+        budget.nodes = options_.nodes;
+        budget.work = options_.work;
+        budget.shown = &done_, budget.before = ready_, budget.share = share_;
+        try {
+            auto nodes = way.run(budget);
+            result.parts.push_back(
+                {uint32_t(part.choices.size()), uint32_t(part.guesses.size()),
+                 uint32_t(part.gates.size()), way.width(), "elimination", "tree",
+                 builder.nodes.size() - before,
+                 std::chrono::duration<double>(Clock::now() - start).count()});
+            return nodes;
+        } catch (const Stopped &stopped) {
+            if (stopped.reason != Reason::Size || forced) throw;
+            largest_ = std::max(largest_, budget.size);
+            return {};
         }
     }
 

@@ -169,9 +169,10 @@ Circuit fold_table(Integers widths, Table values, Cube counts) {
     return fold(table);
 }
 
-// The circuit's arrays: op, begin, end of nodes; weight, child of edges; kinds, qe, e of values.
+// The circuit's arrays: op, begin, end of nodes; weight, child of edges; kinds, counted, qe, e
+// of values.
 nb::dict arrays(const Circuit &circuit) {
-    std::vector<int64_t> op, begin, end, weight, child, kinds;
+    std::vector<int64_t> op, begin, end, weight, child, kinds, counted;
     std::vector<double> qe, e;
     for (const Node &node : circuit.nodes) {
         op.push_back(int64_t(node.op));
@@ -184,6 +185,7 @@ nb::dict arrays(const Circuit &circuit) {
     }
     for (const Value &value : circuit.values) {
         kinds.push_back(value.kinds);
+        counted.push_back(value.counted);
         qe.push_back(value.qe);
         e.push_back(value.e);
     }
@@ -194,6 +196,7 @@ nb::dict arrays(const Circuit &circuit) {
     result["weight"] = array(std::move(weight));
     result["child"] = array(std::move(child));
     result["kinds"] = array(std::move(kinds));
+    result["counted"] = array(std::move(counted));
     result["qe"] = array(std::move(qe));
     result["e"] = array(std::move(e));
     result["layers"] = array(std::vector<int64_t>(circuit.layers.begin(), circuit.layers.end()));

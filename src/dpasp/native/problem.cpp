@@ -505,8 +505,10 @@ class Reader {
                                 scope.members.end());
             if (scope.members.size() > 1) problem_.scopes.push_back(std::move(scope));
         }
+        problem_.named.assign(gates.size(), 0);
         for (uint32_t a = 1; a < value_.size(); ++a) {
             if (rules_of_[a].empty() || !needed_[a]) continue;
+            problem_.named[gate_of(value_[a])] |= negated(value_[a]) ? 2 : 1;
             (loose_[a] ? problem_.inner : problem_.determined) += 1;
             problem_.guessed += guessed_[a];
         }

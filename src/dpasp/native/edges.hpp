@@ -1,0 +1,60 @@
+// Sums and products of weighted edges: the entries of tables from which circuits are built.
+#pragma once
+
+#include "circuit.hpp"
+#include "gates.hpp"
+
+namespace dpasp {
+
+constexpr Edge ZERO{-1, Builder::FALSE_NODE}, ONE{-1, Builder::TRUE_NODE};
+inline bool zero(const Edge &edge) { return edge.child == Builder::FALSE_NODE; }
+
+// An entry is a node times at most one leaf weight: a weight that stays on an edge needs no node.
+class Arithmetic {
+  public:
+    Arithmetic(Builder &builder, const std::vector<ChoiceShape> &choices) : builder_(builder) {
+        for (const ChoiceShape &shape : choices)
+            for (uint32_t v = 0; v < shape.values; ++v) shapes_.push_back(shape);
+    }
+
+    uint32_t node(const Edge &edge) {
+        return edge.weight < 0 ? edge.child : builder_.sum(&edge, 1);
+    }
+
+    Edge product(const Edge &a, const Edge &b) {
+        if (a.weight < 0) return {b.weight, builder_.product(a.child, b.child)};
+        if (b.weight < 0) return {a.weight, builder_.product(a.child, b.child)};
+        // A weight on its own is shared by many.
+        const Edge &one = b.child == Builder::TRUE_NODE ? a : b;
+        const Edge &other = b.child == Builder::TRUE_NODE ? b : a;
+        return {one.weight, builder_.product(one.child, node(other))};
+    }
+
+    // The edges are used up.
+    Edge sum(std::vector<Edge> &edges) {
+        if (edges.empty()) return ZERO;
+        if (edges.size() == 1) return edges[0];
+        if (complete(edges)) return {-1, edges[0].child};
+        return {-1, builder_.sum(edges.data(), edges.size())};
+    }
+
+  private:
+    Builder &builder_;
+    std::vector<ChoiceShape> shapes_;  // by leaf weight
+
+    // All values of one choice lead to the same: their weights sum to 1.
+    bool complete(const std::vector<Edge> &edges) const {
+        if (edges[0].weight < 0) return false;
+        const ChoiceShape &shape = shapes_[size_t(edges[0].weight)];
+        if (shape.values != edges.size()) return false;
+        for (size_t i = 0; i < edges.size(); ++i) {
+            uint32_t value = uint32_t(edges[i].weight) - shape.leaf;  // large if below
+            if (edges[i].child != edges[0].child || value >= shape.values) return false;
+            for (size_t j = 0; j < i; ++j)
+                if (edges[j].weight == edges[i].weight) return false;
+        }
+        return true;
+    }
+};
+
+}  // namespace dpasp

@@ -1,0 +1,588 @@
+#include "groups.hpp"
+
+#include <deque>
+#include <map>
+
+#include "dependency.hpp"
+
+namespace dpasp {
+namespace {
+
+// The most combinations of parents' states that a table may have although fewer rows are written;
+// what is larger is taken apart into groups between.
+constexpr double FEW_COMBINATIONS = 16, FEW_FOR_FUNCTIONS = 4096;
+
+// A row with its body read: for each group that it names, the states in which it holds.
+struct Clause {
+    std::vector<const Reading *> body;  // by group, each once
+    bool possible = true;
+    uint32_t choice = NONE;
+    std::vector<std::vector<uint32_t>> heads;  // by value of the choice; without one, a single list
+};
+
+class Finder {
+  public:
+    Finder(const Problem &problem, const Part &part, const Heads &heads, Arithmetic &arithmetic,
+           Watch &watch)
+        : problem_(problem), part_(part), heads_(heads), arithmetic_(arithmetic), watch_(watch),
+          literals_(2 * part.gates.size(), nullptr), done_(heads.heads.size(), 0) {}
+
+    Network find(const std::vector<Ask> &asks) {
+        index();
+        for (const auto &some : clusters_in_order()) build(some);
+        for (const auto &body : heads_.excluded) exclude(body);
+        for (Lit lit : heads_.asserted) network_.asserted.push_back(*read(lit));
+        for (const Ask &ask : asks)
+            for (const auto *lits : {&ask.query, &ask.evidence})
+                for (Lit lit : *lits) network_.readings.try_emplace(lit, *read(lit));
+        return std::move(network_);
+    }
+
+  private:
+    const Problem &problem_;
+    const Part &part_;
+    const Heads &heads_;
+    Arithmetic &arithmetic_;
+    Watch &watch_;
+    Network network_;
+    std::deque<Reading> pool_;
+    std::vector<const Reading *> literals_;  // by place and sign
+    std::unordered_map<uint32_t, uint32_t> choice_group_;
+    std::vector<std::vector<uint32_t>> members_;  // by cluster: heads
+    std::vector<std::vector<uint32_t>> users_;    // by head: heads whose bodies name it
+    std::vector<std::vector<uint32_t>> readers_;  // by group: heads whose bodies name it
+    std::unordered_map<uint32_t, std::vector<uint32_t>> choice_users_;  // by choice, likewise
+    std::vector<uint8_t> done_;                   // by head
+
+    // --- what depends on what ---------------------------------------------------------------
+
+    uint32_t head_of(Lit lit) const {
+        return problem_.gates.gates[gate_of(lit)].kind == Kind::And
+                   ? heads_.of_gate[part_.place(lit)]
+                   : NONE;
+    }
+
+    void index() {
+        members_.resize(heads_.clusters);
+        users_.resize(heads_.heads.size());
+        for (uint32_t h = 0; h < heads_.heads.size(); ++h) {
+            members_[heads_.heads[h].cluster].push_back(h);
+            for (const Row &row : heads_.heads[h].rows)
+                for (Lit lit : row.body) {
+                    const Gate &gate = problem_.gates.gates[gate_of(lit)];
+                    auto &users = gate.kind == Kind::Value ? choice_users_[gate.first]
+                                                           : users_[head_of(lit)];
+                    if (users.empty() || users.back() != h) users.push_back(h);
+                }
+        }
+    }
+
+    // Clusters that depend on each other in a circle come together.
+    std::vector<std::vector<uint32_t>> clusters_in_order() const {
+        std::vector<std::pair<uint32_t, uint32_t>> pairs;
+        for (uint32_t h = 0; h < heads_.heads.size(); ++h)
+            for (uint32_t user : users_[h])
+                pairs.push_back({heads_.heads[user].cluster, 2 * heads_.heads[h].cluster});
+        std::sort(pairs.begin(), pairs.end());
+        pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+        Edges edges(heads_.clusters, pairs);
+        std::vector<uint32_t> all(heads_.clusters), order(heads_.clusters), low(heads_.clusters);
+        for (uint32_t c = 0; c < heads_.clusters; ++c) all[c] = c;
+        return components(all, edges, order, low, [](uint32_t, uint32_t) { return true; });
+    }
+
+    void build(const std::vector<uint32_t> &clusters) {
+        watch_.check();
+        std::vector<uint32_t> heads;
+        for (uint32_t c : clusters)
+            heads.insert(heads.end(), members_[c].begin(), members_[c].end());
+        std::sort(heads.begin(), heads.end());
+        if (clusters.size() == 1 && !circular(heads) && together(heads)) return;
+        for (uint32_t h : heads)
+            if (!done_[h]) alone(h);
+    }
+
+    bool circular(const std::vector<uint32_t> &heads) const {
+        for (uint32_t h : heads)
+            for (uint32_t user : users_[h])
+                if (heads_.heads[user].cluster == heads_.heads[h].cluster) return true;
+        return false;
+    }
+
+    // --- reading ----------------------------------------------------------------------------
+
+    uint32_t new_group(uint32_t states, Factor table) {
+        network_.states.push_back(states);
+        network_.tables.push_back(std::move(table));
+        readers_.emplace_back();
+        return uint32_t(network_.states.size() - 1);
+    }
+
+    const Reading *keep(Reading reading) {
+        pool_.push_back(std::move(reading));
+        return &pool_.back();
+    }
+
+    const Reading *opposite(const Reading &reading) {
+        Reading other = reading;
+        for (auto &holds : other.holds) holds = !holds;
+        return keep(std::move(other));
+    }
+
+    void settle(uint32_t h, const Reading *reading) {
+        Lit lit = heads_.heads[h].lit;
+        size_t at = 2 * size_t(part_.place(lit));
+        literals_[at + negated(lit)] = reading;
+        literals_[at + !negated(lit)] = opposite(*reading);
+        auto &readers = readers_[reading->group];
+        readers.insert(readers.end(), users_[h].begin(), users_[h].end());
+        done_[h] = 1;
+    }
+
+    const Reading *read(Lit lit) {
+        const Gate &gate = problem_.gates.gates[gate_of(lit)];
+        const Reading *&known = literals_[2 * size_t(part_.place(lit)) + negated(lit)];
+        if (!known) {  // only of a choice that is a variable of its own
+            uint32_t group = choice(gate.first);
+            Reading reading{group, std::vector<uint8_t>(network_.states[group], negated(lit))};
+            reading.holds[gate.second] = !negated(lit);
+            known = keep(std::move(reading));
+        }
+        return known;
+    }
+
+    uint32_t choice(uint32_t c) {
+        auto [place, fresh] = choice_group_.try_emplace(c, 0);
+        if (fresh) {
+            const ChoiceShape &shape = problem_.gates.choices[c];
+            Factor table{{uint32_t(network_.states.size())}, {}};
+            for (uint32_t v = 0; v < shape.values; ++v)
+                table.entries.push_back({int32_t(shape.leaf + v), Builder::TRUE_NODE});
+            place->second = new_group(shape.values, std::move(table));
+            readers_.back() = choice_users_[c];
+        }
+        return place->second;
+    }
+
+    const Reading *value(uint32_t c, uint32_t v) {
+        uint32_t group = choice(c);
+        Reading reading{group, std::vector<uint8_t>(network_.states[group], 0)};
+        reading.holds[v] = 1;
+        return keep(std::move(reading));
+    }
+
+    // Add a literal to a body.
+    void add(Clause &clause, const Reading *reading) {
+        for (const Reading *&own : clause.body)
+            if (own->group == reading->group) {
+                Reading meet = *own;
+                bool any = false;
+                for (size_t s = 0; s < meet.holds.size(); ++s)
+                    any = (meet.holds[s] &= reading->holds[s]) || any;
+                clause.possible = clause.possible && any;
+                own = keep(std::move(meet));
+                return;
+            }
+        clause.body.push_back(reading);
+    }
+
+    Clause clause(const std::vector<Lit> &body) {
+        Clause result;
+        for (Lit lit : body) add(result, read(lit));
+        return result;
+    }
+
+    // --- tables -----------------------------------------------------------------------------
+
+    static std::vector<uint32_t> parents(const std::vector<Clause> &clauses) {
+        std::vector<uint32_t> groups;
+        for (const Clause &clause : clauses)
+            for (const Reading *reading : clause.body) groups.push_back(reading->group);
+        std::sort(groups.begin(), groups.end());
+        groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+        return groups;
+    }
+
+    double combinations(const std::vector<uint32_t> &groups) const {
+        double product = 1;
+        for (uint32_t g : groups) product *= network_.states[g];
+        return product;
+    }
+
+    // What the clauses come to for every combination of their parents' states.
+    class Enumeration {
+      public:
+        using Set = std::vector<uint32_t>;  // heads that hold, in order
+
+        std::vector<uint32_t> groups;
+        std::map<Set, uint32_t> states;
+        std::vector<std::pair<uint32_t, Edge>> entries;  // state and weight
+        std::vector<uint32_t> ends;                      // by combination: where its entries end
+
+        Enumeration(const std::vector<Clause> &clauses, std::vector<uint32_t> over,
+                    const Network &network, const std::vector<ChoiceShape> &choices,
+                    Arithmetic &arithmetic, size_t most)
+            : groups(std::move(over)), clauses_(clauses), network_(network), choices_(choices),
+              arithmetic_(arithmetic), most_(most) {
+            holds_.resize(groups.size());
+            for (size_t i = 0; i < groups.size(); ++i) {
+                holds_[i].assign(clauses.size(), nullptr);
+                for (size_t c = 0; c < clauses.size(); ++c)
+                    for (const Reading *reading : clauses[c].body)
+                        if (reading->group == groups[i]) holds_[i][c] = reading->holds.data();
+            }
+        }
+
+        // False if there are more states than were allowed.
+        bool run() {
+            std::vector<uint32_t> all;
+            for (uint32_t c = 0; c < clauses_.size(); ++c)
+                if (clauses_[c].possible) all.push_back(c);
+            return visit(0, all);
+        }
+
+      private:
+        const std::vector<Clause> &clauses_;
+        const Network &network_;
+        const std::vector<ChoiceShape> &choices_;
+        Arithmetic &arithmetic_;
+        size_t most_;
+        std::vector<std::vector<const uint8_t *>> holds_;  // by parent and clause; null: always
+
+        bool visit(size_t level, const std::vector<uint32_t> &active) {
+            if (level == groups.size()) return draw(active);
+            std::vector<uint32_t> left;
+            for (uint32_t s = 0; s < network_.states[groups[level]]; ++s) {
+                left.clear();
+                for (uint32_t c : active) {
+                    const uint8_t *holds = holds_[level][c];
+                    if (!holds || holds[s]) left.push_back(c);
+                }
+                if (!visit(level + 1, left)) return false;
+            }
+            return true;
+        }
+
+        static Set join(const Set &a, const Set &b) {
+            Set both = a;
+            both.insert(both.end(), b.begin(), b.end());
+            std::sort(both.begin(), both.end());
+            both.erase(std::unique(both.begin(), both.end()), both.end());
+            return both;
+        }
+
+        // The weights of the sets of heads that the choices of these clauses can draw.
+        bool draw(const std::vector<uint32_t> &active) {
+            Set sure;
+            for (uint32_t c : active)
+                if (clauses_[c].choice == NONE) sure = join(sure, clauses_[c].heads[0]);
+            std::map<Set, Edge> drawn{{sure, ONE}};
+            for (uint32_t c : active) {
+                const Clause &clause = clauses_[c];
+                if (clause.choice == NONE) continue;
+                std::map<Set, std::vector<Edge>> next;
+                const ChoiceShape &shape = choices_[clause.choice];
+                for (auto &[set, edge] : drawn) {
+                    uint32_t node = arithmetic_.node(edge);
+                    for (uint32_t v = 0; v < shape.values; ++v)
+                        next[join(set, clause.heads[v])].push_back({int32_t(shape.leaf + v), node});
+                }
+                drawn.clear();
+                for (auto &[set, edges] : next) drawn[set] = arithmetic_.sum(edges);
+                if (drawn.size() > most_) return false;
+            }
+            for (auto &[set, edge] : drawn)
+                entries.push_back(
+                    {states.try_emplace(set, uint32_t(states.size())).first->second, edge});
+            ends.push_back(uint32_t(entries.size()));
+            return states.size() <= most_;
+        }
+    };
+
+    Enumeration enumeration(const std::vector<Clause> &clauses, size_t most) {
+        return Enumeration(clauses, parents(clauses), network_, problem_.gates.choices,
+                           arithmetic_, most);
+    }
+
+    // A new group with the states that were found.
+    uint32_t group(const Enumeration &found) {
+        uint32_t size = uint32_t(found.states.size());
+        Factor table{found.groups, std::vector<Edge>(found.ends.size() * size, ZERO)};
+        table.scope.push_back(uint32_t(network_.states.size()));
+        size_t at = 0;
+        for (size_t i = 0; i < found.ends.size(); ++i)
+            for (; at < found.ends[i]; ++at)
+                table.entries[i * size + found.entries[at].first] = found.entries[at].second;
+        return new_group(size, std::move(table));
+    }
+
+    const Reading *holding(const Enumeration &found, uint32_t group, uint32_t head) {
+        Reading reading{group, std::vector<uint8_t>(found.states.size(), 0)};
+        for (auto &[set, state] : found.states)
+            reading.holds[state] = std::binary_search(set.begin(), set.end(), head);
+        return keep(std::move(reading));
+    }
+
+    // --- heads ------------------------------------------------------------------------------
+
+    // The rows of heads that share private choices; a choice is one clause.
+    std::vector<Clause> clauses(const std::vector<uint32_t> &heads) {
+        std::vector<Clause> result;
+        std::unordered_map<uint32_t, size_t> by_choice;
+        for (uint32_t i = 0; i < heads.size(); ++i)
+            for (const Row &row : heads_.heads[heads[i]].rows) {
+                if (row.choice == NONE) {
+                    result.push_back(clause(row.body));
+                    result.back().heads = {{i}};
+                    continue;
+                }
+                auto [place, fresh] = by_choice.try_emplace(row.choice, result.size());
+                if (fresh) {
+                    result.push_back(clause(row.body));
+                    result.back().choice = row.choice;
+                    result.back().heads.resize(problem_.gates.choices[row.choice].values);
+                }
+                auto &drawn = result[place->second].heads[row.value];
+                if (drawn.empty() || drawn.back() != i) drawn.push_back(i);
+            }
+        return result;
+    }
+
+    static bool drawn(const std::vector<Clause> &clauses) {
+        for (const Clause &clause : clauses)
+            if (clause.choice != NONE) return true;
+        return false;
+    }
+
+    // One group for all heads of a cluster; false if that is not wise.
+    bool together(const std::vector<uint32_t> &heads) {
+        std::vector<Clause> own = clauses(heads);
+        if (!drawn(own)) return false;
+        double most = std::max(FEW_COMBINATIONS, 4.0 * double(own.size()));
+        if (combinations(parents(own)) > most) return false;
+        Enumeration found = enumeration(own, 4 * heads.size() + 4);
+        if (!found.run()) return false;
+        uint32_t id = group(found);
+        for (uint32_t i = 0; i < heads.size(); ++i) settle(heads[i], holding(found, id, i));
+        return true;
+    }
+
+    // A head on its own; its private choices become variables unless only it uses them.
+    void alone(uint32_t h) {
+        bool own_choices = members_[heads_.heads[h].cluster].size() == 1;
+        std::vector<Clause> rows;
+        for (const Row &row : heads_.heads[h].rows) {
+            rows.push_back(clause(row.body));
+            Clause &last = rows.back();
+            last.heads = {{0}};
+            if (row.choice == NONE) continue;
+            if (own_choices) {
+                last.choice = row.choice;
+                last.heads.assign(problem_.gates.choices[row.choice].values, {});
+                last.heads[row.value] = {0};
+            } else {
+                add(last, value(row.choice, row.value));
+            }
+        }
+        if (own_choices) merge(rows);
+        if (!drawn(rows) && functions(h, parents(rows))) return;
+        settle(h, any(std::move(rows)));
+    }
+
+    // Rows with the same private choice have the same body: they are one.
+    static void merge(std::vector<Clause> &rows) {
+        std::unordered_map<uint32_t, size_t> first;
+        std::vector<Clause> result;
+        for (Clause &row : rows) {
+            if (row.choice != NONE) {
+                auto [place, fresh] = first.try_emplace(row.choice, result.size());
+                if (!fresh) {
+                    Clause &known = result[place->second];
+                    for (size_t v = 0; v < row.heads.size(); ++v)
+                        if (!row.heads[v].empty()) known.heads[v] = row.heads[v];
+                    continue;
+                }
+            }
+            result.push_back(std::move(row));
+        }
+        rows = std::move(result);
+    }
+
+    // The reading under which some clause holds.
+    const Reading *any(std::vector<Clause> rows) {
+        rows.erase(std::remove_if(rows.begin(), rows.end(),
+                                  [](const Clause &row) { return !row.possible; }),
+                   rows.end());
+        std::vector<uint32_t> over = parents(rows);
+        if (over.size() == 1 && !drawn(rows)) return of_one(rows, over[0]);
+        bool few = combinations(over) <= std::max(FEW_COMBINATIONS, 2.0 * double(rows.size()));
+        if (few || over.size() <= 1 || (over.size() == 2 && rows.size() <= 2)) {
+            Enumeration found = enumeration(rows, 2);
+            found.run();
+            return holding(found, group(found), 0);
+        }
+        return rows.size() > 1 ? in_turn(std::move(rows)) : all(std::move(rows[0]));
+    }
+
+    // A function of one group needs no group of its own.
+    const Reading *of_one(const std::vector<Clause> &rows, uint32_t group) {
+        Reading reading{group, std::vector<uint8_t>(network_.states[group], 0)};
+        for (const Clause &row : rows)
+            for (size_t s = 0; s < reading.holds.size(); ++s)
+                reading.holds[s] |= row.body.empty() || row.body[0]->holds[s];
+        return keep(std::move(reading));
+    }
+
+    // A disjunction over too many groups: one row after the other.
+    const Reading *in_turn(std::vector<Clause> rows) {
+        const Reading *so_far = nullptr;
+        for (Clause &row : rows) {
+            std::vector<Clause> one;
+            one.push_back(std::move(row));
+            const Reading *holds = any(std::move(one));
+            so_far = so_far ? either(so_far, holds) : holds;
+        }
+        return so_far;
+    }
+
+    const Reading *either(const Reading *a, const Reading *b) {
+        std::vector<Clause> rows(2);
+        add(rows[0], a), add(rows[1], b);
+        rows[0].heads = rows[1].heads = {{0}};
+        return any(std::move(rows));
+    }
+
+    // A conjunction over too many groups: one literal after the other, the choice with the last.
+    const Reading *all(Clause row) {
+        const Reading *so_far = row.body[0];
+        for (size_t i = 1; i < row.body.size(); ++i) {
+            std::vector<Clause> one(1);
+            one[0].heads = {{0}};
+            if (i + 1 == row.body.size()) {
+                one[0].choice = row.choice;
+                one[0].heads = row.heads;
+            }
+            add(one[0], so_far), add(one[0], row.body[i]);
+            so_far = any(std::move(one));
+        }
+        return so_far;
+    }
+
+    // --- functions of the same groups -------------------------------------------------------
+
+    // Whether a head is a function of groups; which ones, then. Not of its own cluster's choices.
+    bool ready(uint32_t h, const std::vector<uint32_t> &over) {
+        if (done_[h]) return false;
+        for (const Row &row : heads_.heads[h].rows) {
+            if (row.choice != NONE) return false;
+            for (Lit lit : row.body) {
+                uint32_t other = head_of(lit);
+                if (other != NONE && !done_[other]) return false;
+            }
+        }
+        std::vector<uint32_t> groups;
+        for (const Row &row : heads_.heads[h].rows)
+            for (Lit lit : row.body) {
+                uint32_t g = read(lit)->group;
+                if (!std::binary_search(over.begin(), over.end(), g)) return false;
+                groups.push_back(g);
+            }
+        std::sort(groups.begin(), groups.end());
+        groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+        return groups == over;
+    }
+
+    // Functions of the same groups that exclude each other are one group; false if this one is
+    // alone.
+    bool functions(uint32_t h, const std::vector<uint32_t> &over) {
+        if (over.size() < 2 || combinations(over) > FEW_FOR_FUNCTIONS) return false;
+        std::vector<uint32_t> heads = siblings(h, over);
+        if (heads.size() < 2) return false;
+        std::vector<Clause> own = clauses(heads);
+        Enumeration found = enumeration(own, SIZE_MAX);
+        found.run();
+        for (const auto &family : families(found, uint32_t(heads.size()))) {
+            std::vector<uint32_t> some;
+            for (uint32_t i : family) some.push_back(heads[i]);
+            if (some.size() == 1) {
+                std::vector<Clause> rows = clauses(some);
+                settle(some[0], any(std::move(rows)));
+                continue;
+            }
+            std::vector<Clause> rows = clauses(some);
+            Enumeration one = enumeration(rows, SIZE_MAX);
+            one.run();
+            uint32_t id = group(one);
+            for (uint32_t i = 0; i < some.size(); ++i) settle(some[i], holding(one, id, i));
+        }
+        return true;
+    }
+
+    // Heads that are functions of the same groups as this one, among those that name one of them.
+    std::vector<uint32_t> siblings(uint32_t h, const std::vector<uint32_t> &over) {
+        uint32_t least = over[0];
+        for (uint32_t g : over)
+            if (readers_[g].size() < readers_[least].size()) least = g;
+        auto &readers = readers_[least];
+        std::sort(readers.begin(), readers.end());
+        readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+        std::vector<uint32_t> found{h};
+        for (uint32_t other : readers)
+            if (other != h && ready(other, over)) found.push_back(other);
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+    // The heads in families, in which no two ever hold together.
+    static std::vector<std::vector<uint32_t>> families(const Enumeration &found, uint32_t heads) {
+        std::vector<std::vector<uint8_t>> meet(heads, std::vector<uint8_t>(heads, 0));
+        for (auto &[set, state] : found.states)
+            for (uint32_t a : set)
+                for (uint32_t b : set) meet[a][b] = 1;
+        std::vector<std::vector<uint32_t>> result;
+        for (uint32_t h = 0; h < heads; ++h) {
+            bool placed = false;
+            for (auto &family : result) {
+                bool fits = true;
+                for (uint32_t other : family) fits = fits && !meet[h][other];
+                if (!fits) continue;
+                family.push_back(h);
+                placed = true;
+                break;
+            }
+            if (!placed) result.push_back({h});
+        }
+        return result;
+    }
+
+    // --- constraints ------------------------------------------------------------------------
+
+    void exclude(const std::vector<Lit> &body) {
+        std::vector<Clause> one;
+        one.push_back(clause(body));
+        if (!one[0].possible) return;
+        one[0].heads = {{0}};
+        std::vector<uint32_t> over = parents(one);
+        if (over.size() == 1 || combinations(over) > 4 * FEW_COMBINATIONS) {
+            network_.asserted.push_back(*opposite(*any(std::move(one))));
+            return;
+        }
+        Enumeration found = enumeration(one, 2);
+        found.run();
+        Factor table{over, {}};
+        auto excluded = found.states.find({0});
+        for (auto &[state, edge] : found.entries)
+            table.entries.push_back(
+                excluded != found.states.end() && state == excluded->second ? ZERO : ONE);
+        network_.constraints.push_back(std::move(table));
+    }
+};
+
+}  // namespace
+
+Network find_groups(const Problem &problem, const Part &part, const Heads &heads,
+                    const std::vector<Ask> &asks, Arithmetic &arithmetic, Watch &watch) {
+    return Finder(problem, part, heads, arithmetic, watch).find(asks);
+}
+
+}  // namespace dpasp
