@@ -166,6 +166,12 @@ void Elimination::arrange(Task &task, const Restriction &restriction) {
             if (number[g] != NONE) scopes.back().push_back(number[g]);
     }
     EliminationOrder order = order_elimination(states, scopes, watch_);
+    if (getenv("DBG")) {
+        size_t big = 0, scope = 0; for (auto s : states) big = std::max<size_t>(big, s);
+        for (auto &s : scopes) scope = std::max(scope, s.size());
+        fprintf(stderr, "groups %zu all %zu biggest %zu scope %zu cost %g largest %g\n", states.size(), network_.states.size(), big, scope, order.cost, order.largest);
+        if (getenv("DBG")[0] == '2') for (size_t g = 0; g < network_.tables.size(); ++g) { fprintf(stderr, "g%zu %u:", g, network_.states[g]); for (auto p : network_.tables[g].scope) fprintf(stderr, " %u(%u)", p, network_.states[p]); fprintf(stderr, "\n"); }
+    }
     for (uint32_t v : order.variables) {
         task.position[groups[v]] = uint32_t(task.order.size());
         task.order.push_back(groups[v]);

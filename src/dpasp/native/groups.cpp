@@ -8,9 +8,9 @@
 namespace dpasp {
 namespace {
 
-// The most combinations of parents' states that a table may have although fewer rows are written;
-// what is larger is taken apart into groups between.
-constexpr double FEW_COMBINATIONS = 16, FEW_FOR_FUNCTIONS = 4096;
+// Tables with so few combinations of parents' states are never taken apart into groups between;
+// with so many they always are.
+constexpr double FEW_COMBINATIONS = 16, FEW_FOR_CLUSTERS = 1024, MOST_COMBINATIONS = 1 << 21;
 
 // A row with its body read: for each group that it names, the states in which it holds.
 struct Clause {
@@ -97,15 +97,16 @@ class Finder {
         for (uint32_t c : clusters)
             heads.insert(heads.end(), members_[c].begin(), members_[c].end());
         std::sort(heads.begin(), heads.end());
-        if (clusters.size() == 1 && !circular(heads) && together(heads)) return;
+        if (done_[heads[0]]) return;
+        if (clusters.size() == 1 && !circular(clusters[0])) together(clusters[0]);
         for (uint32_t h : heads)
             if (!done_[h]) alone(h);
     }
 
-    bool circular(const std::vector<uint32_t> &heads) const {
-        for (uint32_t h : heads)
+    bool circular(uint32_t cluster) const {
+        for (uint32_t h : members_[cluster])
             for (uint32_t user : users_[h])
-                if (heads_.heads[user].cluster == heads_.heads[h].cluster) return true;
+                if (heads_.heads[user].cluster == cluster) return true;
         return false;
     }
 
@@ -207,6 +208,20 @@ class Finder {
         double product = 1;
         for (uint32_t g : groups) product *= network_.states[g];
         return product;
+    }
+
+    // Whether a table over these groups is little more than what the rows need one by one.
+    bool compact(const std::vector<uint32_t> &over, const std::vector<Clause> &rows,
+                 double few) const {
+        double many = combinations(over);
+        if (many <= few || many > MOST_COMBINATIONS) return many <= few;
+        double apart = 0;
+        for (const Clause &row : rows) {
+            double own = 1;
+            for (const Reading *reading : row.body) own *= network_.states[reading->group];
+            if ((apart += own) >= many / 4) return true;
+        }
+        return false;
     }
 
     // What the clauses come to for every combination of their parents' states.
@@ -354,17 +369,32 @@ class Finder {
         return false;
     }
 
-    // One group for all heads of a cluster; false if that is not wise.
-    bool together(const std::vector<uint32_t> &heads) {
+    // One group for all heads of a cluster and of those that exclude them under the same parents,
+    // if that is wise.
+    void together(uint32_t cluster) {
+        std::vector<Clause> own = clauses(members_[cluster]);
+        std::vector<uint32_t> over = parents(own);
+        if (!compact(over, own, FEW_FOR_CLUSTERS)) return;
+        std::vector<uint32_t> units = over.empty() ? std::vector<uint32_t>{cluster}
+                                                   : siblings(cluster, over);
+        std::vector<uint32_t> all;
+        for (uint32_t unit : units)
+            all.insert(all.end(), members_[unit].begin(), members_[unit].end());
+        own = clauses(all);
+        if (all.size() == 1 || (over.size() == 1 && !drawn(own))) return;
+        Enumeration found = enumeration(own, 8 * all.size() + 64);
+        if (!found.run()) units = {cluster}, found.states.clear();
+        for (const auto &family : families(found, units)) gather(family);
+    }
+
+    // One group for heads that exclude each other.
+    void gather(const std::vector<uint32_t> &heads) {
+        if (heads.size() == 1) return alone(heads[0]);
         std::vector<Clause> own = clauses(heads);
-        if (!drawn(own)) return false;
-        double most = std::max(FEW_COMBINATIONS, 4.0 * double(own.size()));
-        if (combinations(parents(own)) > most) return false;
         Enumeration found = enumeration(own, 4 * heads.size() + 4);
-        if (!found.run()) return false;
+        if (!found.run()) return;
         uint32_t id = group(found);
         for (uint32_t i = 0; i < heads.size(); ++i) settle(heads[i], holding(found, id, i));
-        return true;
     }
 
     // A head on its own; its private choices become variables unless only it uses them.
@@ -385,7 +415,6 @@ class Finder {
             }
         }
         if (own_choices) merge(rows);
-        if (!drawn(rows) && functions(h, parents(rows))) return;
         settle(h, any(std::move(rows)));
     }
 
@@ -415,8 +444,8 @@ class Finder {
                    rows.end());
         std::vector<uint32_t> over = parents(rows);
         if (over.size() == 1 && !drawn(rows)) return of_one(rows, over[0]);
-        bool few = combinations(over) <= std::max(FEW_COMBINATIONS, 2.0 * double(rows.size()));
-        if (few || over.size() <= 1 || (over.size() == 2 && rows.size() <= 2)) {
+        if (over.size() <= 1 || (over.size() == 2 && rows.size() <= 2) ||
+            compact(over, rows, FEW_COMBINATIONS)) {
             Enumeration found = enumeration(rows, 2);
             found.run();
             return holding(found, group(found), 0);
@@ -468,91 +497,68 @@ class Finder {
         return so_far;
     }
 
-    // --- functions of the same groups -------------------------------------------------------
+    // --- clusters under the same parents ----------------------------------------------------
 
-    // Whether a head is a function of groups; which ones, then. Not of its own cluster's choices.
-    bool ready(uint32_t h, const std::vector<uint32_t> &over) {
-        if (done_[h]) return false;
-        for (const Row &row : heads_.heads[h].rows) {
-            if (row.choice != NONE) return false;
-            for (Lit lit : row.body) {
-                uint32_t other = head_of(lit);
-                if (other != NONE && !done_[other]) return false;
-            }
-        }
+    // Whether all that a cluster depends on is known, and is just these groups.
+    bool ready(uint32_t cluster, const std::vector<uint32_t> &over) {
         std::vector<uint32_t> groups;
-        for (const Row &row : heads_.heads[h].rows)
-            for (Lit lit : row.body) {
-                uint32_t g = read(lit)->group;
-                if (!std::binary_search(over.begin(), over.end(), g)) return false;
-                groups.push_back(g);
-            }
+        for (uint32_t h : members_[cluster]) {
+            if (done_[h]) return false;
+            for (const Row &row : heads_.heads[h].rows)
+                for (Lit lit : row.body) {
+                    uint32_t other = head_of(lit);
+                    if (other != NONE && !done_[other]) return false;
+                    groups.push_back(read(lit)->group);
+                    if (!std::binary_search(over.begin(), over.end(), groups.back())) return false;
+                }
+        }
         std::sort(groups.begin(), groups.end());
         groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
         return groups == over;
     }
 
-    // Functions of the same groups that exclude each other are one group; false if this one is
-    // alone.
-    bool functions(uint32_t h, const std::vector<uint32_t> &over) {
-        if (over.size() < 2 || combinations(over) > FEW_FOR_FUNCTIONS) return false;
-        std::vector<uint32_t> heads = siblings(h, over);
-        if (heads.size() < 2) return false;
-        std::vector<Clause> own = clauses(heads);
-        Enumeration found = enumeration(own, SIZE_MAX);
-        found.run();
-        for (const auto &family : families(found, uint32_t(heads.size()))) {
-            std::vector<uint32_t> some;
-            for (uint32_t i : family) some.push_back(heads[i]);
-            if (some.size() == 1) {
-                std::vector<Clause> rows = clauses(some);
-                settle(some[0], any(std::move(rows)));
-                continue;
-            }
-            std::vector<Clause> rows = clauses(some);
-            Enumeration one = enumeration(rows, SIZE_MAX);
-            one.run();
-            uint32_t id = group(one);
-            for (uint32_t i = 0; i < some.size(); ++i) settle(some[i], holding(one, id, i));
-        }
-        return true;
-    }
-
-    // Heads that are functions of the same groups as this one, among those that name one of them.
-    std::vector<uint32_t> siblings(uint32_t h, const std::vector<uint32_t> &over) {
+    // The clusters with these parents, this one first.
+    std::vector<uint32_t> siblings(uint32_t cluster, const std::vector<uint32_t> &over) {
         uint32_t least = over[0];
         for (uint32_t g : over)
             if (readers_[g].size() < readers_[least].size()) least = g;
         auto &readers = readers_[least];
         std::sort(readers.begin(), readers.end());
         readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
-        std::vector<uint32_t> found{h};
-        for (uint32_t other : readers)
-            if (other != h && ready(other, over)) found.push_back(other);
-        std::sort(found.begin(), found.end());
+        std::vector<uint32_t> others;
+        for (uint32_t h : readers)
+            if (heads_.heads[h].cluster != cluster) others.push_back(heads_.heads[h].cluster);
+        std::sort(others.begin(), others.end());
+        others.erase(std::unique(others.begin(), others.end()), others.end());
+        std::vector<uint32_t> found{cluster};
+        for (uint32_t other : others)
+            if (ready(other, over)) found.push_back(other);
         return found;
     }
 
-    // The heads in families, in which no two ever hold together.
-    static std::vector<std::vector<uint32_t>> families(const Enumeration &found, uint32_t heads) {
-        std::vector<std::vector<uint8_t>> meet(heads, std::vector<uint8_t>(heads, 0));
+    // The heads of clusters in families; clusters of a family never hold together.
+    std::vector<std::vector<uint32_t>> families(const Enumeration &found,
+                                                const std::vector<uint32_t> &units) const {
+        std::vector<uint32_t> unit_of;  // by head
+        for (uint32_t u = 0; u < units.size(); ++u)
+            unit_of.resize(unit_of.size() + members_[units[u]].size(), u);
+        std::vector<std::vector<uint8_t>> meet(units.size(), std::vector<uint8_t>(units.size(), 0));
         for (auto &[set, state] : found.states)
             for (uint32_t a : set)
-                for (uint32_t b : set) meet[a][b] = 1;
-        std::vector<std::vector<uint32_t>> result;
-        for (uint32_t h = 0; h < heads; ++h) {
-            bool placed = false;
-            for (auto &family : result) {
-                bool fits = true;
-                for (uint32_t other : family) fits = fits && !meet[h][other];
-                if (!fits) continue;
-                family.push_back(h);
-                placed = true;
-                break;
-            }
-            if (!placed) result.push_back({h});
+                for (uint32_t b : set) meet[unit_of[a]][unit_of[b]] = 1;
+        std::vector<std::vector<uint32_t>> families, heads;
+        for (uint32_t u = 0; u < units.size(); ++u) {
+            size_t f = 0;
+            auto fits = [&](uint32_t other) { return !meet[u][other]; };
+            while (f < families.size() &&
+                   !std::all_of(families[f].begin(), families[f].end(), fits))
+                ++f;
+            if (f == families.size()) families.emplace_back(), heads.emplace_back();
+            families[f].push_back(u);
+            heads[f].insert(heads[f].end(), members_[units[u]].begin(), members_[units[u]].end());
         }
-        return result;
+        for (auto &own : heads) std::sort(own.begin(), own.end());
+        return heads;
     }
 
     // --- constraints ------------------------------------------------------------------------

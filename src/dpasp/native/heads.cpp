@@ -67,6 +67,16 @@ class Reader {
         return is_and(lit) && !named(lit) && !visible_[part_.place(lit)];
     }
 
+    // A conjunction of atoms that also stands for one: equal bodies are one gate, whatever they
+    // are bodies of.
+    bool plain_body(Lit lit) const {
+        uint32_t g = gate_of(lit);
+        if (!is_and(lit) || named(lit) & 2u || gates_.end(g) - gates_.begin(g) > 8) return false;
+        for (const Lit *in = gates_.begin(g); in != gates_.end(g); ++in)
+            if (gate(*in).kind == Kind::Value) return false;
+        return true;
+    }
+
     // The inputs of a conjunction; conjunctions that only it uses are taken apart.
     std::vector<Lit> inputs(uint32_t gate) const {
         std::vector<Lit> result, todo(gates_.begin(gate), gates_.end(gate));
@@ -117,7 +127,7 @@ class Reader {
             head.rows.push_back({std::move(own)});
         } else {
             for (Lit lit : own) {
-                if (negated(lit) && inside(lit))
+                if (negated(lit) && (inside(lit) || plain_body(lit)))
                     head.rows.push_back({inputs(gate_of(lit))});
                 else
                     head.rows.push_back({{negate(lit)}});
