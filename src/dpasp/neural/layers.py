@@ -4,6 +4,10 @@ Everything lies in one buffer [entries, batch]: the weights, a one, the constant
 leaves, then the nodes. Every node is a sum of products of two earlier entries, so a layer
 is two gathers, a product and a sum over segments; the backward pass is the same in
 reverse. Sums run over sorted segments, so a GPU too gives the same bits on every run.
+
+A *channel* is a function of a total choice that is summed with its probability: one buffer
+each. Most channels multiply over independent parts; c and d have a product rule of their own
+(:data:`DERIVED`), so that nothing is ever subtracted.
 """
 
 from __future__ import annotations
@@ -18,9 +22,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Integers = NDArray[np.int64]
-ROUNDING = 1e-15  # relative; a smaller difference of masses is 0
+Buffers = dict[str, Tensor]  # of each channel [entries, batch]
 
 QE, E, OTHER = 1, 2, 4  # kinds of models: of query and evidence, of evidence only, others
+
+# The channels that follow from two others: at a product of two parts,
+#     value = value₁ · whole₂ + query₁ · value₂
+# where ``whole`` and ``query`` are the two others, in this order (docs/circuits.md says why).
+DERIVED = {"c": ("all are e", "all are e, some qe"), "d": ("some e", "all e are qe")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +67,12 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Products ``left * right`` of entries, summed into the nodes."""
+    """Products ``left * right`` of entries, summed into the nodes.
 
+    The first ``edges`` of them multiply a weight by a child, the others two children.
+    """
+
+    edges: int
     left: Tensor
     right: Tensor
     up: Sums  # products into nodes
@@ -68,7 +81,52 @@ class Layer:
     def to(self, device: torch.device) -> Layer:
         """The same on a device."""
         left, right = self.left.to(device), self.right.to(device)
-        return Layer(left, right, self.up.to(device), self.down.to(device))
+        return Layer(self.edges, left, right, self.up.to(device), self.down.to(device))
+
+    def forward(self, buffers: Buffers) -> None:
+        """Add the products to the nodes, in every channel."""
+        products = {name: self._products(name, buffers) for name in buffers}
+        for name, buffer in buffers.items():
+            self.up.add(buffer, products[name])
+
+    def _products(self, name: str, buffers: Buffers) -> Tensor:
+        left, right = self._factors(buffers[name])
+        if name not in DERIVED:
+            return left * right
+        whole, query = (self._factors(buffers[other]) for other in DERIVED[name])
+        n = self.edges
+        of_products = left[n:] * whole[1][n:] + query[0][n:] * right[n:]
+        return torch.cat([left[:n] * right[:n], of_products])
+
+    def _factors(self, buffer: Tensor) -> tuple[Tensor, Tensor]:
+        return buffer.index_select(0, self.left), buffer.index_select(0, self.right)
+
+    def backward(self, buffers: Buffers, adjoints: Buffers) -> None:
+        """Add to the adjoints of the factors what those of the nodes make of them."""
+        by_left: dict[str, Tensor] = {}
+        by_right: dict[str, Tensor] = {}
+        for name, buffer in buffers.items():
+            above = buffer.new_empty(len(self.left), buffer.shape[1])
+            above[self.up.order] = adjoints[name].index_select(0, self.up.rows)
+            left, right = self._factors(buffer)
+            if name not in DERIVED:
+                _accumulate(by_left, name, above * right)
+                _accumulate(by_right, name, above * left)
+                continue
+            n, (whole, query) = self.edges, DERIVED[name]
+            none, some = torch.zeros_like(above[:n]), above[n:]
+            own_left = some * self._factors(buffers[whole])[1][n:]
+            own_right = some * self._factors(buffers[query])[0][n:]
+            _accumulate(by_left, name, torch.cat([above[:n] * right[:n], own_left]))
+            _accumulate(by_right, name, torch.cat([above[:n] * left[:n], own_right]))
+            _accumulate(by_left, query, torch.cat([none, some * right[n:]]))
+            _accumulate(by_right, whole, torch.cat([none, some * left[n:]]))
+        for name, adjoint in adjoints.items():
+            self.down.add(adjoint, torch.cat([by_left[name], by_right[name]]))
+
+
+def _accumulate(total: dict[str, Tensor], name: str, more: Tensor) -> None:
+    total[name] = total[name] + more if name in total else more
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +159,11 @@ class Layered:
 
     def masses(self, weights: Tensor, fields: tuple[str, ...]) -> Tensor:
         """The masses [questions, fields, batch] under weights [leaves, batch]."""
-        return torch.stack([self._mass(weights, field) for field in fields], dim=1)
+        found = []
+        for field in fields:  # one after the other: a GPU has to hold the buffers of one only
+            buffers = self._forward(weights, field)
+            found.append(buffers[field].index_select(0, self.roots))
+        return torch.stack(found, dim=1)
 
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: tuple[str, ...]
@@ -109,86 +171,60 @@ class Layered:
         """The masses, and the gradient of Σ seeds · masses by the weights."""
         masses, total = [], torch.zeros_like(weights)
         for i, field in enumerate(fields):
-            value = weights.new_zeros(self.questions, weights.shape[1])
-            for channel, sign in PARTS[field]:
-                buffer = self._forward(weights, channel)
-                value = value + sign * buffer.index_select(0, self.roots)
-                total += self._backward(buffer, sign * seeds[:, i])
-            masses.append(value)
+            buffers = self._forward(weights, field)
+            masses.append(buffers[field].index_select(0, self.roots))
+            total += self._backward(buffers, field, seeds[:, i])
         return torch.stack(masses, dim=1), total
 
-    def _mass(self, weights: Tensor, field: str) -> Tensor:
-        (first, _), *rest = PARTS[field]
-        value = self._forward(weights, first).index_select(0, self.roots)
-        for channel, _ in rest:
-            other = self._forward(weights, channel).index_select(0, self.roots)
-            value = torch.where(value - other > ROUNDING * value, value - other, 0.0)
-        return value
+    def _forward(self, weights: Tensor, field: str) -> Buffers:
+        """The buffers of a channel and of those that it follows from."""
+        buffers = {name: self._start(weights, name) for name in (field, *DERIVED.get(field, ()))}
+        for layer in self.layers:
+            layer.forward(buffers)
+        return buffers
 
-    def _constants(self, channel: str) -> Tensor:
-        kinds = self.kinds
-        match channel:
-            case "qe":
-                return self.qe
-            case "e":
-                return self.e
-            case "consistent":
-                chosen = kinds != 0
-            case "a":
-                chosen = kinds == QE
-            case "b":
-                chosen = (kinds & QE) != 0
-            case "some e":
-                chosen = (kinds & (QE | E)) != 0
-            case "all e are qe":
-                chosen = ((kinds & QE) != 0) & ((kinds & E) == 0)
-            case "all are e":
-                chosen = (kinds != 0) & ((kinds & OTHER) == 0)
-            case _:  # all are e, some are qe
-                chosen = ((kinds & QE) != 0) & ((kinds & OTHER) == 0)
-        return chosen.to(self.qe.dtype)
-
-    def _forward(self, weights: Tensor, channel: str) -> Tensor:
+    def _start(self, weights: Tensor, channel: str) -> Tensor:
+        """The buffer of a channel with all but its nodes filled in."""
         leaves, batch = weights.shape
         buffer = weights.new_zeros(self.entries, batch)
         buffer[:leaves] = weights
         buffer[leaves] = 1.0
         constants = self._constants(channel)
         buffer[leaves + 1 : leaves + 1 + len(constants)] = constants.to(weights.dtype)[:, None]
-        for layer in self.layers:
-            left, right = buffer.index_select(0, layer.left), buffer.index_select(0, layer.right)
-            layer.up.add(buffer, left * right)
         return buffer
 
-    def _backward(self, buffer: Tensor, seeds: Tensor) -> Tensor:
-        adjoint = torch.zeros_like(buffer)
-        adjoint.index_add_(0, self.roots, seeds)
+    def _constants(self, channel: str) -> Tensor:
+        """What a channel is at the constants."""
+        if channel in ("qe", "e"):
+            return self.qe if channel == "qe" else self.e
+        kinds = self.kinds
+        query, evidence, other = ((kinds & kind) != 0 for kind in (QE, E, OTHER))
+        chosen = {
+            "consistent": kinds != 0,
+            "a": kinds == QE,
+            "b": query,
+            "c": kinds == E,
+            "d": evidence,
+            "some e": query | evidence,
+            "all e are qe": query & ~evidence,
+            "all are e": (kinds != 0) & ~other,
+            "all are e, some qe": query & ~other,
+        }[channel]
+        return chosen.to(self.qe.dtype)
+
+    def _backward(self, buffers: Buffers, field: str, seeds: Tensor) -> Tensor:
+        adjoints = {name: torch.zeros_like(buffer) for name, buffer in buffers.items()}
+        adjoints[field].index_add_(0, self.roots, seeds)
         for layer in reversed(self.layers):
-            above = seeds.new_empty(len(layer.left), seeds.shape[1])
-            above[layer.up.order] = adjoint.index_select(0, layer.up.rows)
-            by_left = above * buffer.index_select(0, layer.right)
-            by_right = above * buffer.index_select(0, layer.left)
-            layer.down.add(adjoint, torch.cat([by_left, by_right]))
-        return adjoint[: self.leaves]
-
-
-# What each mass is made of: channels that multiply over independent parts.
-PARTS = {
-    "consistent": (("consistent", 1.0),),
-    "a": (("a", 1.0),),
-    "b": (("b", 1.0),),
-    "c": (("all are e", 1.0), ("all are e, some qe", -1.0)),
-    "d": (("some e", 1.0), ("all e are qe", -1.0)),
-    "qe": (("qe", 1.0),),
-    "e": (("e", 1.0),),
-}
+            layer.backward(buffers, adjoints)
+        return torch.stack([adjoint[: self.leaves] for adjoint in adjoints.values()]).sum(dim=0)
 
 
 def _layer(left: list[Integers], right: list[Integers], node: list[Integers]) -> Layer:
     ends = [np.concatenate(part) for part in (left, right)]
     both = np.concatenate(ends)
     first, second = map(torch.from_numpy, ends)
-    return Layer(first, second, Sums.by(np.concatenate(node)), Sums.by(both))
+    return Layer(len(left[0]), first, second, Sums.by(np.concatenate(node)), Sums.by(both))
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], leaves: int) -> Layered:
