@@ -4,32 +4,26 @@ Everything lies in one buffer [entries, batch]: the weights, a one, the constant
 leaves, then the nodes. Every node is a sum of products of two earlier entries, so a layer
 is two gathers, a product and a sum over segments; the backward pass is the same in
 reverse. Sums run over sorted segments, so a GPU too gives the same bits on every run.
-
-A *channel* is a function of a total choice that is summed with its probability: one buffer
-each. Most channels multiply over independent parts; c and d have a product rule of their own
-(:data:`DERIVED`), so that nothing is ever subtracted.
+A mass whose product rule is mixed (see :mod:`dpasp.circuits.channels`) takes a buffer of
+three channels: itself and the two that its rule uses. Nothing is subtracted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dpasp.circuits import Circuit
+from dpasp.circuits.channels import CHANNELS, MIXED
+from dpasp.circuits.layers import Layers
+
 Integers = NDArray[np.int64]
-Buffers = dict[str, Tensor]  # of each channel [entries, batch]
-
-QE, E, OTHER = 1, 2, 4  # kinds of models: of query and evidence, of evidence only, others
-
-# The channels that follow from two others: at a product of two parts,
-#     value = value₁ · whole₂ + query₁ · value₂
-# where ``whole`` and ``query`` are the two others, in this order (docs/circuits.md says why).
-DERIVED = {"c": ("all are e", "all are e, some qe"), "d": ("some e", "all e are qe")}
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +61,8 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Products ``left * right`` of entries, summed into the nodes.
+    """Products ``left * right`` of entries, summed into the nodes."""
 
-    The first ``edges`` of them multiply a weight by a child, the others two children.
-    """
-
-    edges: int
     left: Tensor
     right: Tensor
     up: Sums  # products into nodes
@@ -81,88 +71,70 @@ class Layer:
     def to(self, device: torch.device) -> Layer:
         """The same on a device."""
         left, right = self.left.to(device), self.right.to(device)
-        return Layer(self.edges, left, right, self.up.to(device), self.down.to(device))
-
-    def forward(self, buffers: Buffers) -> None:
-        """Add the products to the nodes, in every channel."""
-        products = {name: self._products(name, buffers) for name in buffers}
-        for name, buffer in buffers.items():
-            self.up.add(buffer, products[name])
-
-    def _products(self, name: str, buffers: Buffers) -> Tensor:
-        left, right = self._factors(buffers[name])
-        if name not in DERIVED:
-            return left * right
-        whole, query = (self._factors(buffers[other]) for other in DERIVED[name])
-        n = self.edges
-        of_products = left[n:] * whole[1][n:] + query[0][n:] * right[n:]
-        return torch.cat([left[:n] * right[:n], of_products])
-
-    def _factors(self, buffer: Tensor) -> tuple[Tensor, Tensor]:
-        return buffer.index_select(0, self.left), buffer.index_select(0, self.right)
-
-    def backward(self, buffers: Buffers, adjoints: Buffers) -> None:
-        """Add to the adjoints of the factors what those of the nodes make of them."""
-        by_left: dict[str, Tensor] = {}
-        by_right: dict[str, Tensor] = {}
-        for name, buffer in buffers.items():
-            above = buffer.new_empty(len(self.left), buffer.shape[1])
-            above[self.up.order] = adjoints[name].index_select(0, self.up.rows)
-            left, right = self._factors(buffer)
-            if name not in DERIVED:
-                _accumulate(by_left, name, above * right)
-                _accumulate(by_right, name, above * left)
-                continue
-            n, (whole, query) = self.edges, DERIVED[name]
-            none, some = torch.zeros_like(above[:n]), above[n:]
-            own_left = some * self._factors(buffers[whole])[1][n:]
-            own_right = some * self._factors(buffers[query])[0][n:]
-            _accumulate(by_left, name, torch.cat([above[:n] * right[:n], own_left]))
-            _accumulate(by_right, name, torch.cat([above[:n] * left[:n], own_right]))
-            _accumulate(by_left, query, torch.cat([none, some * right[n:]]))
-            _accumulate(by_right, whole, torch.cat([none, some * left[n:]]))
-        for name, adjoint in adjoints.items():
-            self.down.add(adjoint, torch.cat([by_left[name], by_right[name]]))
-
-
-def _accumulate(total: dict[str, Tensor], name: str, more: Tensor) -> None:
-    total[name] = total[name] + more if name in total else more
+        return Layer(left, right, self.up.to(device), self.down.to(device))
 
 
 @dataclass(frozen=True, slots=True)
-class Layered:
-    """A circuit in layers, with one root for each question."""
+class Tape:
+    """What a sweep does: the layers over a buffer of so many entries, and where the roots are."""
 
     leaves: int
     entries: int
-    kinds: Tensor  # of the constants: which kinds of models there are,
-    qe: Tensor  # and the shares of those that satisfy query and evidence,
-    e: Tensor  # or the evidence
     layers: tuple[Layer, ...]
     roots: Tensor
+
+    def to(self, device: torch.device) -> Tape:
+        """The same on a device."""
+        layers = tuple(layer.to(device) for layer in self.layers)
+        return replace(self, layers=layers, roots=self.roots.to(device))
+
+    def forward(self, weights: Tensor, constants: Tensor) -> Tensor:
+        """The buffer [entries, batch] under weights [leaves, batch]."""
+        leaves, batch = weights.shape
+        buffer = weights.new_zeros(self.entries, batch)
+        buffer[:leaves] = weights
+        buffer[leaves] = 1.0
+        buffer[leaves + 1 : leaves + 1 + len(constants)] = constants.to(weights.dtype)[:, None]
+        for layer in self.layers:
+            left, right = buffer.index_select(0, layer.left), buffer.index_select(0, layer.right)
+            layer.up.add(buffer, left * right)
+        return buffer
+
+    def backward(self, buffer: Tensor, seeds: Tensor) -> Tensor:
+        """The gradient [leaves, batch] of Σ seeds · roots."""
+        adjoint = torch.zeros_like(buffer)
+        adjoint.index_add_(0, self.roots, seeds)
+        for layer in reversed(self.layers):
+            above = seeds.new_empty(len(layer.left), seeds.shape[1])
+            above[layer.up.order] = adjoint.index_select(0, layer.up.rows)
+            by_left = above * buffer.index_select(0, layer.right)
+            by_right = above * buffer.index_select(0, layer.left)
+            layer.down.add(adjoint, torch.cat([by_left, by_right]))
+        return adjoint[: self.leaves]
+
+
+@dataclass(frozen=True)
+class Layered:
+    """A circuit in layers on a device, with one root for each question."""
+
+    circuit: Circuit
+    device: torch.device = CPU
 
     @property
     def questions(self) -> int:
         """How many questions it answers."""
-        return len(self.roots)
+        return self.circuit.questions
 
     def to(self, device: torch.device) -> Layered:
         """The same circuit on a device."""
-        return replace(
-            self,
-            kinds=self.kinds.to(device),
-            qe=self.qe.to(device),
-            e=self.e.to(device),
-            layers=tuple(layer.to(device) for layer in self.layers),
-            roots=self.roots.to(device),
-        )
+        return Layered(self.circuit, device)
 
     def masses(self, weights: Tensor, fields: tuple[str, ...]) -> Tensor:
         """The masses [questions, fields, batch] under weights [leaves, batch]."""
         found = []
-        for field in fields:  # one after the other: a GPU has to hold the buffers of one only
-            buffers = self._forward(weights, field)
-            found.append(buffers[field].index_select(0, self.roots))
+        for field in fields:
+            tape = self._tape(field)
+            found.append(tape.forward(weights, self._constants(field)).index_select(0, tape.roots))
         return torch.stack(found, dim=1)
 
     def gradient(
@@ -171,90 +143,86 @@ class Layered:
         """The masses, and the gradient of Σ seeds · masses by the weights."""
         masses, total = [], torch.zeros_like(weights)
         for i, field in enumerate(fields):
-            buffers = self._forward(weights, field)
-            masses.append(buffers[field].index_select(0, self.roots))
-            total += self._backward(buffers, field, seeds[:, i])
+            tape = self._tape(field)
+            buffer = tape.forward(weights, self._constants(field))
+            masses.append(buffer.index_select(0, tape.roots))
+            total += tape.backward(buffer, seeds[:, i])
         return torch.stack(masses, dim=1), total
 
-    def _forward(self, weights: Tensor, field: str) -> Buffers:
-        """The buffers of a channel and of those that it follows from."""
-        buffers = {name: self._start(weights, name) for name in (field, *DERIVED.get(field, ()))}
-        for layer in self.layers:
-            layer.forward(buffers)
-        return buffers
+    def _tape(self, field: str) -> Tape:
+        return self._mixed if field in MIXED else self._plain
 
-    def _start(self, weights: Tensor, channel: str) -> Tensor:
-        """The buffer of a channel with all but its nodes filled in."""
-        leaves, batch = weights.shape
-        buffer = weights.new_zeros(self.entries, batch)
-        buffer[:leaves] = weights
-        buffer[leaves] = 1.0
-        constants = self._constants(channel)
-        buffer[leaves + 1 : leaves + 1 + len(constants)] = constants.to(weights.dtype)[:, None]
-        return buffer
+    @cached_property
+    def _plain(self) -> Tape:
+        return tape(self.circuit, mixed=False).to(self.device)
 
-    def _constants(self, channel: str) -> Tensor:
-        """What a channel is at the constants."""
-        if channel in ("qe", "e"):
-            return self.qe if channel == "qe" else self.e
-        kinds = self.kinds
-        query, evidence, other = ((kinds & kind) != 0 for kind in (QE, E, OTHER))
-        chosen = {
-            "consistent": kinds != 0,
-            "a": kinds == QE,
-            "b": query,
-            "c": kinds == E,
-            "d": evidence,
-            "some e": query | evidence,
-            "all e are qe": query & ~evidence,
-            "all are e": (kinds != 0) & ~other,
-            "all are e, some qe": query & ~other,
-        }[channel]
-        return chosen.to(self.qe.dtype)
+    @cached_property
+    def _mixed(self) -> Tape:
+        return tape(self.circuit, mixed=True).to(self.device)
 
-    def _backward(self, buffers: Buffers, field: str, seeds: Tensor) -> Tensor:
-        adjoints = {name: torch.zeros_like(buffer) for name, buffer in buffers.items()}
-        adjoints[field].index_add_(0, self.roots, seeds)
-        for layer in reversed(self.layers):
-            layer.backward(buffers, adjoints)
-        return torch.stack([adjoint[: self.leaves] for adjoint in adjoints.values()]).sum(dim=0)
+    def _constants(self, field: str) -> Tensor:
+        """The values of the leaves by channel, one channel after the other."""
+        if field not in CHANNELS:
+            return self._shares[field]
+        rule = MIXED.get(field)
+        names = (field,) if rule is None else (rule.whole, rule.part, field)
+        return torch.cat([CHANNELS[name](self._kinds) for name in names])
+
+    @cached_property
+    def _kinds(self) -> Tensor:
+        return torch.from_numpy(self.circuit.values.kinds).to(self.device)
+
+    @cached_property
+    def _shares(self) -> dict[str, Tensor]:
+        values = self.circuit.values
+        return {
+            name: torch.from_numpy(own).to(self.device)
+            for name, own in (("qe", values.qe), ("e", values.e))
+        }
+
+
+def tape(circuit: Circuit, *, mixed: bool) -> Tape:
+    """The sweep of one channel, or of a mixed one after the two that its rule uses."""
+    layers, leaves = circuit.layers, circuit.leaves
+    channels, values = 3 if mixed else 1, len(circuit.values.kinds)
+    first = leaves + 1 + channels * values
+    places = [
+        _places(layers, leaves + 1 + k * values, first + k * len(layers)) for k in range(channels)
+    ]
+    found = []
+    for layer in layers.layers:
+        lengths = layer.lengths if len(layer.sums) else np.empty(0, dtype=np.int64)
+        factors = np.where(layer.weights < 0, leaves, layer.weights)
+        left, right, node = list[Integers](), list[Integers](), list[Integers]()
+        for k, place in enumerate(places):
+            left += [factors]
+            right += [place[layer.children]]
+            node += [np.repeat(place[layer.sums], lengths)]
+            x, y = place[layer.left], place[layer.right]
+            pairs = (
+                [(x, y)]
+                if k < 2
+                else [
+                    (x, places[0][layer.right]),
+                    (places[1][layer.left], y),
+                ]
+            )
+            for one, other in pairs:
+                left, right, node = [*left, one], [*right, other], [*node, place[layer.products]]
+        if len(layer.sums) + len(layer.products):
+            found.append(_layer(left, right, node))
+    roots = torch.from_numpy(places[-1][layers.roots])
+    return Tape(leaves, first + channels * len(layers), tuple(found), roots)
+
+
+def _places(layers: Layers, constants: int, nodes: int) -> Integers:
+    """By node, its entry: that of its value for a leaf."""
+    own: Integers = nodes + np.arange(len(layers), dtype=np.int64)
+    return np.where(layers.value >= 0, constants + layers.value, own)
 
 
 def _layer(left: list[Integers], right: list[Integers], node: list[Integers]) -> Layer:
     ends = [np.concatenate(part) for part in (left, right)]
     both = np.concatenate(ends)
     first, second = map(torch.from_numpy, ends)
-    return Layer(len(left[0]), first, second, Sums.by(np.concatenate(node)), Sums.by(both))
-
-
-def from_arrays(arrays: Mapping[str, NDArray[Any]], leaves: int) -> Layered:
-    """The layers of a compiled circuit, given as its flat arrays."""
-    op, begin, end = (arrays[name].astype(np.int64) for name in ("op", "begin", "end"))
-    weight, child = arrays["weight"].astype(np.int64), arrays["child"].astype(np.int64)
-    values = len(arrays["qe"])
-    first = leaves + 1 + values
-    place = first + np.arange(len(op), dtype=np.int64)
-    place[op == 0] = leaves + 1 + begin[op == 0]
-    layers = []
-    for start, stop in zip(arrays["layers"][:-1], arrays["layers"][1:], strict=True):
-        nodes = np.arange(start, stop)
-        sums, products = nodes[op[nodes] == 1], nodes[op[nodes] == 2]
-        counts = end[sums] - begin[sums]
-        edges = np.repeat(begin[sums] - np.cumsum(counts) + counts, counts) + np.arange(
-            counts.sum()
-        )
-        factors = np.where(weight[edges] < 0, leaves, weight[edges])
-        left = [factors, place[child[begin[products]]]]
-        right = [place[child[edges]], place[child[begin[products] + 1]]]
-        node = [np.repeat(place[sums], counts), place[products]]
-        if len(sums) + len(products):
-            layers.append(_layer(left, right, node))
-    return Layered(
-        leaves,
-        first + len(op),
-        torch.from_numpy(np.array(arrays["kinds"])),
-        torch.from_numpy(np.array(arrays["qe"])),
-        torch.from_numpy(np.array(arrays["e"])),
-        tuple(layers),
-        torch.from_numpy(place[arrays["roots"].astype(np.int64)]),
-    )
+    return Layer(first, second, Sums.by(np.concatenate(node)), Sums.by(both))
