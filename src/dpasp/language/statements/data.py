@@ -6,27 +6,56 @@ clingo reads them as the disjunction ``input(0) ; test(xxx(0)) ; train("tr.csv")
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 from clingo.ast import AST
 
-from dpasp.language import ast
-from dpasp.language.annotations import Draft, head_atoms
-from dpasp.language.buffer import Buffer
-from dpasp.language.cursor import Cursor, nearest
-from dpasp.language.lexer import Token
-from dpasp.language.options import call_arguments, function_name, read_call, unquote
-from dpasp.language.source import SourceFile, Sources
-from dpasp.language.split import Piece
+from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.language.statements.annotated import head_atoms
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.options import (
+    Call,
+    File,
+    Origin,
+    call_arguments,
+    check_file,
+    function_name,
+    origin_text,
+    read_call,
+    unquote,
+)
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact
 
+FILES = (".csv", ".npy", ".pt", ".pth")  # how the names of files of data end
 FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
 _TILDES = ("~", "∼")
 _ROLES = ("test", "train")
 _FILE = re.compile(r"[\w.]*")
 
 
+@dataclass(frozen=True, slots=True)
+class Data(Statement):
+    """``input(0) ~ test(@te(0)), train("tr.csv").``"""
+
+    name: str
+    argument: AST
+    test: Origin | None
+    train: Origin | None
+    span: Span = span_field()
+
+
 def is_data(file: SourceFile, piece: Piece) -> bool:
-    """Whether a statement with a '~' in it says which data a constant stands for."""
+    """Whether a statement says which data a constant stands for."""
+    if not piece.data:  # there is no '~'
+        return False
     cursor = Cursor(file, piece.start, piece.end)
     if cursor.peek().text in _TILDES:
         return cursor.peek(1).text in _ROLES
@@ -48,7 +77,7 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     name = _predicate(cursor)
     tilde = cursor.next()
     buffer.put(tilde.start, tilde.end, ";")
-    origins: dict[str, ast.Origin] = {}
+    origins: dict[str, Origin] = {}
     while True:
         role = _role(cursor, origins)
         origins[role] = _origin(cursor, buffer)
@@ -59,7 +88,7 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     _end(cursor)
     span = file.span(piece.start, piece.end)
 
-    def finish(nodes: list[AST], sources: Sources) -> ast.Statement | None:
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
         if not nodes:
             return None
         (node,) = nodes
@@ -69,13 +98,13 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
             for (role, origin), found in zip(origins.items(), roles, strict=True)
         }
         (argument,) = atom.symbol.arguments
-        return ast.Data(name.text, argument, given.get("test"), given.get("train"), span)
+        return Data(name.text, argument, given.get("test"), given.get("train"), span)
 
     return Draft(finish)
 
 
-def _with_arguments(origin: ast.Origin, node: AST) -> ast.Origin:
-    return call_arguments(origin, node) if isinstance(origin, ast.Call) else origin
+def _with_arguments(origin: Origin, node: AST) -> Origin:
+    return call_arguments(origin, node) if isinstance(origin, Call) else origin
 
 
 def _predicate(cursor: Cursor) -> Token:
@@ -103,7 +132,7 @@ def _predicate(cursor: Cursor) -> Token:
     return name
 
 
-def _role(cursor: Cursor, seen: dict[str, ast.Origin]) -> str:
+def _role(cursor: Cursor, seen: dict[str, Origin]) -> str:
     role = cursor.next()
     if role.text not in _ROLES:
         what = (
@@ -117,19 +146,19 @@ def _role(cursor: Cursor, seen: dict[str, ast.Origin]) -> str:
     return role.text
 
 
-def _origin(cursor: Cursor, buffer: Buffer) -> ast.Origin:
+def _origin(cursor: Cursor, buffer: Buffer) -> Origin:
     """Read ``(@f(0))`` or ``("file")``."""
     cursor.expect("(", "data-syntax", FORM)
     token = cursor.peek()
-    origin: ast.Origin
+    origin: Origin
     if token.kind == "string":
         cursor.next()
-        origin = ast.File(unquote(token.text), cursor.file.span(token.start, token.end))
+        origin = File(unquote(token.text), cursor.file.span(token.start, token.end))
     elif token.kind == "call":
         read_call(cursor)
         buffer.put(token.start, token.end, "x" * (token.end - token.start))
         span = cursor.file.span(token.start, cursor.peek(-1).end)
-        origin = ast.Call(function_name(token), (), span)
+        origin = Call(function_name(token), (), span)
     else:
         _refuse_origin(cursor, token)
     if cursor.peek().text != ")":
@@ -158,3 +187,52 @@ def _end(cursor: Cursor) -> None:
     if token.text != "." or not cursor.at_end():
         what = f"unexpected '{token.text}'" if token.text else "the end is missing"
         cursor.fail("data-syntax", what, token, FORM)
+
+
+# --- printing and checks -----------------------------------------------------------------------
+
+
+def data_text(statement: Data) -> str:
+    """The statement as it is printed."""
+    roles = [("test", statement.test), ("train", statement.train)]
+    origins = ", ".join(f"{role}({origin_text(of)})" for role, of in roles if of is not None)
+    return f"{statement.name}({exact(statement.argument)}) ~ {origins}."
+
+
+def _calls(statement: Data) -> Iterator[Call]:
+    for origin in (statement.test, statement.train):
+        if isinstance(origin, Call):
+            yield origin
+
+
+def _terms(statement: Data) -> Iterator[AST]:
+    yield statement.argument
+    for call in _calls(statement):
+        yield from call.arguments
+
+
+def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnostic]:
+    """Data that are declared twice, and files of no known kind."""
+    seen: dict[str, Data] = {}
+    for statement in statements:
+        atom = f"{statement.name}({statement.argument})"
+        first = seen.setdefault(atom, statement)
+        if first is not statement:
+            where = f"the first is in line {first.span.line} of {first.span.file}"
+            message = f"the data of {atom} are given a second time; {where}"
+            yield Diagnostic("data-twice", message, statement.span, "keep one of them")
+        yield from check_file(statement.test, FILES)
+        yield from check_file(statement.train, FILES)
+
+
+KIND = Kind(
+    Data,
+    data_text,
+    recognise=is_data,
+    read=read_data,
+    terms=_terms,
+    calls=_calls,
+    check=check_data,
+    form='input(0) ~ test(@te(0)), train("tr.csv").',
+    about="the rows that a constant stands for",
+)

@@ -1,4 +1,12 @@
-"""Which ``@functions`` a program can call, read off its Python blocks without running them."""
+"""``#python … #end.``: blocks of Python, and which ``@functions`` a program can call.
+
+The functions are read off the blocks; nothing is run.
+
+>>> from dpasp.language import parse
+>>> program = parse("#python\\ndef f(): return 1\\n#end.  a(@g).")
+>>> [problem.message for problem in check_calls(program)]
+['no #python block defines g']
+"""
 
 from __future__ import annotations
 
@@ -7,22 +15,43 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from clingo.ast import ASTType
 
-from dpasp.errors import Diagnostic, Span
-from dpasp.language import ast
-from dpasp.language.cursor import nearest
-from dpasp.language.nodes import walk
+from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.language.statements.directive import whole
+from dpasp.language.statements.kind import Draft, Kind, clingo_terms, kind_of
+from dpasp.language.statements.plain import Plain
+from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile
+from dpasp.language.text.trees import walk
 
 
-def check_calls(program: ast.Program) -> Iterator[Diagnostic]:
+@dataclass(frozen=True, slots=True)
+class Python(Statement):
+    """``#python … #end.``; ``code`` is the text in between."""
+
+    code: str
+    span: Span = span_field()
+
+
+def read_python(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#python … #end.``; nothing of it is run."""
+    code = file.text[piece.start + len("#python") : file.text.rindex("#end", 0, piece.end)]
+    buffer.blank(piece.start, piece.end)
+    return whole(Python(code, file.span(piece.start, piece.end)))
+
+
+def check_calls(program: Program) -> Iterator[Diagnostic]:
     """Blocks that are not Python, and calls of functions that no block defines."""
     names: set[str] = set()
     open_ended = False  # a block may define names that cannot be read off it
     scripts = program.sources.holds("#script")
     for statement in program.statements:
-        if isinstance(statement, ast.Python):
+        if isinstance(statement, Python):
             tree = _parse(statement)
             if isinstance(tree, Diagnostic):
                 yield tree
@@ -30,7 +59,7 @@ def check_calls(program: ast.Program) -> Iterator[Diagnostic]:
             else:
                 names |= _defined(tree)
                 open_ended |= _is_open(tree)
-        elif scripts and isinstance(statement, ast.Plain):
+        elif scripts and isinstance(statement, Plain):
             open_ended |= statement.node.ast_type == ASTType.Script
     if open_ended:
         return
@@ -48,7 +77,7 @@ def _unknown(name: str, span: Span, names: set[str]) -> Diagnostic:
     return Diagnostic("unknown-function", f"no #python block defines {name}", span, help)
 
 
-def _parse(block: ast.Python) -> python.Module | Diagnostic:
+def _parse(block: Python) -> python.Module | Diagnostic:
     """The tree of a block, or what is wrong with it."""
     code = textwrap.dedent(block.code)
     try:
@@ -56,7 +85,7 @@ def _parse(block: ast.Python) -> python.Module | Diagnostic:
             warnings.simplefilter("ignore")  # what is only doubtful, Python says when it runs it
             return python.parse(code)
     except SyntaxError as error:
-        what, span = error.msg, _place(block, code, error)
+        what, span = error.msg, _span_of(block, code, error)
     except (ValueError, RecursionError, MemoryError) as error:  # a null character, deep nesting
         what, span = str(error) or "it is nested too deeply", block.span
     what = re.sub(r"\bline (\d+)", lambda m: f"line {int(m[1]) + block.span.line - 1}", what)
@@ -64,7 +93,7 @@ def _parse(block: ast.Python) -> python.Module | Diagnostic:
     return Diagnostic("python-syntax", message, span, "correct the Python in this block")
 
 
-def _place(block: ast.Python, code: str, error: SyntaxError) -> Span:
+def _span_of(block: Python, code: str, error: SyntaxError) -> Span:
     """Where a syntax error is, in the file of the block."""
     number, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
     whole = block.code.split("\n")
@@ -110,25 +139,29 @@ def _is_open(tree: python.Module) -> bool:
     return False
 
 
-def _calls(program: ast.Program) -> Iterator[tuple[str, Span]]:
+def _calls(program: Program) -> Iterator[tuple[str, Span]]:
     """The functions that statements of ours and terms of clingo's call."""
     called = program.sources.holds("@")
     for statement in program.statements:
-        match statement:
-            case ast.Neural(network=network) if network.repository is None:
-                yield network.factory.function, network.factory.span
-            case ast.Data(test=test, train=train):
-                for origin in (test, train):
-                    if isinstance(origin, ast.Call):
-                        yield origin.function, origin.span
-            case ast.Learn(observations=ast.Call(function, _, span)):
-                yield function, span
+        for call in kind_of(statement).calls(statement):
+            yield call.function, call.span
         if called and "@" in (program.sources.text_of(statement.span) or "@"):
             yield from _external(program, statement)
 
 
-def _external(program: ast.Program, statement: ast.Statement) -> Iterator[tuple[str, Span]]:
-    for node in ast.clingo_nodes(statement):
+def _external(program: Program, statement: Statement) -> Iterator[tuple[str, Span]]:
+    for node in clingo_terms(statement):
         for part in walk(node):
             if part.ast_type == ASTType.Function and part.external:
                 yield part.name, program.sources.span_of(part.location)
+
+
+KIND = Kind(
+    Python,
+    lambda statement: f"#python{statement.code}#end.",
+    ("#python",),
+    read=read_python,
+    block=True,
+    form="#python … #end.",
+    about="Python whose functions are the program's `@functions`",
+)

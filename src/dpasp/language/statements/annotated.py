@@ -7,26 +7,40 @@ annotations: they are read here and blanked out, clingo reads the rest.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 from clingo.ast import AST
 
-from dpasp.errors import Span
-from dpasp.language import ast
-from dpasp.language.buffer import Buffer
-from dpasp.language.cursor import CLOSING, OPENING, Cursor
-from dpasp.language.expressions import read_expression, real
-from dpasp.language.lexer import Token
-from dpasp.language.source import SourceFile, Sources
-from dpasp.language.split import Piece
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.language.statements.distributions import distribution, probability
+from dpasp.language.statements.expressions import Number, Variable, real
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.meaning import Meaning, Probability
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.statements.weights import (
+    Fixed,
+    Head,
+    Interval,
+    Learnable,
+    Weight,
+    expressions,
+    head_text,
+    read_weight,
+    weight_variables,
+)
+from dpasp.language.text.brackets import CLOSING, OPENING
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact, global_variables
 
-FORM = "write a probability such as 0.3::a, an interval [0.2, 0.7]::a, or ?::a to learn it"
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"
 )
-_INTERVAL_HELP = "an interval is written [0.2, 0.7]::a"
 _SEPARATORS = (";", "|", ",")
 _IF = re.compile("(?<!:):-")  # not the end of '::' and a classical negation, as in 0.3::-a
 # A single head with a number, which nearly all statements have, can be read at a glance.
@@ -36,18 +50,14 @@ _COMMON = re.compile(
     re.ASCII,
 )
 
-Finish = Callable[[list[AST], Sources], ast.Statement | None]
-
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A statement of ours that waits for what clingo makes of the rest of it.
+class Annotated(Statement):
+    """A probabilistic or credal fact, rule or annotated disjunction."""
 
-    ``whole`` is set when nothing of it is left to clingo.
-    """
-
-    finish: Finish
-    whole: bool = False
+    heads: tuple[Head, ...]
+    body: tuple[AST, ...]
+    span: Span = span_field()
 
 
 class Slot(NamedTuple):
@@ -60,7 +70,7 @@ class Slot(NamedTuple):
 
 def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read the annotations of a statement and leave the rest of it to clingo."""
-    weights: list[ast.Weight] = []
+    weights: list[Weight] = []
     spans = []
     if common := _COMMON.match(file.text, piece.start, piece.end):
         has_body = common["if"] == ":-"
@@ -77,17 +87,17 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
             buffer.blank(start, slot.mark.end)
     span = file.span(piece.start, piece.end)
 
-    def finish(nodes: list[AST], sources: Sources) -> ast.Statement | None:
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
         if not nodes:
             return None
         (node,) = nodes
-        heads = map(ast.Head, weights, head_atoms(node, len(weights)), spans)
-        return ast.Annotated(tuple(heads), tuple(node.body) if has_body else (), span)
+        heads = map(Head, weights, head_atoms(node, len(weights)), spans)
+        return Annotated(tuple(heads), tuple(node.body) if has_body else (), span)
 
     return Draft(finish)
 
 
-def head_text(text: str) -> str:
+def before_body(text: str) -> str:
     """The text of a statement up to its body (or something in the head that looks like one)."""
     return _IF.split(text, maxsplit=1)[0]
 
@@ -231,10 +241,7 @@ def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoRet
     cursor.fail("annotated-head", message, token, help)
 
 
-# --- what stands before the '::' ----------------------------------------------------------------
-
-
-def _weight(file: SourceFile, slot: Slot) -> ast.Weight:
+def _weight(file: SourceFile, slot: Slot) -> Weight:
     tokens, end = slot.annotation, slot.mark.start
     start = tokens[0].start if tokens else end
     cursor = Cursor(file, start, end, tokens)
@@ -243,101 +250,106 @@ def _weight(file: SourceFile, slot: Slot) -> ast.Weight:
     return read_weight(cursor, slot.mark)
 
 
-def _fixed(value: float, span: Span) -> ast.Fixed:
-    return ast.Fixed(ast.Number(value, span), span)
+def _fixed(value: float, span: Span) -> Fixed:
+    return Fixed(Number(value, span), span)
 
 
-def read_weight(cursor: Cursor, mark: Token) -> ast.Weight:
-    """Read what stands before a ``::``."""
-    if cursor.at_end():
-        message = "a probability is missing before '::'"
-        cursor.fail("probability-syntax", message, mark, FORM)
-    first = cursor.peek()
-    if first.text == "!":
-        message = "'!' stands before the head of a neural statement only"
-        help = "write a probability, or name a network: !::f(X, {a,b}) as @net :- input(X)."
-        cursor.fail("frozen-not-neural", message, first, help)
-    if first.text == "t" and cursor.peek(1).text == "(":
-        message = "t(…) is how ProbLog writes a learnable probability"
-        inner = cursor.peek(2)
-        start = inner.text if inner.kind == "number" else ""
-        cursor.fail("problog-learn", message, first, f"write {start}?::a")
-    weight = _interval(cursor) if first.text == "[" else _fixed_or_learnable(cursor)
-    if not cursor.at_end():
-        _refuse_rest(cursor, first)
-    return weight
+# --- printing ----------------------------------------------------------------------------------
 
 
-def _refuse_rest(cursor: Cursor, first: Token) -> NoReturn:
-    """Something is left before the ``::``."""
-    rest = cursor.peek()
-    message, help = f"unexpected '{rest.text}' before '::'", FORM
-    if first.text == "(" and rest.text == ",":
-        help = _INTERVAL_HELP
-    elif first.text == "[":
-        message, help = "the bounds of an interval are not learned", "write 0.5?::a or ?::a"
-    elif first.text == "?":
-        message = f"unexpected '{rest.text}' after '?'"
-        help = "an initial value stands before it, 0.5?::a; a key in parentheses, ?(X)::a(X)"
-    elif rest.text == "^":
-        help = "a power is written 0.3**2"
-    elif rest.text == ",":
-        help = "a number has a dot, 0.3, and an interval square brackets, [0.2, 0.7]"
-    cursor.fail("probability-syntax", message, rest, help)
+def annotated_text(statement: Annotated) -> str:
+    """The statement as it is printed."""
+    return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
 
 
-def _interval(cursor: Cursor) -> ast.Interval:
-    opening = cursor.next()
-    if (token := cursor.peek()).text in ("]", ""):
-        cursor.fail("interval-syntax", "the bounds are missing", opening, _INTERVAL_HELP)
-    lower = read_expression(cursor)
-    comma = cursor.next()
-    if comma.text != ",":
-        message = "an interval has two bounds with ',' between them"
-        where = comma if comma.text else (token.start, cursor.end)
-        cursor.fail("interval-syntax", message, where, _INTERVAL_HELP)
-    upper = read_expression(cursor)
-    if cursor.peek().text == ",":
-        cursor.fail("interval-syntax", "a third bound", cursor.peek(), _INTERVAL_HELP)
-    closing = cursor.expect("]", "interval-syntax", _INTERVAL_HELP)
-    return ast.Interval(lower, upper, cursor.file.span(opening.start, closing.end))
+def body_text(body: Sequence[AST]) -> str:
+    """The body of a rule with what surrounds it: `` :- a; b.``"""
+    return f" :- {'; '.join(map(exact, body))}." if body else "."
 
 
-def _fixed_or_learnable(cursor: Cursor) -> ast.Fixed | ast.Learnable:
-    first = cursor.peek()
-    tied = cursor.accept("*") is not None
-    initial = None if cursor.peek().text == "?" else read_expression(cursor)
-    if cursor.accept("?") is None:
-        if tied or initial is None:
-            help = "write ?*::a for one parameter shared by all instances"
-            cursor.fail("probability-syntax", "'*' goes with a learnable '?'", first, help)
-        return ast.Fixed(initial, initial.span)
-    key: tuple[str, ...] = ()
-    if cursor.peek().text == "(":
-        key = _key(cursor)
-    elif not tied:
-        cursor.accept("*")
-    last = cursor.peek(-1)
-    return ast.Learnable(initial, key, cursor.file.span(first.start, last.end))
+def annotated_terms(statement: Annotated) -> Iterator[AST]:
+    """The atoms and the body of a statement."""
+    yield from (head.atom for head in statement.heads)
+    yield from statement.body
 
 
-def _key(cursor: Cursor) -> tuple[str, ...]:
-    """The variables in ``?(X, Y)``."""
-    opening = cursor.next()
-    names: list[str] = []
-    help = "the key of a parameter is a list of variables, as in ?(X,Y)::edge(X,Y) :- …"
-    if cursor.peek().text == ")":
-        message = "the key of this parameter is empty"
-        where = (opening.start, cursor.peek().end)
-        cursor.fail("parameter-key", message, where, "write ?::a for one parameter for the rule")
-    while True:
-        token = cursor.next()
-        if token.kind != "variable" or not token.text.strip("_"):
-            what = f"'{token.text}' is not a variable" if token.text else "a variable is missing"
-            cursor.fail("parameter-key", what, token, help)
-        if token.text in names:
-            cursor.fail("parameter-key", f"{token.text} is in the key twice", token, "keep one")
-        names.append(token.text)
-        if cursor.accept(")"):
-            return tuple(names)
-        cursor.expect(",", "parameter-key", help)
+# --- checks ------------------------------------------------------------------------------------
+
+
+def check_annotated(statements: Sequence[Annotated], setting: Setting) -> Iterator[Diagnostic]:
+    """What is wrong with probabilities: their numbers, their variables, their semantics."""
+    for statement in statements:
+        yield from _problems(statement, setting.numbers, setting.meaning)
+
+
+def _problems(
+    statement: Annotated, values: Mapping[str, float] | None, meaning: Meaning
+) -> Iterator[Diagnostic]:
+    """What is wrong with it; its numbers are not looked at when the constants are not known."""
+    weights = [head.weight for head in statement.heads]
+    first = next((weight for weight in weights if isinstance(weight, Interval)), None)
+    if first is not None and meaning.probability is Probability.MAXENT:
+        yield Diagnostic(
+            "credal-under-maxent",
+            "an interval of probabilities has no meaning under maxent",
+            first.span,
+            "say '#semantics credal.', or give one probability",
+        )
+    names = [name for weight in weights for name in weight_variables(weight)]
+    if names or any(isinstance(weight, Learnable) and weight.key for weight in weights):
+        yield from _variables(statement, names)
+    if values is not None:
+        yield from _values(statement, values, known=not names)
+
+
+def _variables(statement: Annotated, names: list[Variable]) -> Iterator[Diagnostic]:
+    """Variables in probabilities and keys that the statement does not have."""
+    known = global_variables(annotated_terms(statement))
+    for variable in names:
+        if variable.name not in known:
+            message = f"the variable {variable.name} does not occur in the rule"
+            help = nearest(variable.name, known) or "bind it in a positive body literal"
+            yield Diagnostic("unknown-variable", message, variable.span, help)
+    keyed = [head.weight for head in statement.heads if isinstance(head.weight, Learnable)]
+    for weight in keyed:
+        for name in weight.key:
+            if name not in known:
+                message = f"the variable {name} does not occur in the rule"
+                help = nearest(name, known) or "name a variable of the head or the body"
+                yield Diagnostic("parameter-key", message, weight.span, help)
+        if set(weight.key) != set(keyed[0].key):
+            message = "the parameters of one statement have the same key"
+            yield Diagnostic("parameter-key", message, weight.span, "write the same key for all")
+
+
+def _values(statement: Annotated, values: Mapping[str, float], known: bool) -> Iterator[Diagnostic]:
+    """Probabilities out of range; their sum, when all of them are known."""
+    whole: list[Diagnostic] = []
+    if known:
+        try:
+            distribution(statement.heads, values)
+        except ProgramError as error:
+            whole += error.diagnostics
+        else:
+            return
+    wrong: list[Diagnostic] = []
+    for head in statement.heads:
+        for expression in expressions(head.weight):
+            try:
+                if known or not any(weight_variables(Fixed(expression))):
+                    probability(expression, values)
+            except ProgramError as error:
+                wrong += error.diagnostics
+    yield from wrong or whole
+
+
+KIND = Kind(
+    Annotated,
+    annotated_text,
+    recognise=lambda file, piece: piece.annotated,
+    read=read_annotated,
+    terms=annotated_terms,
+    check=check_annotated,
+    form="0.4::a(X); 0.6::b(X) :- c(X).",
+    about="a choice for each instance: probabilities, intervals or parameters",
+)

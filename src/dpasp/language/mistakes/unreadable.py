@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 from dpasp.errors import Diagnostic
-from dpasp.language.cursor import Refused
-from dpasp.language.source import SourceFile
-from dpasp.language.split import Mark, Piece
+from dpasp.language.text.cursor import Refused
+from dpasp.language.text.pieces import Mark, Piece
+from dpasp.language.text.source import SourceFile
 
 _TEXTS = {
     "unclosed-comment": ("this comment is never closed", "end it with *%"),

@@ -7,21 +7,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from clingo.ast import AST, ASTType
+from clingo.ast import AST, ASTType, Sign
 
-from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language import ast
-from dpasp.language.annotations import Draft, head_atoms, head_text
-from dpasp.language.buffer import Buffer
-from dpasp.language.cursor import Cursor, Refused, nearest
-from dpasp.language.diagnose import unbalanced
-from dpasp.language.lexer import Token
-from dpasp.language.options import call_arguments, function_name, read_call, read_options, unquote
-from dpasp.language.source import SourceFile, Sources
-from dpasp.language.split import Piece
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.language.statements.annotated import before_body, body_text, head_atoms
+from dpasp.language.statements.data import Data
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.known_options import NETWORK, check_values
+from dpasp.language.statements.options import (
+    Call,
+    Option,
+    call_arguments,
+    function_name,
+    option_text,
+    origin_text,
+    quote,
+    read_call,
+    read_options,
+    unquote,
+)
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text.brackets import unbalanced
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor, Refused
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact
 
 _NETWORK = re.compile(r"\bas\s*@|!\s*::|::\s*-?\w+\s*\([^)]*\{|\)\s*as\s+[\w\"]", re.ASCII)
 FORM = "a neural statement is written ?::digit(X, {0..9}) as @net :- input(X)."
@@ -29,9 +45,40 @@ HOSTS = ("github",)
 _SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 
 
-def is_neural(text: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class Network:
+    """``@net``, ``@net on "owner/repo" at "github"``, ``@net on "folder"``."""
+
+    factory: Call
+    repository: str | None = None
+    host: str | None = None
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Neural(Statement):
+    """A neural fact (``values`` empty) or annotated disjunction.
+
+    ``?::f(X, {a,b}; {0..8}) as @net :- g(X).`` has the arguments ``X``, the values
+    ``a, b`` and the outcomes ``0, …, 8``; its atoms are ``f(X, value, outcome)``.
+    """
+
+    name: str
+    positive: bool
+    arguments: tuple[AST, ...]
+    values: tuple[AST, ...]
+    outcomes: tuple[AST, ...]
+    learnable: bool
+    network: Network
+    options: tuple[Option, ...]
+    body: tuple[AST, ...]
+    span: Span = span_field()
+
+
+def is_neural(file: SourceFile, piece: Piece) -> bool:
     """Whether the head of an annotated statement names a network (or should)."""
-    return _NETWORK.search(head_text(text)) is not None
+    text = file.text[piece.start : piece.end]
+    return piece.annotated and _NETWORK.search(before_body(text)) is not None
 
 
 @dataclass(slots=True)
@@ -47,13 +94,13 @@ class _Argument:
 class _Arguments:
     """The arguments of a neural head; the outcomes follow a ';'."""
 
-    found: list[_Argument]
+    items: list[_Argument]
     semicolon: int | None = None  # how many arguments stand before it
 
     def values(self) -> int | None:
         """The index of the argument that is the set of values, if there is one."""
-        cut = len(self.found) if self.semicolon is None else self.semicolon
-        return cut - 1 if cut and self.found[cut - 1].is_set else None
+        cut = len(self.items) if self.semicolon is None else self.semicolon
+        return cut - 1 if cut and self.items[cut - 1].is_set else None
 
 
 def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
@@ -74,7 +121,7 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     has_body = cursor.peek().text == ":-"
     span = file.span(piece.start, piece.end)
 
-    def finish(nodes: list[AST], sources: Sources) -> ast.Statement | None:
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
         if not nodes:
             return None
         (node,) = nodes
@@ -84,14 +131,14 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         _check_twice(values, sources)
         _check_twice(outcomes, sources)
         factory = call_arguments(network.factory, call.symbol)
-        return ast.Neural(
+        return Neural(
             name=name.text,
             positive=positive,
             arguments=first,
             values=values,
             outcomes=outcomes,
             learnable=learnable,
-            network=ast.Network(factory, network.repository, network.host, network.span),
+            network=Network(factory, network.repository, network.host, network.span),
             options=options,
             body=tuple(node.body) if has_body else (),
             span=span,
@@ -119,8 +166,8 @@ def _sorted(
 ) -> tuple[tuple[AST, ...], tuple[AST, ...], tuple[AST, ...]]:
     """The arguments, values and outcomes of a neural head."""
     cut, at = arguments.semicolon, arguments.values()
-    values = () if at is None else _elements(nodes[at], arguments.found[at])
-    outcomes = () if cut is None else _elements(nodes[cut], arguments.found[cut])
+    values = () if at is None else _elements(nodes[at], arguments.items[at])
+    outcomes = () if cut is None else _elements(nodes[cut], arguments.items[cut])
     last = at if at is not None else cut
     return tuple(nodes[:last]), values, outcomes
 
@@ -153,14 +200,14 @@ def _arguments(cursor: Cursor, buffer: Buffer) -> _Arguments:
         argument = _Argument(start, is_set=start.text == "{")
         if argument.is_set:
             argument.commas = _set(cursor, buffer)
-        result.found.append(argument)
+        result.items.append(argument)
         ending = _rest_of_argument(cursor, argument)
         if ending.text == ")":
             break
         if ending.text == ";":
             if result.semicolon is not None:
                 cursor.fail("neural-sets", "a second ';' in a neural head", ending, _SETS)
-            result.semicolon = len(result.found)
+            result.semicolon = len(result.items)
             buffer.put(ending.start, ending.end, ",")
     _check_sets(cursor, result)
     return result
@@ -226,7 +273,7 @@ def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
 
 def _check_sets(cursor: Cursor, arguments: _Arguments) -> None:
     """Values are the last argument (before the ';'), outcomes the only one after it."""
-    found, cut = arguments.found, arguments.semicolon
+    found, cut = arguments.items, arguments.semicolon
     first = found if cut is None else found[:cut]
     for argument in first[:-1]:
         if argument.is_set:
@@ -241,7 +288,7 @@ def _check_sets(cursor: Cursor, arguments: _Arguments) -> None:
 # --- the network --------------------------------------------------------------------------------
 
 
-def _network(cursor: Cursor, buffer: Buffer) -> tuple[ast.Network, tuple[ast.Option, ...]]:
+def _network(cursor: Cursor, buffer: Buffer) -> tuple[Network, tuple[Option, ...]]:
     """Read ``as @net on "repo" at "github" with …`` and leave the call to clingo as an atom."""
     keyword = cursor.next()
     if keyword.text != "as":
@@ -263,16 +310,16 @@ def _network(cursor: Cursor, buffer: Buffer) -> tuple[ast.Network, tuple[ast.Opt
             help = 'write on "owner/repo" at "github"'
             cursor.fail("neural-syntax", "a host without a repository", at, help)
     end = cursor.peek(-1).end
-    options: tuple[ast.Option, ...] = ()
+    options: tuple[Option, ...] = ()
     if cursor.accept("with"):
         options = read_options(cursor, (":-", ".", "on", "at"))
     after = cursor.peek()
     if after.text not in (":-", "."):
         _refuse_after(cursor, after, bool(options))
     buffer.blank(rest, after.start)
-    factory = ast.Call(function_name(token), (), cursor.file.span(token.start, token.end))
+    factory = Call(function_name(token), (), cursor.file.span(token.start, token.end))
     span = cursor.file.span(token.start, end)
-    return ast.Network(factory, repository, host, span), options
+    return Network(factory, repository, host, span), options
 
 
 def _string(cursor: Cursor, help: str) -> str:
@@ -301,3 +348,108 @@ def _refuse_after(cursor: Cursor, token: Token, options: bool) -> NoReturn:
     elif cursor.peek(1).text == "=":
         help = "options follow 'with': as @net with lr = 0.1"
     cursor.fail("neural-syntax", message, token, help)
+
+
+# --- printing and checks -----------------------------------------------------------------------
+
+
+def neural_text(statement: Neural) -> str:
+    """The statement as it is printed."""
+    groups = [", ".join(map(exact, statement.arguments))] if statement.arguments else []
+    if statement.values:
+        groups.append(_set_text(statement.values))
+    inner = ", ".join(groups)
+    if statement.outcomes:
+        inner += f"; {_set_text(statement.outcomes)}"
+    sign = "?" if statement.learnable else "!"
+    minus = "" if statement.positive else "-"
+    text = f"{sign}::{minus}{statement.name}" + (f"({inner})" if inner else "")
+    text += f" as {origin_text(statement.network.factory)}"
+    if statement.network.repository is not None:
+        text += f" on {quote(statement.network.repository)}"
+    if statement.network.host is not None:
+        text += f" at {quote(statement.network.host)}"
+    if statement.options:
+        text += f" with {', '.join(map(option_text, statement.options))}"
+    return text + body_text(statement.body)
+
+
+def _set_text(elements: Iterable[AST]) -> str:
+    return "{" + ", ".join(map(exact, elements)) + "}"
+
+
+def _terms(statement: Neural) -> Iterator[AST]:
+    yield from (*statement.arguments, *statement.values, *statement.outcomes, *statement.body)
+    yield from statement.network.factory.arguments
+
+
+def _calls(statement: Neural) -> tuple[Call, ...]:
+    network = statement.network
+    return (network.factory,) if network.repository is None else ()
+
+
+def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
+    """Statements whose body names no data, and options of the wrong kind."""
+    if not statements:
+        return
+    declared = {s.name for s in setting.program.statements if isinstance(s, Data)}
+    for statement in statements:
+        if not any(True for _ in inputs(statement.body, declared)):
+            yield _no_data(statement, declared, setting)
+        yield from check_values(statement.options, NETWORK)
+
+
+def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:
+    """The atoms of data predicates that a body needs to be true, as terms.
+
+    A pool ``input(0;1)`` counts as one atom here, unless it was taken apart before.
+    """
+    for node in body:
+        if node.ast_type != ASTType.Literal or node.sign != Sign.NoSign:
+            continue
+        if node.atom.ast_type != ASTType.SymbolicAtom:
+            continue
+        symbol = node.atom.symbol
+        alternatives = symbol.arguments if symbol.ast_type == ASTType.Pool else [symbol]
+        if all(_is_input(term, declared) for term in alternatives):
+            yield symbol
+
+
+def _is_input(term: AST, declared: Container[str]) -> bool:
+    named = term.ast_type == ASTType.Function and term.name in declared
+    return named and len(term.arguments) == 1
+
+
+def _no_data(statement: Neural, declared: set[str], setting: Setting) -> Diagnostic:
+    used = {node.atom.symbol.name for node in statement.body if _is_positive_atom(node)}
+    close = next(filter(None, (nearest(name, declared) for name in sorted(used))), "")
+    help = close or "declare one: input(0) ~ test(@te(0)), train(@tr(0))."
+    if declared and not close:
+        help = f"add one of the declared ones to the body: {', '.join(sorted(declared))}"
+    message = f"no data predicate in the body says what the network of {statement.name} sees"
+    where = statement.span
+    if statement.body:
+        places = [setting.program.sources.span_of(node.location) for node in statement.body]
+        where = places[0].to(places[-1])
+    return Diagnostic("data-missing", message, where, help)
+
+
+def _is_positive_atom(node: AST) -> bool:
+    if node.ast_type != ASTType.Literal or node.sign != 0:
+        return False
+    atom = node.atom
+    symbolic = atom.ast_type == ASTType.SymbolicAtom
+    return bool(symbolic and atom.symbol.ast_type == ASTType.Function)
+
+
+KIND = Kind(
+    Neural,
+    neural_text,
+    recognise=is_neural,
+    read=read_neural,
+    terms=_terms,
+    calls=_calls,
+    check=check_neural,
+    form="?::digit(X, {0..9}) as @net with lr = 0.001 :- input(X).",
+    about="a choice whose distribution is the output of a network",
+)

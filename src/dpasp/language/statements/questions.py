@@ -6,19 +6,24 @@ literal in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from clingo.ast import AST, ASTType, Sign
 
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language import ast
-from dpasp.language.annotations import Draft
-from dpasp.language.buffer import Buffer
-from dpasp.language.cursor import CLOSING, OPENING, Cursor
-from dpasp.language.lexer import Token
-from dpasp.language.source import SourceFile, Sources
-from dpasp.language.split import Piece
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.neural import Neural
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text.brackets import CLOSING, OPENING
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact
 
 FORMS = {
     "#query": "a query is written #query a, not b | c.",
@@ -26,6 +31,8 @@ FORMS = {
     "#mpe": "the most probable explanation is written #mpe | c.",
     "#evidence": "evidence is written #evidence a, not b.",
 }
+
+_AGGREGATE = re.compile(r"#max\s*\{")
 
 # What has no meaning between the literals of a question, and what to do.
 _FOREIGN = {
@@ -40,6 +47,51 @@ _FOREIGN = {
     ),
     "::": ("a question holds no probabilities", "write 0.3::a. as a statement of its own"),
 }
+
+
+class Mode(Enum):
+    """How a literal of a query wants its atom."""
+
+    TRUE = ""
+    FALSE = "not "
+    UNDEFINED = "undef "
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """``a``, ``not a`` or ``undef a`` in a query; the atom is a ``SymbolicAtom`` node."""
+
+    mode: Mode
+    atom: AST
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Statement):
+    """``#query a, not b | undef c.`` with comparisons as conditions on its variables."""
+
+    literals: tuple[Literal, ...]
+    evidence: tuple[Literal, ...]
+    guards: tuple[AST, ...] = ()
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Statement):
+    """``#map a?, b? | e.``; ``#mpe | e.`` marks nothing and stands for all choices."""
+
+    atoms: tuple[AST, ...]
+    evidence: tuple[Literal, ...]
+    guards: tuple[AST, ...] = ()
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence(Statement):
+    """``#evidence a, not b.``, joined to the evidence of every query."""
+
+    literals: tuple[Literal, ...]
+    span: Span = span_field()
 
 
 @dataclass(slots=True)
@@ -68,13 +120,18 @@ def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     elif not items:
         buffer.blank(piece.start, piece.end)
 
-    def finish(nodes: list[AST], sources: Sources) -> ast.Statement | None:
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
         if items and not nodes:
             return None
         body = list(nodes[0].body) if items else []
         return _question(kind, items, body, sources, span)
 
     return Draft(finish, whole=not items)
+
+
+def _asks(file: SourceFile, piece: Piece) -> bool:
+    """Whether it is a question: ``#max {`` begins an aggregate."""
+    return _AGGREGATE.match(file.text, piece.start, piece.end) is None
 
 
 def _strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
@@ -165,12 +222,12 @@ def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: _Item) -> Non
 
 def _question(
     kind: str, items: list[_Item], body: list[AST], sources: Sources, span: Span
-) -> ast.Statement:
+) -> Statement:
     """The statement that the items and what clingo read of them make up."""
     if len(items) != len(body):
         raise _error("query-syntax", "this question cannot be read", span, FORMS[kind])
-    asked: list[ast.Literal] = []
-    given: list[ast.Literal] = []
+    asked: list[Literal] = []
+    given: list[Literal] = []
     guards: list[AST] = []
     for item, node in zip(items, body, strict=True):
         atom = node.atom if node.ast_type == ASTType.Literal else None
@@ -185,7 +242,7 @@ def _question(
             _check_map(item, literal)
         (given if item.given else asked).append(literal)
     if kind == "#evidence":
-        return ast.Evidence(tuple(asked), span)
+        return Evidence(tuple(asked), span)
     if kind == "#mpe" and asked:
         message = "#mpe asks for all choices at once, not for an atom"
         help = "write the evidence after '|', #mpe | a., or use #map to ask for some atoms"
@@ -194,9 +251,9 @@ def _question(
         message = "this asks for no atom, only compares"
         raise _error("query-empty", message, span, FORMS[kind])
     if kind == "#query":
-        return ast.Query(tuple(asked), tuple(given), tuple(guards), span)
+        return Query(tuple(asked), tuple(given), tuple(guards), span)
     atoms = tuple(literal.atom for literal in asked)
-    return ast.Map(atoms, tuple(given), tuple(guards), span)
+    return Map(atoms, tuple(given), tuple(guards), span)
 
 
 def _check_guard(kind: str, item: _Item, where: Span) -> None:
@@ -208,9 +265,9 @@ def _check_guard(kind: str, item: _Item, where: Span) -> None:
         raise _error("query-literal", message, where, FORMS[kind])
 
 
-def _check_map(item: _Item, literal: ast.Literal) -> None:
+def _check_map(item: _Item, literal: Literal) -> None:
     """The atoms that a ``#map`` asks for are marked with '?'."""
-    if literal.mode is not ast.Mode.TRUE:
+    if literal.mode is not Mode.TRUE:
         message = "#map asks for atoms, which may turn out true or false"
         help = f"write '{literal.atom}?', or put '{literal.mode.value}{literal.atom}' after '|'"
         raise _error("query-mark", message, literal.span, help)
@@ -220,7 +277,7 @@ def _check_map(item: _Item, literal: ast.Literal) -> None:
         raise _error("query-mark", message, literal.span, help)
 
 
-def _literal(item: _Item, node: AST, atom: AST | None, where: Span) -> ast.Literal:
+def _literal(item: _Item, node: AST, atom: AST | None, where: Span) -> Literal:
     if atom is None:
         help = "define an atom by a rule and ask for that"
         raise _error("query-literal", "a question holds atoms only", where, help)
@@ -229,9 +286,9 @@ def _literal(item: _Item, node: AST, atom: AST | None, where: Span) -> ast.Liter
         message = "a question holds no double negation"
         raise _error("query-literal", message, where, "drop 'not not'")
     if item.undefined is not None:
-        return ast.Literal(ast.Mode.UNDEFINED, atom, item.undefined.to(where))
-    mode = ast.Mode.TRUE if sign == Sign.NoSign else ast.Mode.FALSE
-    return ast.Literal(mode, atom, where)
+        return Literal(Mode.UNDEFINED, atom, item.undefined.to(where))
+    mode = Mode.TRUE if sign == Sign.NoSign else Mode.FALSE
+    return Literal(mode, atom, where)
 
 
 def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
@@ -241,14 +298,14 @@ def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
 # --- several outcomes ---------------------------------------------------------------------------
 
 
-def asks(statements: Iterable[ast.Statement]) -> bool:
+def asks(statements: Iterable[Statement]) -> bool:
     """Whether a program asks for anything."""
-    return any(isinstance(s, ast.Query | ast.Map | ast.Evidence) for s in statements)
+    return any(isinstance(s, Query | Map | Evidence) for s in statements)
 
 
-def join_outcomes(statements: list[ast.Statement]) -> tuple[ast.Statement, ...]:
+def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
     """Read ``f(x, a; 3)`` in questions as ``f(x, a, 3)`` for neural predicates with outcomes."""
-    names = {s.name for s in statements if isinstance(s, ast.Neural) and s.outcomes}
+    names = {s.name for s in statements if isinstance(s, Neural) and s.outcomes}
     if not names:
         return tuple(statements)
 
@@ -262,17 +319,126 @@ def join_outcomes(statements: list[ast.Statement]) -> tuple[ast.Statement, ...]:
         joined = [*first.arguments, *second.arguments]
         return node.update(symbol=first.update(arguments=joined))
 
-    def literals(found: tuple[ast.Literal, ...]) -> tuple[ast.Literal, ...]:
-        return tuple(ast.Literal(lit.mode, atom(lit.atom), lit.span) for lit in found)
+    def literals(found: tuple[Literal, ...]) -> tuple[Literal, ...]:
+        return tuple(Literal(lit.mode, atom(lit.atom), lit.span) for lit in found)
 
-    def joined(statement: ast.Statement) -> ast.Statement:
+    def joined(statement: Statement) -> Statement:
         match statement:
-            case ast.Query(asked, given, guards, span):
-                return ast.Query(literals(asked), literals(given), guards, span)
-            case ast.Map(atoms, given, guards, span):
-                return ast.Map(tuple(map(atom, atoms)), literals(given), guards, span)
-            case ast.Evidence(asked, span):
-                return ast.Evidence(literals(asked), span)
+            case Query(asked, given, guards, span):
+                return Query(literals(asked), literals(given), guards, span)
+            case Map(atoms, given, guards, span):
+                return Map(tuple(map(atom, atoms)), literals(given), guards, span)
+            case Evidence(asked, span):
+                return Evidence(literals(asked), span)
         return statement
 
     return tuple(map(joined, statements))
+
+
+# --- printing and checks -----------------------------------------------------------------------
+
+
+def literal_text(literal: Literal) -> str:
+    """``undef a``."""
+    return f"{literal.mode.value}{exact(literal.atom)}"
+
+
+def _question_word(question: Query | Map) -> str:
+    if isinstance(question, Query):
+        return "#query"
+    return "#map" if question.atoms else "#mpe"
+
+
+def question_text(question: Query | Map) -> str:
+    """What a question asks for, without its directive: ``a, not b | c``."""
+    if isinstance(question, Query):
+        asked = [literal_text(literal) for literal in question.literals]
+    else:
+        asked = [f"{exact(atom)}?" for atom in question.atoms]
+    given = [literal_text(literal) for literal in question.evidence]
+    guards = list(map(exact, question.guards))
+    if given:
+        given += guards
+    else:
+        asked += guards
+    return ", ".join(asked) + (f"{' ' if asked else ''}| {', '.join(given)}" if given else "")
+
+
+def _text(question: Query | Map) -> str:
+    return f"{_question_word(question)} {question_text(question)}".rstrip() + "."
+
+
+def evidence_text(statement: Evidence) -> str:
+    """The statement as it is printed."""
+    return f"#evidence {', '.join(map(literal_text, statement.literals))}."
+
+
+def literals_of(question: Query | Map | Evidence) -> tuple[Literal, ...]:
+    """The literals of a question as written, evidence last; the marked atoms of a map left out."""
+    match question:
+        case Query(literals, evidence):
+            return (*literals, *evidence)
+        case Map(_, evidence):
+            return evidence
+        case Evidence(literals):
+            return literals
+
+
+def _terms(question: Query | Map | Evidence) -> Iterator[AST]:
+    if isinstance(question, Map):
+        yield from question.atoms
+    yield from (literal.atom for literal in literals_of(question))
+    if not isinstance(question, Evidence):
+        yield from question.guards
+
+
+def check_questions(
+    questions: Sequence[Query | Map | Evidence], setting: Setting
+) -> Iterator[Diagnostic]:
+    """Literals ``undef a`` where no atom is ever undefined."""
+    logic = setting.meaning.logic
+    if logic.three_valued:
+        return
+    for literal in (literal for question in questions for literal in literals_of(question)):
+        if literal.mode is Mode.UNDEFINED:
+            yield Diagnostic(
+                "undef-two-valued",
+                f"no atom is ever undefined under the {logic.value} semantics",
+                literal.span,
+                "say '#semantics lstable.', partial, smproblog or wellfounded",
+            )
+
+
+QUERY = Kind(
+    Query,
+    _text,
+    ("#query", "#pr"),
+    read=read_question,
+    terms=_terms,
+    check=check_questions,
+    open_ended=True,
+    form="#query a, not b | undef c.",
+    about="the probability of literals, given others; `#pr` is the same",
+)
+MAP = Kind(
+    Map,
+    _text,
+    ("#map", "#mpe", "#max"),
+    recognise=_asks,
+    read=read_question,
+    terms=_terms,
+    check=check_questions,
+    open_ended=True,
+    form="#map a?, b? | c.",
+    about="the most probable values of atoms (`#max` is the same); `#mpe` of all choices",
+)
+EVIDENCE = Kind(
+    Evidence,
+    evidence_text,
+    ("#evidence",),
+    read=read_question,
+    terms=_terms,
+    check=check_questions,
+    form="#evidence a, not b.",
+    about="literals that join the evidence of every question",
+)

@@ -4,7 +4,8 @@ Almost all of a program is clingo's to read, so this looks only at what can end 
 statement or make it ours.
 
 >>> text = "a. 0.3::b."
->>> [text[piece.start:piece.end] for piece in split(text).pieces]
+>>> words = Words(frozenset({"#query"}), frozenset({"#query"}), frozenset())
+>>> [text[piece.start:piece.end] for piece in split(text, words).pieces]
 ['a.', '0.3::b.']
 """
 
@@ -15,13 +16,11 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dpasp.language.lexer import (
+from dpasp.language.text.lexer import (
     COMMENT,
     DECIMAL,
-    DIRECTIVES,
     INLINE,
     PYTHON_NAME,
-    QUESTIONS,
     STRING,
     comment_end,
     tokens,
@@ -49,6 +48,18 @@ _NUMBER_IF = re.compile(r"\d\.\s*:-", re.ASCII)
 _BAD_ANYWHERE = re.compile(r"[\x00\ud800-\udfff]")
 _BAD_IN_STRING = re.compile(r'\\(?:[^"\\n]|$)|[\x00\ud800-\udfff]', re.MULTILINE)
 _LOOSE_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
+
+
+class Words(NamedTuple):
+    """The words with '#' that statements ``begin`` with.
+
+    Of these, the final dot of ``open_ended`` ones may be missing, and ``blocks`` go on
+    to their '#end.'.
+    """
+
+    begin: frozenset[str]
+    open_ended: frozenset[str]
+    blocks: frozenset[str]
 
 
 class Mark(NamedTuple):
@@ -86,16 +97,17 @@ class Split:
         return index if index >= 0 and offset < self.pieces[index].end else -1
 
 
-def split(text: str) -> Split:
+def split(text: str, words: Words) -> Split:
     """Cut a text into statements."""
-    return _Splitter(text).run()
+    return _Splitter(text, words).run()
 
 
 class _Splitter:
     """One walk over the text; ``piece`` is the statement that is being read, if any."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, words: Words) -> None:
         self.text = text
+        self.words = words
         self.result = Split()
         self.piece: Piece | None = None
         self.seen = 0  # everything before this offset belongs to a piece or is blank
@@ -131,9 +143,10 @@ class _Splitter:
     def _end(self, piece: Piece, end: int, dotted: bool = True) -> int:
         """End a statement; give back where to go on.
 
-        The dot of a query may be missing, so what follows on a new line may not be the query's.
+        Where the dot may be missing, what follows on a new line may be another statement.
         """
-        if piece.directive in QUESTIONS and (cut := _question_end(self.text, piece.start, end)):
+        open_ended = piece.directive in self.words.open_ended
+        if open_ended and (cut := _open_end(self.text, piece.start, end)):
             (end, self.seen), dotted = cut, False
             piece.marks = tuple(mark for mark in piece.marks if mark.start < end)
         else:
@@ -241,7 +254,7 @@ class _Splitter:
     def _directive(self, word: str, start: int, end: int) -> int:
         piece = self._begin(start)
         # No statement holds a directive inside: the dot before it is missing.
-        if piece is not None and word in DIRECTIVES and word not in INLINE:
+        if piece is not None and word in self.words.begin and word not in INLINE:
             end_before = self._trimmed(start)
             if self.text[end_before - 1] not in ":,;|([{":
                 self._close(piece, end_before, dotted=False)
@@ -249,7 +262,7 @@ class _Splitter:
         if piece is not None:
             return end
         self.piece = Piece(start, end, directive=word)
-        if word in ("#python", "#script"):
+        if word in self.words.blocks:
             return self._script(self.piece, start, end)
         return end
 
@@ -272,8 +285,8 @@ _ENDS = ("name", "number", "string", "variable")  # kinds of tokens that can end
 _STARTS = ("name", "number", "variable", "directive", "call")
 
 
-def _question_end(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where a question without a dot ends and the next statement begins, if that is so."""
+def _open_end(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Where a statement without a dot ends and the next one begins, if that is so."""
     depth, last = 0, None
     if text.find("\n", start, end) < 0:
         return None

@@ -27,13 +27,10 @@ _TOKEN = re.compile(
 _BLOCK = re.compile(r"%\*|\*%")
 
 RESERVED = "_dpasp_"  # how names begin that only we may use
-QUESTIONS = frozenset({"#query", "#pr", "#map", "#max", "#mpe"})  # their dot may be missing
-
-# Words with '#' that begin a statement, and those that stand inside one ('#max' does both).
-DIRECTIVES = frozenset(
-    "#query #pr #map #max #mpe #evidence #semantics #learn #inference #python #script #const #show"
-    " #include #external #defined #program #project #heuristic #edge #theory #minimize #maximize"
-    " #minimise #maximise".split()
+# clingo's words with '#' that begin a statement, and those that stand inside one.
+CLINGO_DIRECTIVES = frozenset(
+    "#const #show #external #defined #program #project #heuristic #edge #theory"
+    " #minimize #maximize #minimise #maximise".split()
 )
 INLINE = frozenset("#true #false #inf #infimum #sup #supremum #count #sum #min #max #end".split())
 

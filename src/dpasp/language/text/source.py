@@ -11,14 +11,14 @@ Span(file='b.plp', line=1, column=1, end_line=1, end_column=2)
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from clingo.ast import Location
 
-from dpasp.errors import Span
+from dpasp.errors import Diagnostic, Span
 
 
 class Place(NamedTuple):
@@ -128,6 +128,16 @@ class Sources(Mapping[str, str]):
                 start = file.line_starts[span.line - 1] + span.column - 1
                 return file.text[start : file.line_starts[span.end_line - 1] + span.end_column - 1]
         return None
+
+    def in_order(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Diagnostics in the order of the text, each once; those without a place come first."""
+        files = {name: position for position, name in enumerate(self)}
+
+        def key(diagnostic: Diagnostic) -> tuple[int, int, int]:
+            span = diagnostic.span
+            return (files.get(span.file, -1), span.line, span.column) if span else (-2, 0, 0)
+
+        return sorted(dict.fromkeys(diagnostics), key=key)
 
     def __getitem__(self, name: str) -> str:
         for file in self.files:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dpasp.errors import Diagnostic
-from dpasp.language.lexer import Token
-from dpasp.language.source import SourceFile
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.source import SourceFile
 
 
 class Mistake(NamedTuple):

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 
 from dpasp.errors import Diagnostic
-from dpasp.language.annotations import head_text
-from dpasp.language.buffer import Buffer
-from dpasp.language.lexer import STRING
-from dpasp.language.source import SourceFile
-from dpasp.language.split import Piece
+from dpasp.language.statements.annotated import before_body
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.lexer import STRING
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile
 
 _COMPARISON = re.compile(r'[^:"{}]*?(?P<sign><-|[<>=!]=?)[^:"{}]*\.?\s*\Z', re.DOTALL)
 _QUOTED = re.compile(rf"{STRING}|(?<![\w'])(?P<quoted>'(?P<name>[A-Za-z_]\w*)')(?![\w'])", re.ASCII)
@@ -30,7 +30,7 @@ def doubts(file: SourceFile, piece: Piece, buffer: Buffer) -> Iterator[Diagnosti
     if "'" in text:
         yield from _quotes(file, piece, text)
     if "=" in text or "<" in text or ">" in text:
-        yield from _comparison(file, piece, head_text(text))
+        yield from _comparison(file, piece, before_body(text))
     if text.startswith(("query", "evidence")):
         yield from _problog(file, piece, text)
 

@@ -1,18 +1,60 @@
-"""Options ``name = value, …`` and what they are given to: calls and files."""
+"""Options ``name = value, …``, calls ``@f(0)`` and names of files, as several statements hold them.
+
+>>> from dpasp.language.text.source import SourceFile
+>>> cursor = Cursor(SourceFile("", "lr = 0.1, verbose"), 0, 17)
+>>> [option_text(option) for option in read_options(cursor)]
+['lr = 0.1', 'verbose = true']
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from clingo.ast import AST, ASTType
 
-from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language import ast
-from dpasp.language.cursor import Cursor
-from dpasp.language.expressions import real
-from dpasp.language.lexer import Token
+from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.language.statements.expressions import real
+from dpasp.language.statements.statement import span_field
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.trees import exact
 
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _FORM = "options are written name = value, with ',' between them"
 _LONGEST = 18  # digits of an integer
+
+
+Value = int | float | str | bool | tuple[int | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """``lr = 0.001``; a name alone is true."""
+
+    name: str
+    value: Value
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``@f``, ``@f(0, "x")`` or ``@package.module:f``; the arguments are term nodes."""
+
+    function: str
+    arguments: tuple[AST, ...] = ()
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file named in the program, as written there."""
+
+    path: str
+    span: Span = span_field()
+
+
+Origin = Call | File
 
 
 def unquote(text: str) -> str:
@@ -29,9 +71,9 @@ def unquote(text: str) -> str:
     return "".join(parts)
 
 
-def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[ast.Option, ...]:
+def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[Option, ...]:
     """Read options up to one of the ``stop`` tokens; the same name twice is an error."""
-    options: dict[str, ast.Option] = {}
+    options: dict[str, Option] = {}
     while True:
         start = cursor.peek().start
         option = _option(cursor)
@@ -45,21 +87,21 @@ def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[ast.Op
         cursor.expect(",", "option-syntax", _FORM)
 
 
-def _option(cursor: Cursor) -> ast.Option:
+def _option(cursor: Cursor) -> Option:
     name = cursor.next()
     if name.kind not in ("name", "variable"):
         missing = name.text in ("", ".", ":-", ",")
         what = "an option is missing here" if missing else f"'{name.text}' is not an option"
         cursor.fail("option-syntax", what, name, _FORM)
-    value: ast.Value = True
+    value: Value = True
     if cursor.peek().text in (":", ":=", "=="):
         cursor.fail("option-syntax", "an option has '=' before its value", cursor.peek(), _FORM)
     if cursor.accept("="):
         value = _value(cursor)
-    return ast.Option(name.text, value, cursor.file.span(name.start, cursor.peek(-1).end))
+    return Option(name.text, value, cursor.file.span(name.start, cursor.peek(-1).end))
 
 
-def _value(cursor: Cursor) -> ast.Value:
+def _value(cursor: Cursor) -> Value:
     token = cursor.next()
     if token.text == "(":
         return _tuple(cursor)
@@ -126,10 +168,53 @@ def function_name(token: Token) -> str:
     return token.text[1:].strip()
 
 
-def call_arguments(call: ast.Call, node: AST) -> ast.Call:
+def call_arguments(call: Call, node: AST) -> Call:
     """The call with the arguments that clingo read."""
     if node.ast_type == ASTType.Pool:
         message, help = "a call has one list of arguments", "write ',' between the arguments"
         raise ProgramError(Diagnostic("function-syntax", message, call.span, help))
     arguments = tuple(node.arguments) if node.ast_type == ASTType.Function else ()
-    return ast.Call(call.function, arguments, call.span)
+    return Call(call.function, arguments, call.span)
+
+
+# --- printing ----------------------------------------------------------------------------------
+
+
+def origin_text(origin: Origin) -> str:
+    """``@f(0)`` or ``"file.csv"``."""
+    if isinstance(origin, File):
+        return quote(origin.path)
+    arguments = ", ".join(map(exact, origin.arguments))
+    return f"@{origin.function}" + (f"({arguments})" if arguments else "")
+
+
+def quote(text: str) -> str:
+    """A string as clingo writes it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def option_text(option: Option) -> str:
+    """``lr = 0.1``."""
+    return f"{option.name} = {_value_text(option.value)}"
+
+
+def _value_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value_text, value))})"
+    return repr(value)
+
+
+# --- checks ------------------------------------------------------------------------------------
+
+
+def check_file(origin: Origin | None, endings: tuple[str, ...]) -> Iterator[Diagnostic]:
+    """A file whose name does not end as those that can be read."""
+    if isinstance(origin, File) and not origin.path.lower().endswith(endings):
+        help = f"the name of a file ends in {' or '.join(endings)}"
+        message = f"{origin.path or 'this'} is of no known kind"
+        yield Diagnostic("data-file", message, origin.span, help)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from clingo import MessageCode
 from clingo.ast import AST, parse_string
 
-from dpasp.language.lexer import STRING
+from dpasp.language.text.lexer import STRING
 
 _MESSAGE = re.compile(
     r"<string>:(\d+):(\d+)(?:-(?:(\d+):)?(\d+))?: error: (.*)", re.DOTALL | re.ASCII

@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from dpasp.errors import Diagnostic, Span
-from dpasp.language.cursor import CLOSING, OPENING, nearest
-from dpasp.language.lexer import DIRECTIVES, INLINE, Token, tokens
-from dpasp.language.mistakes import FOREIGN_COMMENT, known_mistake
-from dpasp.language.source import SourceFile
-from dpasp.language.split import Piece
+from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.language.mistakes.habits import FOREIGN_COMMENT, known_mistake
+from dpasp.language.statements.kind import words
+from dpasp.language.text.brackets import CLOSING, OPENING, unbalanced
+from dpasp.language.text.lexer import INLINE, Token, tokens
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile
 
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
 _INFIX = frozenset("and or xor is mod rem if when where given".split())  # of other languages
 _KEYWORDS = frozenset({"not", "undef", "as", "on", "at", "with"})
 _SEPARATORS = frozenset({",", ";", "|", ":-", ":", "::", ".", "(", "[", "{", "not", ""})
@@ -109,7 +109,7 @@ def _first_word(file: SourceFile, found: Sequence[Token], index: int) -> Diagnos
         help = "remove it" if first.text == "." else "is the dot before it one too many?"
         return Diagnostic("missing-part", message, span, help)
     word = f"#{first.text}"
-    if index == 1 and found[1:] and first.kind == "name" and word in DIRECTIVES:
+    if index == 1 and found[1:] and first.kind == "name" and word in words().begin:
         message = f"a directive begins with '#'; {first.text} is a name"
         return Diagnostic("unknown-directive", message, span, f"write {word}")
     return None
@@ -138,42 +138,11 @@ def _annotation(file: SourceFile, found: Sequence[Token], index: int) -> Diagnos
 def _unknown_word(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
     """A word with '#' that nobody knows, where the statement got stuck."""
     token = found[min(index, len(found) - 1)]
-    if token.kind != "directive" or token.text in INLINE | DIRECTIVES:
+    if token.kind != "directive" or token.text in INLINE | words().begin:
         return None
     help = nearest(token.text, INLINE - {"#end"}) or f"known here are {', '.join(sorted(INLINE))}"
     span = file.span(token.start, token.end)
     return Diagnostic("unknown-directive", f"unknown word {token.text}", span, help)
-
-
-def unbalanced(file: SourceFile, found: Sequence[Token]) -> Diagnostic | None:
-    """The first bracket that has no partner, or the wrong one."""
-    stack: list[Token] = []
-    for token in found:
-        if token.kind != "symbol":
-            continue
-        if token.text in OPENING:
-            stack.append(token)
-        elif token.text in CLOSING:
-            if not stack:
-                span = file.span(token.start, token.end)
-                message = f"'{token.text}' closes nothing"
-                return Diagnostic("unbalanced", message, span, "remove it, or open it before")
-            opened = stack.pop()
-            if (wanted := _PAIRS[opened.text]) != token.text:
-                span = file.span(token.start, token.end)
-                message = f"'{opened.text}' is closed by '{token.text}'"
-                return Diagnostic("unbalanced", message, span, f"write '{wanted}' here")
-    if not stack:
-        return None
-    opened = stack[-1]
-    span, wanted = file.span(opened.start, opened.end), _PAIRS[opened.text]
-    return Diagnostic("unbalanced", f"'{opened.text}' is never closed", span, f"add '{wanted}'")
-
-
-def is_open(file: SourceFile, piece: Piece) -> bool:
-    """Whether a bracket of a statement is never closed."""
-    problem = unbalanced(file, list(tokens(file.text, piece.start, piece.end)))
-    return problem is not None and problem.message.endswith("never closed")
 
 
 def can_end(token: Token) -> bool:

@@ -1,6 +1,6 @@
 """Probabilities as they are written: real arithmetic over numbers, constants and variables.
 
->>> from dpasp.language.source import SourceFile
+>>> from dpasp.language.text.source import SourceFile
 >>> cursor = Cursor(SourceFile("", "1 - W/10"), 0, 8)
 >>> evaluate(read_expression(cursor), {"W": 4.0})
 0.6
@@ -10,25 +10,66 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NoReturn
 
-from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.ast import Expression, Name, Number, Operation, Variable
-from dpasp.language.cursor import Cursor, nearest
-from dpasp.language.lexer import Token
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.language.statements.statement import span_field
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
 
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "\\": 2, "**": 4}
-_UNARY = 3
+PREFIX = 3  # how tightly a minus before an operand binds
 _DEEPEST = 100  # operations inside one another: far below the limit of Python's recursion
 _HELP = "write a number such as 0.3, a fraction such as 3/10, a constant, or an expression"
 
 
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A real number."""
+
+    value: float
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A constant, given by ``#const`` or on the command line."""
+
+    name: str
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the statement's body."""
+
+    name: str
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """``left operator right``, or ``-right`` when there is no left: + - * / \\ **."""
+
+    operator: str
+    left: Expression | None
+    right: Expression
+    span: Span = span_field()
+
+
+Expression = Number | Name | Variable | Operation
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
 def read_expression(cursor: Cursor) -> Expression:
     """Read an expression, up to what cannot be part of one."""
-    return _Reader(cursor).binary(1, 0)
+    return _ExpressionReader(cursor).binary(1, 0)
 
 
-class _Reader:
+class _ExpressionReader:
     """Reads an expression by the precedence of its operators; ``depth`` is how deep we are."""
 
     def __init__(self, cursor: Cursor) -> None:
@@ -57,7 +98,7 @@ class _Reader:
         if token.kind == "variable" and token.text.strip("_"):
             return Variable(token.text, span)
         if token.text == "-":
-            operand = self.binary(_UNARY, depth + 1)
+            operand = self.binary(PREFIX, depth + 1)
             return Operation("-", None, operand, span.to(operand.span))
         if token.text == "(":
             inner = self.binary(1, depth + 1)
@@ -95,6 +136,9 @@ def real(cursor: Cursor, token: Token) -> float:
         what = "this number is too small to be told from 0"
         cursor.fail("number-range", what, token, "write 0, or a number of 1e-308 and more")
     return value
+
+
+# --- values ------------------------------------------------------------------------------------
 
 
 def variables(expression: Expression) -> Iterator[Variable]:
@@ -158,3 +202,36 @@ def _apply(operator: str, left: float, right: float, expression: Operation) -> f
 
 def _error(code: str, message: str, expression: Expression, help: str) -> ProgramError:
     return ProgramError(Diagnostic(code, message, expression.span, help))
+
+
+# --- printing ----------------------------------------------------------------------------------
+
+
+def expression_text(expression: Expression, level: int = 0, real: bool = False) -> str:
+    """An expression, in parentheses where something around it binds more tightly.
+
+    With ``real``, numbers are written so that they are not taken for clingo's.
+    """
+    match expression:
+        case Number(value):
+            return repr(value) if real else number_text(value)
+        case Name(name) | Variable(name):
+            return name
+        case Operation(operator, left, right) if left is None:
+            text, binds = f"-{expression_text(right, PREFIX, real)}", PREFIX
+        case Operation(operator, left, right):
+            assert left is not None
+            binds = _PRECEDENCE[operator]
+            first, second = (binds + 1, binds) if operator == "**" else (binds, binds + 1)
+            shown, other = expression_text(left, first, real), expression_text(right, second, real)
+            text = f"{shown}{operator}{other}"
+    return f"({text})" if binds < level else text
+
+
+def number_text(value: float) -> str:
+    """The shortest text of a number that reads back as the same number.
+
+    >>> number_text(3.0), number_text(0.1), number_text(1e-300)
+    ('3', '0.1', '1e-300')
+    """
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

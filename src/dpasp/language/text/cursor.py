@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import NoReturn
 
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.lexer import Token, tokens
-from dpasp.language.source import SourceFile
-
-OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A sentence naming the known word that is closest, or nothing.
-
-    >>> nearest("maxnet", ["maxent", "credal"])
-    "did you mean 'maxent'?"
-    """
-    found = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
-    return f"did you mean '{found[0]}'?" if found else ""
+from dpasp.language.text.brackets import CLOSING, OPENING
+from dpasp.language.text.lexer import Token, tokens
+from dpasp.language.text.source import SourceFile
 
 
 class Cursor:
