@@ -40,7 +40,7 @@ from dpasp.language.arguments import (
     text_given,
 )
 from dpasp.language.checks import check, effective_semantics
-from dpasp.language.files import load_text
+from dpasp.language.text.files import load_text
 from dpasp.limits import Limits, Watch, started
 from dpasp.logic.blocks import run_blocks
 from dpasp.logic.ground import Grounder

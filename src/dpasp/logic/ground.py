@@ -19,7 +19,7 @@ from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
 from dpasp.language import ast
 from dpasp.language import check as check_language
 from dpasp.language.collector import collector_paused
-from dpasp.language.constants import numeric_constants
+from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.ask import ask
 from dpasp.logic.assemble import Assembly, assemble
