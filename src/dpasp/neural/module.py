@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.language.ast import Logic, Probability
+from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.neural.answers import Bounds, probabilities
@@ -32,8 +34,20 @@ from dpasp.neural.weights import Sources, join, needed, network_outputs, sources
 from dpasp.semantics import leaves
 
 Data = Mapping[str, Tensor] | Mapping[Symbol, Tensor]
-Ask = Callable[[str], Sequence[GroundQuery]]
+Ask = Callable[[str, Watch], Sequence[GroundQuery]]
 REMEMBERED = 16  # sets of queries whose circuits are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a module is made of: a ground program, and how its functions are called.
+
+    ``ask`` gives the ground queries that a text stands for, over the atoms of the program.
+    """
+
+    ground: GroundProgram
+    python: Python
+    ask: Ask
 
 
 class ProgramModule(nn.Module):
@@ -41,14 +55,13 @@ class ProgramModule(nn.Module):
 
     networks: nn.ModuleList
     probabilities: Parameters
+    limits = Limits()  # of each compilation
 
     def __init__(
         self,
-        ground: GroundProgram,
+        basis: Basis,
         logic: Logic,
         probability: Probability,
-        python: Python,
-        ask: Ask,
         objective: str = "midpoint",
         other: ProgramModule | None = None,
     ) -> None:
@@ -56,13 +69,13 @@ class ProgramModule(nn.Module):
         super().__init__()
         if objective not in ("lower", "upper", "midpoint"):
             raise UsageError(f"the objective is lower, upper or midpoint, not {objective!r}")
-        self.ground = ground
+        ground = basis.ground
+        self.basis, self.ground = basis, ground
         self.logic, self.probability = logic, probability
         self.objective = objective
-        self.networks = other.networks if other else nn.ModuleList(build(ground, python))
+        self.networks = other.networks if other else nn.ModuleList(build(ground, basis.python))
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
         self.reader = Reader(ground)
-        self._python, self._ask = python, ask
         self._needed = needed(ground)
         self._sources = sources(ground, self.probabilities.fixed.shape[1])
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
@@ -71,7 +84,7 @@ class ProgramModule(nn.Module):
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
-        own = (self.ground, self.logic, self.probability, self._python, self._ask, self.objective)
+        own = (self.basis, self.logic, self.probability, self.objective)
         twin = ProgramModule(*own, other=self)
         memo[id(self)] = twin
         twin.networks = copy.deepcopy(self.networks, memo)
@@ -196,7 +209,12 @@ class ProgramModule(nn.Module):
         known = sum(way.count for way, _ in self._groups)
         if known < len(distinct):
             way = likelihood(
-                self.ground, self.logic, self.probability, distinct[known:], self.objective
+                self.ground,
+                self.logic,
+                self.probability,
+                distinct[known:],
+                self.objective,
+                watch=self.limits.start(),
             )
             self._groups.append((way, known))
 
@@ -227,8 +245,9 @@ class ProgramModule(nn.Module):
         texts = (query,) if isinstance(query, str) else tuple(query)
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
-            found = tuple(one for text in texts for one in self._ask(text))
-            circuit = prepare(self.ground, self.logic, self.probability, found)
+            watch = self.limits.start()
+            found = tuple(one for text in texts for one in self.basis.ask(text, watch))
+            circuit = prepare(self.ground, self.logic, self.probability, found, watch=watch)
             engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))
