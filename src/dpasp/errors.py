@@ -29,6 +29,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from dpasp.shown import display
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -93,6 +95,9 @@ class Error(Exception):
             problem = (problem,)
         self.diagnostics: tuple[Diagnostic, ...] = tuple(problem)
         super().__init__("\n".join(map(str, self.diagnostics)))
+
+    def _repr_html_(self) -> str:
+        return str(display("html.error")(self))
 
 
 class ProgramError(Error):

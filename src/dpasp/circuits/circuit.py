@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.native import _native
+from dpasp.pictures.picture import Picture, drawn
+from dpasp.shown import display
 
 Array = NDArray[np.float64]
 FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
@@ -68,6 +71,8 @@ class Circuit:
     statistics: Statistics
     native: _native.Circuit = field(repr=False)
     cached: bool = field(default=False, compare=False)  # it was compiled before
+    leaf_names: tuple[str, ...] = field(default=(), repr=False, compare=False)  # if known
+    question_names: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def leaves(self) -> int:
@@ -128,6 +133,16 @@ class Circuit:
         product of the edges ``begin:end``; an edge has a child and a weight (-1: one).
         """
         return self.native.arrays()
+
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """The circuit as a picture, saved if there is a path (.svg, .png or .pdf)."""
+        return drawn(display("plot.circuit")(self), path)
+
+    def _repr_html_(self) -> str:
+        return str(display("html.circuit")(self))
+
+    def __str__(self) -> str:
+        return str(display("circuit.statistics_text")(self.statistics, parts=True))
 
     def to_bytes(self) -> bytes:
         """The circuit as bytes, the same on every run."""
