@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dpasp.circuits import Circuit
+from dpasp.circuits.channels import LEAF, OTHER, QE, SUM, E
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.pictures.graph import Key, Link, Look, Node, draw
 from dpasp.pictures.scene import Scene
 
 MOST_NODES = 400  # more than that nobody can look at
-LEAF, SUM = 0, 1
 QUESTION = Look(stroke="ink", thick=2.2)
 PLUS = Look("accent-soft", "accent", "accent", round=True)
 TIMES = Look("second-soft", "second", "second", round=True)
 END = Look(stroke="line")
-# What the models below an end do, as bits of the circuit's own numbers for its ends.
-KINDS = ((1, "q"), (2, "not q"), (4, "not e"))
+# What the models of an end do, in as few words as possible.
+KINDS = ((QE, "q"), (E, "not q"), (OTHER, "not e"))
 MEANINGS = {
     "q": "models with query and evidence",
     "not q": "models with the evidence, not the query",
