@@ -12,8 +12,8 @@ from dpasp.pictures.scene import Scene
 
 MOST_NODES = 400  # more than that nobody can look at
 QUESTION = Look(stroke="ink", thick=2.2)
-PLUS = Look("accent-soft", "accent", "accent", round=True)
-TIMES = Look("second-soft", "second", "second", round=True)
+PLUS = Look("accent_soft", "accent", "accent", round=True)
+TIMES = Look("second_soft", "second", "second", round=True)
 END = Look(stroke="line")
 # What the models of an end do, in as few words as possible.
 KINDS = ((QE, "q"), (E, "not q"), (OTHER, "not e"))

@@ -17,10 +17,10 @@ MOST_LINKS = 600
 
 ATOM = Look()
 ASKED = Look(stroke="ink", thick=2.2)
-CHOICE = Look("accent-soft", "accent", "accent")
-VALUE = Look("accent-soft", "accent", "accent", round=True)
-LOOP = Look("loop-soft", "loop")
-NEVER = Look("warm-soft", "warm", "warm")
+CHOICE = Look("accent_soft", "accent", "accent")
+VALUE = Look("accent_soft", "accent", "accent", round=True)
+LOOP = Look("loop_soft", "loop")
+NEVER = Look("warm_soft", "warm", "warm")
 HELPER = Look(ink="faint", round=True)
 
 
@@ -210,13 +210,13 @@ def _colour(negated: bool, loop: bool) -> str:
 def _keys(nodes: Sequence[Node], links: Sequence[Link]) -> Iterator[Key]:
     """What occurs in the picture, explained."""
     looks = {(node.look.fill, node.look.round) for node in nodes}
-    if ("accent-soft", False) in looks:
+    if ("accent_soft", False) in looks:
         yield Key(Node("0.3 :: a", CHOICE), "a choice")
-    if ("accent-soft", True) in looks:
+    if ("accent_soft", True) in looks:
         yield Key(Node("0.3", VALUE), "the choice of a rule")
     if any(node.look.thick > 2 for node in nodes):
         yield Key(Node("a", ASKED), "asked for")
-    if any(node.look.fill == "loop-soft" for node in nodes):
+    if any(node.look.fill == "loop_soft" for node in nodes):
         yield Key(Node("a", LOOP), "depends on itself: a loop")
     if any(not link.dashed for link in links):
         yield Key(Link(0, 1), "is needed for")

@@ -20,13 +20,13 @@ COLOURS = {
     "rule": "#d9dee8",
     "line": "#7d879c",
     "accent": "#2f5bd0",
-    "accent-soft": "#e9effd",
+    "accent_soft": "#e9effd",
     "second": "#0b7a6f",
-    "second-soft": "#e2f4f1",
+    "second_soft": "#e2f4f1",
     "warm": "#b3450c",
-    "warm-soft": "#fdf0e4",
+    "warm_soft": "#fdf0e4",
     "loop": "#9a2f83",
-    "loop-soft": "#faecf7",
+    "loop_soft": "#faecf7",
     "none": "none",
 }
 FONT = "Helvetica, Arial, sans-serif"
