@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 
-from dpasp.language.lexer import tokens
+from dpasp.language.text.lexer import tokens
 
 # Readable on white and on black.
 COLOURS = {
