@@ -11,7 +11,15 @@ import torch
 
 import dpasp
 from dpasp.language import parse
-from dpasp.learning.rules import Groups, with_omitted, direction, fixpoint, groups, lagrange, neurasp
+from dpasp.learning.rules import (
+    Groups,
+    direction,
+    fixpoint,
+    groups,
+    lagrange,
+    neurasp,
+    with_omitted,
+)
 from dpasp.logic import ground
 from dpasp.neural.parameters import Parameters, nearest
 

@@ -56,13 +56,13 @@ class Learner:
     """A model, what it learns from, and how: it makes one step at a time."""
 
     def __init__(
-        self, model: ProgramModule, chances: Likelihood, examples: Examples, steps: Steps
+        self, model: ProgramModule, likelihood: Likelihood, examples: Examples, steps: Steps
     ) -> None:
         device = examples.ids.device
         self.model, self.examples, self.steps = model, examples, steps
-        self.chances = chances.to(device)
+        self.observed = likelihood.to(device)
         self.groups = groups(model.ground).to(device)
-        own = model.sources_on(torch.device("cpu")).parameter.numpy()
+        own = model.leaf_sources_on(torch.device("cpu")).parameter.numpy()
         self.learned = torch.from_numpy(np.flatnonzero(own >= 0)).to(device)
         self.instances = Sums.by(own[own >= 0]).to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
@@ -121,10 +121,10 @@ class Learner:
         if not weights.shape[1]:
             return Seen(weights.new_zeros(()), weights, weights, weights.new_ones(1))
         if self.examples.data:
-            logs, slopes = self.chances.log(weights, ids)
+            logs, slopes = self.observed.log(weights, ids)
             return Seen(logs.clamp(min=LEAST).sum(), weights, slopes, weights.new_ones(1))
-        counts = torch.bincount(ids, minlength=self.chances.count).to(weights.dtype)
-        logs, slopes = self.chances.log_shared(weights, counts)
+        counts = torch.bincount(ids, minlength=self.observed.count).to(weights.dtype)
+        logs, slopes = self.observed.log_shared(weights, counts)
         total = torch.where(counts > 0, logs.clamp(min=LEAST), 0.0) @ counts
         return Seen(total, weights, slopes, counts.sum().reshape(1))
 

@@ -25,7 +25,7 @@ from dpasp.learning.possible import check_possible
 from dpasp.learning.steps import Examples, Learner, Steps
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.neural.data import DataRows
-from dpasp.neural.likelihood import likelihood
+from dpasp.neural.likelihood import likelihood_of
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.networks import trainable
 from dpasp.neural.observations import Observations
@@ -77,7 +77,7 @@ def start(model: ProgramModule, job: Job) -> Loop:
     rule = choose_rule(model, job)
     device = torch.device(job.options.place)
     model.to(device)
-    chances = likelihood(
+    likelihood = likelihood_of(
         model.ground,
         model.logic,
         model.probability,
@@ -85,7 +85,7 @@ def start(model: ProgramModule, job: Job) -> Loop:
         job.options.objective,
         watch=job.how.watch,
     )
-    check_possible(model, chances, job.observations, job.span)
+    check_possible(model, likelihood, job.observations, job.span)
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
@@ -96,7 +96,7 @@ def start(model: ProgramModule, job: Job) -> Loop:
         found.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
     job.group.copy(model.state_dict().values())
     examples = Examples(job.observations.ids.to(device), _on(device, job.data))
-    learner = Learner(model, chances, examples, Steps(rule, job.options, found, job.group))
+    learner = Learner(model, likelihood, examples, Steps(rule, job.options, found, job.group))
     return Loop(learner, job, device)
 
 

@@ -28,7 +28,7 @@ from dpasp.logic.constants import parse_symbol
 from dpasp.neural.answers import Bounds
 from dpasp.neural.data import DataRows, Part, as_rows, check_lengths, load
 from dpasp.neural.module import ProgramModule
-from dpasp.neural.observations import Given, Reader
+from dpasp.neural.observations import Given, ObservationReader
 from dpasp.neural.python_blocks import Python
 from dpasp.neural.weights import needed
 from dpasp.semantics.leaves import Weights
@@ -88,7 +88,7 @@ class Trainable:
         """What is to be learned from, read and checked."""
         statement = learn_statement(self.model.ground.program)
         span = statement.span if statement is not None else None
-        reader = Reader(self.model.ground, span)
+        reader = ObservationReader(self.model.ground, span)
         seen = reader.read(self._observations(observations, statement))
         rows = self.rows("train", data)
         for atom, own in rows.items():
