@@ -10,8 +10,8 @@ from clingo import Control, Function, Symbol, TruthValue
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
+from dpasp.logic.clingo import GroundRules
 from dpasp.logic.encode import Encoding
-from dpasp.logic.grounder import GroundRules
 from dpasp.logic.markers import Instance, is_choice_marker, is_hidden
 from dpasp.logic.neural import NeuralInstances, NeuralMarker
 from dpasp.logic.program import Choice, FromNetwork, GroundNetwork, Rule

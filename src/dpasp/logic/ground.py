@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from threading import Lock
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
@@ -17,13 +19,18 @@ from dpasp.language.collector import collector_paused
 from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.assemble import Assembly, assemble
+from dpasp.logic.clingo import ClingoGrounder
 from dpasp.logic.constants import unused
-from dpasp.logic.encode import QUESTIONS, Encoding, encode
-from dpasp.logic.grounder import Grounder
+from dpasp.logic.encode import (
+    add_questions,
+    encode,
+    encode_questions,
+    questions_part,
+)
 from dpasp.logic.neural import read_data
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, run_scripts
-from dpasp.logic.questions import ground_questions
+from dpasp.logic.questions import QuestionMarkers, ground_questions
 
 
 def ground(
@@ -42,31 +49,88 @@ def ground(
     object whose functions are the program's ``@functions``; None does not allow Python,
     and an empty mapping allows the program's ``#script`` blocks.
     """
-    given = constants or {}
-    scripts = run_scripts(program, allowed=python is not None)
-    namespaces = [names for names in (scripts or None, python) if names is not None]
-    with collector_paused():
-        encoding = encode(program, given)
-        grounder = Grounder(encoding, Functions(program, namespaces, encoding.choices.facts), watch)
-        grounder.ground("base")
-        numbers = numeric_constants(program, given)
-        assembly = assemble(encoding, grounder.control, grounder.rules, numbers)
-        raise_problems(assembly.problems, program)
-        return _finish(encoding, grounder, assembly, unused(program, given))
+    return Grounder(program, constants=constants, python=python, watch=watch).ask(program, watch)
 
 
-def _finish(
-    encoding: Encoding, grounder: Grounder, assembly: Assembly, warnings: list[Diagnostic]
+class Grounder:
+    """A program that is ground once, and asked any number of questions.
+
+    The arguments are those of :func:`ground`. After an error of :meth:`ask` it cannot be
+    asked again: make a new one.
+
+    >>> from dpasp.language import extend, parse
+    >>> program = parse("d(1..2). 0.5::b(X) :- d(X).")
+    >>> grounder = Grounder(program)
+    >>> for text in ("#query b(1).", "#query b(X)."):
+    ...     found = grounder.ask(extend(program, text), UNLIMITED)
+    ...     print([question.text for question in found.questions])
+    ['b(1)']
+    ['b(1)', 'b(2)']
+    """
+
+    def __init__(
+        self,
+        program: ast.Program,
+        *,
+        constants: Mapping[str, str] | None = None,
+        python: object | None = None,
+        watch: Watch = UNLIMITED,
+    ) -> None:
+        given = constants or {}
+        scripts = run_scripts(program, allowed=python is not None)
+        namespaces = [names for names in (scripts or None, python) if names is not None]
+        self._lock = Lock()  # clingo's controls are not for several threads at once
+        with collector_paused():
+            encoding = encode(program, given)
+            functions = Functions(program, namespaces, encoding.choices.facts)
+            clingo = self._clingo = ClingoGrounder(encoding, functions, watch)
+            clingo.ground("base")
+            numbers = numeric_constants(program, given)
+            assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
+            raise_problems(assembly.problems, program)
+            self._ground = _without_questions(program, clingo, assembly, unused(program, given))
+            clingo.rules.open = False
+        self._first: QuestionMarkers | None = encoding.questions
+        self._rounds = 1
+
+    def ask(self, program: ast.Program, watch: Watch) -> GroundProgram:
+        """The ground program with the questions and the evidence of ``program``.
+
+        ``program`` is the one that was ground, or that with other questions at its end;
+        everything but ``questions``, ``evidence`` and ``warnings`` is shared by all answers.
+        """
+        clingo, known = self._clingo, self._ground
+        with self._lock, collector_paused():
+            clingo.turn_to(program, watch)
+            markers = self._markers(program)
+            clingo.ground(questions_part(markers))
+            asked = ground_questions(markers, clingo.control, program, known.atoms)
+            # What the questions name and nothing defines is told by the questions themselves.
+            said = (w for w in clingo.warnings() if w.code != "undefined-atom")
+            warnings = (*known.warnings, *said, *asked.warnings)
+        return replace(
+            known,
+            program=program,
+            questions=asked.questions,
+            evidence=asked.evidence,
+            warnings=tuple(program.sources.in_order(warnings)),
+        )
+
+    def _markers(self, program: ast.Program) -> QuestionMarkers:
+        """The questions of a program, which clingo has been given."""
+        first, self._first = self._first, None
+        if first is not None and program is self._ground.program:
+            return first
+        markers = encode_questions(program, self._rounds)
+        self._rounds += 1
+        add_questions(self._clingo.control, markers)
+        return markers
+
+
+def _without_questions(
+    program: ast.Program, clingo: ClingoGrounder, assembly: Assembly, warnings: list[Diagnostic]
 ) -> GroundProgram:
-    """Ground the questions too, and put everything together."""
-    program = encoding.program
-    warnings += grounder.warnings()
-    grounder.rules.open = False
-    grounder.ground(QUESTIONS)
-    questions = ground_questions(encoding.questions, grounder.control, program, assembly.atoms)
-    # What the questions name and nothing defines is told by the questions themselves.
-    warnings += (w for w in grounder.warnings() if w.code != "undefined-atom")
-    warnings += questions.warnings
+    """What has been ground, before any question."""
     return GroundProgram(
         program=program,
         symbols=assembly.symbols(),
@@ -74,11 +138,9 @@ def _finish(
         choices=tuple(assembly.choices),
         parameters=tuple(assembly.weights.parameters),
         networks=tuple(assembly.networks),
-        questions=questions.questions,
-        evidence=questions.evidence,
-        warnings=tuple(program.sources.in_order(warnings)),
+        warnings=(*warnings, *clingo.warnings()),
         atoms=assembly.atoms,
-        data=tuple(read_data(grounder.control, program)),
+        data=tuple(read_data(clingo.control, program)),
     )
 
 
@@ -103,11 +165,12 @@ def check(
         check_language(program, semantics, constants)
     except ProgramError as error:
         problems += error.diagnostics
-    grounder = Grounder(encode(program, constants or {}), Functions(program, (), ()), UNLIMITED)
+    functions = Functions(program, (), ())
+    clingo = ClingoGrounder(encode(program, constants or {}), functions, UNLIMITED)
     try:
-        grounder.ground()
+        clingo.ground()
     except ProgramError as error:
         known = {(problem.code, problem.span) for problem in problems}
         problems += (d for d in error.diagnostics if (d.code, d.span) not in known)
     raise_problems(problems, program)
-    return (*unused(program, constants or {}), *grounder.warnings())
+    return (*unused(program, constants or {}), *clingo.warnings())

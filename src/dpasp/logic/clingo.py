@@ -9,6 +9,7 @@ from dataclasses import replace
 from clingo import Control, MessageCode, Observer, Symbol, TruthValue
 
 from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
+from dpasp.language import ast
 from dpasp.limits import Watch
 from dpasp.logic.encode import Encoding
 from dpasp.logic.markers import is_hidden
@@ -61,19 +62,27 @@ class GroundRules(Observer):
         self.externals[atom] = value
 
 
-class Grounder:
+class ClingoGrounder:
     """A control of clingo's for a program, with what it said and what went wrong."""
 
     def __init__(self, encoding: Encoding, functions: Functions, watch: Watch) -> None:
         self._program = encoding.program
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
-        self._rewriter = Messages(encoding.program.sources, encoding.choices.lines)
+        self._lines = encoding.choices.lines
+        self._rewriter = Messages(encoding.program.sources, self._lines)
         self._supervisor = Supervisor(watch)
-        self.rules = GroundRules(self._supervisor.check)
+        self.rules = GroundRules(lambda: self._supervisor.check())
         self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
         self.control.register_observer(self.rules, replace=True)
         encoding.add_to(self.control)
+
+    def turn_to(self, program: ast.Program, watch: Watch) -> None:
+        """Go on with the same program and other questions, under another clock."""
+        self._program = program
+        self._messages.clear()
+        self._rewriter = Messages(program.sources, self._lines)
+        self._supervisor = Supervisor(watch)
 
     def _note(self, code: MessageCode, message: str) -> None:
         self._messages.append((code, message))

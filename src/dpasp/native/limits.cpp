@@ -1,4 +1,4 @@
-#include "common.hpp"
+#include "limits.hpp"
 
 #include <cstdio>
 #if defined(__unix__) || defined(__APPLE__)
@@ -31,13 +31,15 @@ double megabytes_in_use() {
 }
 
 void Watch::look() {
-    if (stop && stop->load(std::memory_order_relaxed))
+    if (stop_ && stop_->load(std::memory_order_relaxed))
         throw Stopped(Reason::Interrupt, "interrupted");
     auto now = Clock::now();
-    if (now < next) return;
-    next = now + std::chrono::milliseconds(20);
-    if (deadline >= 0 && elapsed() > deadline) throw Stopped(Reason::Time, "time limit");
-    if (megabytes >= 0 && megabytes_in_use() > megabytes)
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(20);
+    double elapsed = std::chrono::duration<double>(now - start_).count();
+    if (limits_.seconds >= 0 && elapsed > limits_.seconds)
+        throw Stopped(Reason::Time, "time limit");
+    if (limits_.megabytes >= 0 && megabytes_in_use() > limits_.megabytes)
         throw Stopped(Reason::Memory, "memory limit");
 }
 
