@@ -42,9 +42,9 @@ from dpasp.language.arguments import (
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.text.files import load_text
 from dpasp.limits import UNLIMITED, Limits, Watch, started
-from dpasp.logic.blocks import run_blocks
 from dpasp.logic.ground import Grounder
 from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.python import run_blocks
 from dpasp.logic.reading import read
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics import leaves
@@ -297,8 +297,8 @@ class Program:
         """The module and what belongs to it; the last one, unless another is asked for."""
         _need_torch()
         from dpasp.learning.trainable import Trainable
+        from dpasp.logic.python import Python
         from dpasp.neural.module import Basis, ProgramModule
-        from dpasp.neural.python_blocks import Python
 
         wanted = (*effective_semantics(self.source, semantics), objective or "midpoint")
         last = None

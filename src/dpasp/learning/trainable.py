@@ -25,11 +25,11 @@ from dpasp.learning.options import learn_statement
 from dpasp.learning.parallel import group
 from dpasp.learning.train import HowToLearn, Job, learn
 from dpasp.logic.constants import parse_symbol
+from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
 from dpasp.neural.data import DataRows, Part, as_rows, check_lengths, load
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.observations import Given, ObservationReader
-from dpasp.neural.python_blocks import Python
 from dpasp.neural.weights import needed
 from dpasp.semantics.leaves import Weights
 

@@ -23,13 +23,13 @@ from dpasp.language.ast import Logic, Probability
 from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds, probabilities
 from dpasp.neural.engines import MassEngine, native_engine
 from dpasp.neural.likelihood import Likelihood, likelihood_of, log_probability
 from dpasp.neural.networks import Network, build
 from dpasp.neural.observations import Given, ObservationReader, Observations
 from dpasp.neural.parameters import Parameters
-from dpasp.neural.python_blocks import Python
 from dpasp.neural.weights import LeafSources, join, leaf_sources, needed, network_outputs
 from dpasp.semantics import leaves
 
