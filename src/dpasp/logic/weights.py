@@ -1,4 +1,11 @@
-"""The weights behind the choices of a program, and the parameters that they share."""
+"""The weights behind the choices of a program, and the parameters that they share.
+
+>>> from dpasp.language import parse
+>>> program = parse("W/10::a(W) :- w(W). w(3).")
+>>> from clingo import Number
+>>> Weights({}).weigh(0, program.statements[0], (("W", Number(3)),))
+(Fixed(probabilities=(0.3,)), True)
+"""
 
 from __future__ import annotations
 
@@ -9,14 +16,14 @@ from clingo import Symbol
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
-from dpasp.language.distributions import (
+from dpasp.language.statements.distributions import (
     Bounded,
     Distribution,
     Given,
     Start,
     distribution,
-    weight_variables,
 )
+from dpasp.language.statements.weights import weight_variables
 from dpasp.logic.constants import symbol_number
 from dpasp.logic.program import Fixed, Interval, Learned, Parameter, Weight
 
@@ -72,7 +79,7 @@ class Weights:
                 raise ProgramError(_not_a_number(variable, symbols[variable.name]))
             values[variable.name] = value
         try:
-            return distribution(statement, values)
+            return distribution(statement.heads, values)
         except ProgramError as error:
             names = dict.fromkeys(variable.name for variable in needed)
             given = ", ".join(f"{name} = {symbols[name]}" for name in names)

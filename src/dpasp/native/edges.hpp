@@ -6,7 +6,7 @@
 
 namespace dpasp {
 
-constexpr Edge ZERO{-1, Builder::FALSE_NODE}, ONE{-1, Builder::TRUE_NODE};
+constexpr Edge ZERO{ONE, Builder::FALSE_NODE}, UNIT{ONE, Builder::TRUE_NODE};
 inline bool zero(const Edge &edge) { return edge.child == Builder::FALSE_NODE; }
 
 // An entry is a node times at most one leaf weight: a weight that stays on an edge needs no node.
@@ -18,12 +18,12 @@ class Arithmetic {
     }
 
     uint32_t node(const Edge &edge) {
-        return edge.weight < 0 ? edge.child : builder_.sum(&edge, 1);
+        return edge.weight == ONE ? edge.child : builder_.sum(&edge, 1);
     }
 
     Edge product(const Edge &a, const Edge &b) {
-        if (a.weight < 0) return {b.weight, builder_.product(a.child, b.child)};
-        if (b.weight < 0) return {a.weight, builder_.product(a.child, b.child)};
+        if (a.weight == ONE) return {b.weight, builder_.product(a.child, b.child)};
+        if (b.weight == ONE) return {a.weight, builder_.product(a.child, b.child)};
         // A weight on its own is shared by many.
         const Edge &one = b.child == Builder::TRUE_NODE ? a : b;
         const Edge &other = b.child == Builder::TRUE_NODE ? b : a;
@@ -34,8 +34,8 @@ class Arithmetic {
     Edge sum(std::vector<Edge> &edges) {
         if (edges.empty()) return ZERO;
         if (edges.size() == 1) return edges[0];
-        if (complete(edges)) return {-1, edges[0].child};
-        return {-1, builder_.sum(edges.data(), edges.size())};
+        if (complete(edges)) return {ONE, edges[0].child};
+        return {ONE, builder_.sum(edges.data(), edges.size())};
     }
 
   private:
@@ -44,7 +44,7 @@ class Arithmetic {
 
     // All values of one choice lead to the same: their weights sum to 1.
     bool complete(const std::vector<Edge> &edges) const {
-        if (edges[0].weight < 0) return false;
+        if (edges[0].weight == ONE) return false;
         const ChoiceShape &shape = shapes_[size_t(edges[0].weight)];
         if (shape.values != edges.size()) return false;
         for (size_t i = 0; i < edges.size(); ++i) {

@@ -1,5 +1,9 @@
 #include "elimination.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
 #include "tree.hpp"
 
 namespace dpasp {
@@ -99,15 +103,15 @@ class Tables {
 
 }  // namespace
 
-Elimination::Elimination(const Problem &problem, const Part &part, const std::vector<Ask> &asks,
-                         Builder &builder, Watch &watch)
-    : problem_(problem), part_(part), asks_(asks), builder_(builder), watch_(watch),
-      arithmetic_(builder, problem.gates.choices), heads_(read_heads(problem, part, asks)) {}
+Elimination::Elimination(const Job &job)
+    : job_(job), builder_(job.builder), watch_(job.watch),
+      arithmetic_(job.builder, job.problem.gates.choices),
+      heads_(read_heads(job.problem, job.part, job.asks)) {}
 
 void Elimination::prepare() {
-    network_ = find_groups(problem_, part_, heads_, asks_, arithmetic_, watch_);
-    for (const Ask &ask : asks_) tasks_.push_back(task(ask));
-    if (!part_.asserted.empty()) tasks_.push_back(task(Ask{}));
+    network_ = find_groups(job_, heads_, arithmetic_);
+    for (const Ask &ask : job_.asks) tasks_.push_back(task(ask));
+    if (!job_.part.asserted.empty()) tasks_.push_back(task(Ask{}));
 }
 
 Elimination::Task Elimination::task(const Ask &ask) {
@@ -141,7 +145,7 @@ Elimination::Task Elimination::task(const Ask &ask) {
         Factor factor;
         if (restriction.left(reading.group) > 1) factor.scope.push_back(reading.group);
         for (uint32_t s : restriction.places(reading.group))
-            factor.entries.push_back(reading.holds[s] ? ONE : Edge{-1, missed});
+            factor.entries.push_back(reading.holds[s] ? UNIT : Edge{ONE, missed});
         task.factors.push_back(std::move(factor));
     }
     return task;
@@ -166,12 +170,6 @@ void Elimination::arrange(Task &task, const Restriction &restriction) {
             if (number[g] != NONE) scopes.back().push_back(number[g]);
     }
     EliminationOrder order = order_elimination(states, scopes, watch_);
-    if (getenv("DBG")) {
-        size_t big = 0, scope = 0; for (auto s : states) big = std::max<size_t>(big, s);
-        for (auto &s : scopes) scope = std::max(scope, s.size());
-        fprintf(stderr, "groups %zu all %zu biggest %zu scope %zu cost %g largest %g\n", states.size(), network_.states.size(), big, scope, order.cost, order.largest);
-        if (getenv("DBG")[0] == '2') for (size_t g = 0; g < network_.tables.size(); ++g) { fprintf(stderr, "g%zu %u:", g, network_.states[g]); for (auto p : network_.tables[g].scope) fprintf(stderr, " %u(%u)", p, network_.states[p]); fprintf(stderr, "\n"); }
-    }
     for (uint32_t v : order.variables) {
         task.position[groups[v]] = uint32_t(task.order.size());
         task.order.push_back(groups[v]);
@@ -181,20 +179,19 @@ void Elimination::arrange(Task &task, const Restriction &restriction) {
     width_ = std::max(width_, uint32_t(std::ceil(std::log2(std::max(order.largest, 1.0)))));
 }
 
-std::vector<uint32_t> Elimination::run(Budget &budget) {
+std::vector<uint32_t> Elimination::run() {
     struct Limit {
         Builder &builder;
         size_t before = builder.most;
         ~Limit() { builder.most = before; }
     } limit{builder_};
-    builder_.most = std::min(builder_.most, builder_.nodes.size() + budget.nodes);
+    builder_.most = std::min(builder_.most, builder_.nodes.size() + job_.budget.nodes);
     uint32_t consistent = Builder::TRUE_NODE;
-    if (tasks_.size() > asks_.size())
-        consistent = arithmetic_.node(eliminate(tasks_.back(), budget));
+    if (tasks_.size() > job_.asks.size())
+        consistent = arithmetic_.node(eliminate(tasks_.back()));
     std::vector<uint32_t> roots;
-    for (size_t i = 0; i < asks_.size(); ++i)
-        roots.push_back(root(asks_[i], eliminate(tasks_[i], budget), consistent));
-    budget.width = width_;
+    for (size_t i = 0; i < job_.asks.size(); ++i)
+        roots.push_back(root(job_.asks[i], eliminate(tasks_[i]), consistent));
     return roots;
 }
 
@@ -204,19 +201,18 @@ uint32_t Elimination::root(const Ask &ask, Edge found, uint32_t consistent) {
     if (ask.evidence.empty()) return node;
     uint32_t uncounted = builder_.leaf({Value::QE, 1, 1, false});
     uint32_t other = builder_.leaf({Value::OTHER, 0, 0});
-    Edge parts[] = {{-1, builder_.product(uncounted, node)},
-                    {-1, builder_.product(other, consistent)}};
-    return builder_.sum({parts[0], parts[1]});
+    return builder_.sum({{ONE, builder_.product(uncounted, node)},
+                         {ONE, builder_.product(other, consistent)}});
 }
 
-Edge Elimination::eliminate(Task &task, Budget &budget) {
+Edge Elimination::eliminate(Task &task) {
     if (!task.possible) return ZERO;
-    Tables tables(task.states, task.position, arithmetic_, budget, watch_);
+    Tables tables(task.states, task.position, arithmetic_, job_.budget, watch_);
     std::vector<std::vector<Factor>> buckets(task.order.size());
-    Edge result = ONE;
+    Edge result = UNIT;
     auto put = [&](Factor factor) {
         bool nothing = true;
-        for (const Edge &edge : factor.entries) nothing = nothing && edge == ONE;
+        for (const Edge &edge : factor.entries) nothing = nothing && edge == UNIT;
         if (nothing) return;
         if (factor.scope.empty())
             result = arithmetic_.product(result, factor.entries[0]);
@@ -227,8 +223,8 @@ Edge Elimination::eliminate(Task &task, Budget &budget) {
     for (auto &bucket : buckets) {
         if (!bucket.empty()) put(tables.eliminate(bucket));
         std::vector<Factor>().swap(bucket);
-        budget.size = builder_.nodes.size();
-        budget.advance(1.0 / double(tasks_.size() * buckets.size()));
+        job_.budget.size = builder_.nodes.size();
+        job_.budget.advance(1.0 / double(tasks_.size() * buckets.size()));
     }
     return result;
 }

@@ -14,8 +14,7 @@ namespace dpasp {
 
 class Elimination {
   public:
-    Elimination(const Problem &problem, const Part &part, const std::vector<Ask> &asks,
-                Builder &builder, Watch &watch);
+    explicit Elimination(const Job &job);
 
     bool grouped() const { return heads_.grouped; }
     // Find the groups and an order for each ask; the cost is known then.
@@ -23,7 +22,7 @@ class Elimination {
     double cost() const { return cost_; }
     uint32_t width() const { return width_; }  // bits of the largest table
     // One root an ask; throws Stopped(Size) if it outgrows the budget.
-    std::vector<uint32_t> run(Budget &budget);
+    std::vector<uint32_t> run();
 
   private:
     // What is left of the network under one ask, and the order in which to eliminate it.
@@ -36,9 +35,7 @@ class Elimination {
         double cost = 0;
     };
 
-    const Problem &problem_;
-    const Part &part_;
-    const std::vector<Ask> &asks_;
+    const Job job_;
     Builder &builder_;
     Watch &watch_;
     Arithmetic arithmetic_;
@@ -50,7 +47,7 @@ class Elimination {
 
     Task task(const Ask &ask);
     void arrange(Task &task, const Restriction &restriction);
-    Edge eliminate(Task &task, Budget &budget);
+    Edge eliminate(Task &task);
     uint32_t root(const Ask &ask, Edge found, uint32_t consistent);
 };
 

@@ -1,5 +1,6 @@
 #include "groups.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 
@@ -22,28 +23,28 @@ struct Clause {
 
 class Finder {
   public:
-    Finder(const Problem &problem, const Part &part, const Heads &heads, Arithmetic &arithmetic,
-           Watch &watch)
-        : problem_(problem), part_(part), heads_(heads), arithmetic_(arithmetic), watch_(watch),
-          literals_(2 * part.gates.size(), nullptr), done_(heads.heads.size(), 0) {}
+    Finder(const Job &job, const Heads &heads, Arithmetic &arithmetic)
+        : job_(job), problem_(job.problem), part_(job.part), heads_(heads),
+          arithmetic_(arithmetic), literals_(2 * job.part.gates.size(), nullptr),
+          done_(heads.heads.size(), 0) {}
 
-    Network find(const std::vector<Ask> &asks) {
+    Network find() {
         index();
         for (const auto &some : clusters_in_order()) build(some);
         for (const auto &body : heads_.excluded) exclude(body);
         for (Lit lit : heads_.asserted) network_.asserted.push_back(*read(lit));
-        for (const Ask &ask : asks)
+        for (const Ask &ask : job_.asks)
             for (const auto *lits : {&ask.query, &ask.evidence})
                 for (Lit lit : *lits) network_.readings.try_emplace(lit, *read(lit));
         return std::move(network_);
     }
 
   private:
+    const Job &job_;
     const Problem &problem_;
     const Part &part_;
     const Heads &heads_;
     Arithmetic &arithmetic_;
-    Watch &watch_;
     Network network_;
     std::deque<Reading> pool_;
     std::vector<const Reading *> literals_;  // by place and sign
@@ -92,7 +93,7 @@ class Finder {
     }
 
     void build(const std::vector<uint32_t> &clusters) {
-        watch_.check();
+        job_.watch.check();
         std::vector<uint32_t> heads;
         for (uint32_t c : clusters)
             heads.insert(heads.end(), members_[c].begin(), members_[c].end());
@@ -291,7 +292,7 @@ class Finder {
             Set sure;
             for (uint32_t c : active)
                 if (clauses_[c].choice == NONE) sure = join(sure, clauses_[c].heads[0]);
-            std::map<Set, Edge> drawn{{sure, ONE}};
+            std::map<Set, Edge> drawn{{sure, UNIT}};
             for (uint32_t c : active) {
                 const Clause &clause = clauses_[c];
                 if (clause.choice == NONE) continue;
@@ -579,16 +580,15 @@ class Finder {
         auto excluded = found.states.find({0});
         for (auto &[state, edge] : found.entries)
             table.entries.push_back(
-                excluded != found.states.end() && state == excluded->second ? ZERO : ONE);
+                excluded != found.states.end() && state == excluded->second ? ZERO : UNIT);
         network_.constraints.push_back(std::move(table));
     }
 };
 
 }  // namespace
 
-Network find_groups(const Problem &problem, const Part &part, const Heads &heads,
-                    const std::vector<Ask> &asks, Arithmetic &arithmetic, Watch &watch) {
-    return Finder(problem, part, heads, arithmetic, watch).find(asks);
+Network find_groups(const Job &job, const Heads &heads, Arithmetic &arithmetic) {
+    return Finder(job, heads, arithmetic).find();
 }
 
 }  // namespace dpasp

@@ -13,6 +13,7 @@
 
 #include "edges.hpp"
 #include "heads.hpp"
+#include "ways.hpp"
 
 namespace dpasp {
 
@@ -37,7 +38,6 @@ struct Network {
 };
 
 // The network of a part without guesses, in which the literals of the asks can be read.
-Network find_groups(const Problem &problem, const Part &part, const Heads &heads,
-                    const std::vector<Ask> &asks, Arithmetic &arithmetic, Watch &watch);
+Network find_groups(const Job &job, const Heads &heads, Arithmetic &arithmetic);
 
 }  // namespace dpasp

@@ -1,5 +1,6 @@
 #include "heads.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <unordered_map>
 

@@ -1,5 +1,8 @@
 #include "tree.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <random>
 #include <set>
 

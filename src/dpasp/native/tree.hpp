@@ -1,7 +1,10 @@
 // In which order to eliminate the variables of a network.
 #pragma once
 
-#include "common.hpp"
+#include <cstdint>
+#include <vector>
+
+#include "limits.hpp"
 
 namespace dpasp {
 

@@ -13,9 +13,8 @@ import torch
 from clingo import Symbol
 from torch import Tensor
 
-from dpasp.errors import DataError, Diagnostic, Span
+from dpasp.errors import DataError, Diagnostic, Span, nearest
 from dpasp.language.ast import Mode, Neural
-from dpasp.language.cursor import nearest
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundLiteral, GroundProgram
 
@@ -48,7 +47,7 @@ def observation_text(observation: Observation) -> str:
     return ", ".join(map(str, observation)) or "nothing"
 
 
-class Reader:
+class ObservationReader:
     """Reads observations against a ground program; texts that come again cost nothing."""
 
     def __init__(self, ground: GroundProgram, span: Span | None = None) -> None:

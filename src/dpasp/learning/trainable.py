@@ -1,0 +1,198 @@
+"""A program that learns: its module, with the data and the observations that it names.
+
+This is what ``program.learn()``, ``program.save()`` and answers over test data work with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from clingo import Symbol
+from torch import nn
+
+from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.language import ast
+from dpasp.language.printer import statement_text
+from dpasp.learning import checkpoints, observed
+from dpasp.learning.history import History
+from dpasp.learning.options import learn_statement
+from dpasp.learning.parallel import group
+from dpasp.learning.train import HowToLearn, Job, learn
+from dpasp.logic.constants import parse_symbol
+from dpasp.logic.python import Python
+from dpasp.neural.answers import Bounds
+from dpasp.neural.data import DataRows, Part, as_rows, check_lengths, load
+from dpasp.neural.module import ProgramModule
+from dpasp.neural.observations import Given, ObservationReader
+from dpasp.neural.weights import needed
+from dpasp.semantics.leaves import Weights
+
+ROWS = 1000  # test rows that the networks see at once
+
+
+@dataclass(slots=True)
+class Trainable:
+    """A module, the Python of its program, and the observations that ``#learn`` names."""
+
+    model: ProgramModule
+    python: Python
+    _observed: observed.Observed | None = None
+
+    def rows(self, part: Part, given: Mapping[str, object] | None = None) -> dict[Symbol, DataRows]:
+        """The data of the program, those given in place of its own."""
+        ground = self.model.ground
+        wanted = needed(ground)
+        own = {parse_symbol(key): as_rows(value, key) for key, value in (given or {}).items()}
+        found = {atom: rows for atom, rows in own.items() if atom in wanted}
+        rest = [atom for atom in wanted if atom not in found]
+        found |= load(ground, self.python, part, rest) if rest else {}
+        check_lengths(found, {}, part)
+        for atom in wanted:
+            if atom not in found:
+                message = f"{atom} has no {part} data"
+                help = f"say where it comes from: {atom} ~ {part}(@function)."
+                span = self.model.nets[0].statement.span
+                raise DataError(Diagnostic("data-none", message, span, help))
+        return {atom: found[atom] for atom in wanted}
+
+    @torch.no_grad()
+    def weights(self, part: Part = "test", given: Mapping[str, object] | None = None) -> Weights:
+        """The leaf weights: [leaves], or [leaves, rows] when networks read data."""
+        rows = self.rows(part, given)
+        with in_use(self.model):
+            if not rows:
+                return self.model.weights().cpu().numpy()[:, 0]
+            starts = range(0, len(next(iter(rows.values()))), ROWS)
+            parts = [self.model.weights(self._batch(rows, start)).cpu().numpy() for start in starts]
+        return np.concatenate(parts, axis=1)
+
+    def _batch(self, rows: Mapping[Symbol, DataRows], start: int) -> dict[Symbol, torch.Tensor]:
+        """Some of the rows, where the networks are."""
+        device = next(self.model.parameters(), torch.empty(0)).device
+        return {atom: own.span(start, start + ROWS).to(device) for atom, own in rows.items()}
+
+    def learn(
+        self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
+    ) -> History:
+        """Learn from observations (None: what ``#learn`` names); what happened."""
+        with group(torch.device(how.options.place)) as processes:
+            return learn(self.model, replace(self.job(observations, data, how), group=processes))
+
+    def job(self, observations: object, data: Mapping[str, object] | None, how: HowToLearn) -> Job:
+        """What is to be learned from, read and checked."""
+        statement = learn_statement(self.model.ground.program)
+        span = statement.span if statement is not None else None
+        reader = ObservationReader(self.model.ground, span)
+        seen = reader.read(self._observations(observations, statement))
+        rows = self.rows("train", data)
+        for atom, own in rows.items():
+            if len(own) != len(seen):
+                message = f"there are {len(seen)} observations but {len(own)} rows for {atom}"
+                help = "observation i belongs to row i of the train data"
+                raise DataError(Diagnostic("data-length", message, span, help))
+        return Job(seen, rows, how, span)
+
+    def _observations(self, given: object, statement: ast.Learn | None) -> list[Given]:
+        if given is not None:
+            return observed.listed(given, "learn()")
+        if statement is None:
+            message = "there is nothing to learn from"
+            help = 'pass observations, as in learn([["a"], ["not a"]]), or say #learn @labels.'
+            raise UsageError(Diagnostic("learn-observations", message, help=help))
+        return self._told(statement).train
+
+    def _told(self, statement: ast.Learn) -> observed.Observed:
+        if self._observed is None:
+            self._observed = observed.read(statement.observations, self.python)
+        return self._observed
+
+    def labels(self) -> list[Given]:
+        """The observations of the test rows; none where the program does not tell them."""
+        statement = learn_statement(self.model.ground.program)
+        if statement is None or not self.model.ground.networks:
+            return []
+        return self._told(statement).test or []
+
+    def save(self, path: str | Path) -> None:
+        """Write the learned parameters to a file."""
+        facts = {"kind": "parameters", "learned": self.learned()}
+        checkpoints.write(path, self.model.state_dict(), facts)
+
+    def restore(self, path: str | Path) -> None:
+        """Read learned parameters from a file (a checkpoint's are as good)."""
+        tensors, facts = checkpoints.read(path)
+        if facts.get("kind") == "checkpoint":
+            names = [name for name in tensors if name.startswith("model.")]
+            tensors = {name.removeprefix("model."): tensors[name] for name in names}
+        checkpoints.load_state(self.model, tensors, path)
+
+    def learned(self) -> list[dict[str, Any]]:
+        """The learned probabilities by statement, as JSON has them."""
+        found: list[dict[str, Any]] = []
+        ground = self.model.ground
+        for parameter, values in zip(
+            ground.parameters, self.model.probabilities.table(), strict=True
+        ):
+            statement = ground.program.statements[parameter.statement]
+            record: dict[str, Any] = {
+                "rule": statement_text(statement),
+                "file": statement.span.file,
+                "line": statement.span.line,
+            }
+            if parameter.key:
+                record["key"] = {name: str(value) for name, value in parameter.key}
+            found.append(record | {"values": values[: len(parameter.initial)]})
+        return found
+
+    @torch.no_grad()
+    def accuracy(
+        self,
+        query: str | Sequence[str],
+        labels: Iterable[str],
+        data: Mapping[str, object] | None = None,
+    ) -> float:
+        """How often the most probable answer to a query is the label of its test row.
+
+        Under credal the answer with the greatest upper probability counts.
+        """
+        answers = {_squeezed(text): i for i, text in enumerate(self.model.answers(query))}
+        right = [answers.get(_squeezed(label), -1) for label in labels]
+        rows = self.rows("test", data)
+        hits = 0
+        with in_use(self.model):
+            for start in range(0, len(right), ROWS):
+                found = self.model.prob(query, self._batch(rows, start))
+                best = (found.upper if isinstance(found, Bounds) else found).argmax(dim=1).cpu()
+                hits += int((best == torch.tensor(right[start : start + ROWS])).sum())
+        return hits / max(len(right), 1)
+
+
+def _squeezed(text: str) -> str:
+    """A query without spaces and dot, to compare it with another."""
+    return "".join(text.split()).removesuffix(".")
+
+
+@contextmanager
+def in_use(model: nn.Module) -> Iterator[None]:
+    """Within it, the module evaluates (dropout and the like are off); then it is as before."""
+    before = [part for part in model.modules() if part.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for part in before:
+            part.training = True
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Within it, all that torch draws depends on the seed; then its generators are as before."""
+    with torch.random.fork_rng(list(range(torch.cuda.device_count()))):
+        torch.manual_seed(seed)
+        yield

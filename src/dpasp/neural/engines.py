@@ -1,0 +1,130 @@
+"""Masses of questions as differentiable functions of leaf weights.
+
+The circuit runs as a native kernel on the CPU and as torch operations elsewhere; torch
+sees one function with a hand-written backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dpasp.circuits import FIELDS, Circuit
+from dpasp.inference.engines import on_circuit
+from dpasp.language.ast import Logic, Probability
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.neural.layers import Layered
+from dpasp.semantics.leaves import Weights
+
+Fields = tuple[str, ...]
+
+
+class MassEngine(Protocol):
+    """What evaluates the masses of some questions and their gradient."""
+
+    @property
+    def questions(self) -> int:
+        """How many questions it answers."""
+
+    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
+        """The masses [questions, fields, batch] under weights [leaves, batch]."""
+
+    def gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights."""
+
+    def to(self, device: torch.device) -> MassEngine:
+        """The same on a device."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeEngine:
+    """A circuit, evaluated by the native kernel on the CPU."""
+
+    circuit: Circuit
+
+    @property
+    def questions(self) -> int:
+        """How many questions it answers."""
+        return self.circuit.questions
+
+    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
+        """The masses [questions, fields, batch] under weights [leaves, batch]."""
+        found = self.circuit.masses(_array(weights), fields=fields, threads=self._threads(weights))
+        return torch.from_numpy(found[:, [FIELDS.index(name) for name in fields]])
+
+    def gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights."""
+        places = [FIELDS.index(name) for name in fields]
+        wide = np.zeros((self.questions, len(FIELDS), weights.shape[1]))
+        wide[:, places] = seeds.detach().numpy()
+        threads = self._threads(weights)
+        masses, slopes = self.circuit.gradient(_array(weights), wide, threads=threads)
+        return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)
+
+    def log_gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
+        """As :meth:`gradient`, of the logarithms of the masses: nothing underflows."""
+        places = [FIELDS.index(name) for name in fields]
+        wide = np.zeros((self.questions, len(FIELDS), weights.shape[1]))
+        wide[:, places] = seeds.detach().numpy()
+        masses, slopes = self.circuit.gradient(_array(weights), wide, log=True)
+        return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)
+
+    def to(self, device: torch.device) -> MassEngine:
+        """The same circuit on a device."""
+        if device.type == "cpu":
+            return self
+        return Layered(self.circuit, device)
+
+    def _threads(self, weights: Tensor) -> int:
+        """More threads only where there is work for them."""
+        work = self.circuit.statistics.edges * weights.shape[1]
+        return torch.get_num_threads() if work > 1 << 22 else 1
+
+
+def _array(weights: Tensor) -> Weights:
+    return weights.detach().contiguous().numpy()
+
+
+def native_engine(
+    ground: GroundProgram,
+    logic: Logic,
+    probability: Probability,
+    questions: Sequence[GroundQuery],
+    observed: Sequence[int] = (),
+    watch: Watch = UNLIMITED,
+) -> NativeEngine:
+    """The circuit of some questions; ``observed`` atoms add two leaves each, true and false."""
+    found = on_circuit(
+        ground, logic, probability, questions=questions, observed=observed, watch=watch
+    )
+    return NativeEngine(found.circuit)
+
+
+class _Masses(torch.autograd.Function):
+    """The masses, with the gradient that the engine computes."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, engine: MassEngine, fields: Fields) -> Tensor:
+        ctx.engine, ctx.fields = engine, fields
+        ctx.save_for_backward(weights)
+        return engine.masses(weights.detach(), fields)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, seeds: Tensor) -> tuple[Tensor, None, None]:
+        (weights,) = ctx.saved_tensors
+        return ctx.engine.gradient(weights, seeds, ctx.fields)[1], None, None
+
+
+def masses(weights: Tensor, engine: MassEngine, fields: Fields) -> Tensor:
+    """The masses [questions, fields, batch] under weights [leaves, batch], differentiable."""
+    return _Masses.apply(weights, engine, fields)  # type: ignore[no-any-return,no-untyped-call]
+
+
+__all__ = ["MassEngine", "NativeEngine", "masses", "native_engine"]
