@@ -66,7 +66,7 @@ fuzz: .venv/test.stamp
 # -S: without the hook of the editable install, which would find the other build first
 sanitize: .venv/test.stamp
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
-	    -DCMAKE_BUILD_TYPE=Release -DDPASP_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	    -DCMAKE_BUILD_TYPE=Release -DDPASP_SANITIZE=address,undefined -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	$(BIN)/cmake --build build/sanitize
 	mkdir -p build/sanitized/dpasp && cp -r src/dpasp/. build/sanitized/dpasp
 	cp build/sanitize/_native*.so build/sanitized/dpasp/native
