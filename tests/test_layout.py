@@ -28,6 +28,7 @@ ROWS = [
     ["learning"],
     ["scale"],
     ["program"],
+    ["dialects"],
     ["__init__"],
     ["display"],
     ["integrations"],
