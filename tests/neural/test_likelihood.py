@@ -14,7 +14,7 @@ from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic import GroundProgram, ground
 from dpasp.neural.evaluate import masses, prepare
-from dpasp.neural.layers import from_arrays
+from dpasp.neural.layers import Layered
 from dpasp.neural.likelihood import Leaves, Roots, likelihood, log_probability
 from dpasp.neural.observations import Reader, split
 from dpasp.semantics import leaves
@@ -45,7 +45,7 @@ def random_weights(one: GroundProgram, columns: int) -> Tensor:
 def test_native_and_torch_agree(logic: Logic) -> None:
     one = program()
     engine = prepare(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
-    layers = from_arrays(engine.circuit.arrays(), engine.circuit.leaves)
+    layers = Layered(engine.circuit)
     weights = random_weights(one, 7)
     seeds = torch.randn(4, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     values, slopes = engine.gradient(weights, seeds, FIELDS)
@@ -53,6 +53,24 @@ def test_native_and_torch_agree(logic: Logic) -> None:
     assert torch.allclose(values, again, atol=1e-14)
     assert torch.allclose(slopes, same, atol=1e-12)
     assert torch.allclose(layers.masses(weights, FIELDS), engine.masses(weights, FIELDS))
+
+
+@pytest.mark.parametrize("field", ["c", "d"])
+def test_small_masses_are_not_what_is_left_of_large_ones(field: str) -> None:
+    """P(evidence and not query) is 1e-20: a difference of numbers near 1 would be 0."""
+    text = "0.5::x(1..3). q :- x(1). q :- s, not t. e :- x(2). e :- not x(2), x(3). e :- not x(3). "
+    one = ground(parse(text + "0.5::s. t :- s, not u. u :- s, not t. #query q | e."))
+    engine = prepare(one, Logic.STABLE, Probability.CREDAL, one.questions)  # type: ignore[arg-type]
+    layers = Layered(engine.circuit)
+    weights = [1.0 - 1e-20, 1e-20, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]
+    tiny = torch.tensor(weights, dtype=torch.float64)[:, None]
+    exact = engine.masses(tiny, (field,))
+    assert exact[0, 0, 0] == pytest.approx({"c": 0.75e-20, "d": 1e-20}[field], rel=1e-12, abs=0)
+    assert torch.equal(layers.masses(tiny, (field,)), exact)
+    seeds = torch.ones_like(exact)
+    assert torch.allclose(
+        layers.gradient(tiny, seeds, (field,))[1], engine.gradient(tiny, seeds, (field,))[1]
+    )
 
 
 @pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL, Logic.LSTABLE])
