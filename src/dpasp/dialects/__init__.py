@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.language.arguments import path_given, text_given
-from dpasp.language.files import load_text
+from dpasp.language.text.files import load_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,11 @@ class Dialect:
 
 DIALECTS = {
     dialect.name: dialect
-    for dialect in (Dialect("problog", "ProbLog", "dpasp.dialects.problog.program"),)
+    for dialect in (
+        Dialect("problog", "ProbLog", "dpasp.dialects.problog.program"),
+        Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.dialects.networks.bif"),
+        Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.dialects.networks.uai"),
+    )
 }
 TEXT = "<text>"  # the name of a text that is not in a file
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dpasp.dialects.layout import LaidOut
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.source import SourceFile
+from dpasp.language.text.source import SourceFile
 
 
 def checked(head: str, body: LaidOut, foot: str, source: SourceFile) -> str:

@@ -8,7 +8,7 @@ from dpasp.dialects.prolog.rules import Rule
 from dpasp.dialects.prolog.terms import Compound, Slice, Term, Variable, walk
 from dpasp.dialects.prolog.write import unused
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.source import SourceFile
+from dpasp.language.text.source import SourceFile
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from dpasp.dialects.prolog.rules import Head, Literal, Rule, goal_terms, rule_te
 from dpasp.dialects.prolog.terms import Compound, Number, Term, Text, Variable, variables, walk
 from dpasp.dialects.prolog.write import Names, literal_text, rule_text
 from dpasp.errors import Diagnostic, LimitReached, ProgramError
-from dpasp.language.source import SourceFile
+from dpasp.language.text.source import SourceFile
 from dpasp.limits import Limits
 
 SEMANTICS = "#semantics wellfounded, maxent."

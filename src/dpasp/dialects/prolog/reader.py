@@ -20,7 +20,7 @@ from dpasp.dialects.prolog.terms import (
 )
 from dpasp.dialects.prolog.tokens import INFIX, PREFIX, Token, tokens, unquoted
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.source import SourceFile
+from dpasp.language.text.source import SourceFile
 
 DEEPEST = 150  # terms inside terms, so that Python's own stack is never the limit
 AGGREGATES = ("sum", "count", "min", "max", "avg")
