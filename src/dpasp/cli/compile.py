@@ -20,7 +20,7 @@ from dpasp.cli.reading import (
     read_program,
     wanted_semantics,
 )
-from dpasp.display.circuit import statistics_text, svg
+from dpasp.display.circuit import statistics_text
 from dpasp.errors import UsageError, cannot_write
 from dpasp.logic.program import GroundProgram, Interval
 from dpasp.semantics.leaves import choice_weights
@@ -100,7 +100,7 @@ def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]
     if suffix == ".dot":
         return dot(circuit, names)
     if suffix == ".svg":
-        return svg(circuit, names, questions)
+        return circuit.plot().svg
     if len(questions) > 1:
         raise UsageError(
             f".nnf holds one question, and the program asks {len(questions)}",

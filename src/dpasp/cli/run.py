@@ -70,9 +70,7 @@ def execute(options: Namespace, console: Console) -> int:
         )
     show(replace(answers, files=source.files), program, console)
     if options.plot is not None:
-        from dpasp.display.plot import plot
-
-        plot(answers, options.plot)
+        answers.plot(options.plot)
     return 0
 
 

@@ -8,6 +8,12 @@ derives and that is true exactly when the choice takes that value, so that
 
 with one choice ``(x1: 0.3, x2: 0.5, nothing: 0.2)``. Everything else is an
 ordinary ground logic program.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> ground_program = ground(parse("0.3::a. b :- a."))
+>>> ground_program.choices[0].weight, ground_program.choices[0].nothing
+(Fixed(probabilities=(0.3,)), True)
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from clingo import Symbol
 
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.ast import Mode, Program
+from dpasp.shown import display
 
 
 class Rule(NamedTuple):
@@ -163,3 +170,11 @@ class GroundProgram:
     warnings: tuple[Diagnostic, ...] = ()
     atoms: Mapping[Symbol, int] = field(default_factory=dict, repr=False)  # by name
     data: tuple[GroundData, ...] = ()
+
+    def __str__(self) -> str:
+        from dpasp.logic.text import ground_text
+
+        return ground_text(self)
+
+    def _repr_html_(self) -> str:
+        return str(display("html.ground")(self))
