@@ -28,8 +28,8 @@ class Piece:
 
 
 def comment(at: tuple[int, int], text: str) -> Piece:
-    """A comment of Prolog's or clingo's as lines that begin with ``%``."""
-    if text.startswith(("/*", "%*")):
+    """A comment of Prolog's as lines that begin with ``%``."""
+    if text.startswith("/*"):
         lines = [line.strip() for line in text[2:-2].strip().splitlines()]
         indent = ["  " if i else "" for i in range(len(lines))]
         text = "\n".join(f"% {i}{line}".rstrip() for i, line in zip(indent, lines, strict=True))

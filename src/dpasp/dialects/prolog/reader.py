@@ -85,10 +85,10 @@ class _Parser:
     def clause(self) -> Clause:
         term = self.term(1200)
         last = self.words[-1]
+        if self.peek() is None:
+            raise self.refuse("this clause is never ended", "end it with a dot")
         if self.peek() is not last:
             raise self.refuse("this cannot be read here", "is an operator or a dot missing?")
-        if last.kind != "end":
-            raise self.refuse("this clause is never ended", "end it with a dot")
         return Clause(term, (self.words[0].start, last.end))
 
     def term(self, most: int) -> Term:

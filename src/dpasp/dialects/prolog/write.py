@@ -1,9 +1,9 @@
 """Rules as dPASP's text.
 
 >>> from dpasp.dialects.prolog.terms import Compound, Number, Text, Variable
->>> names = Names.of([Compound("Big one", (Variable("X"),)), Compound("it's")])
->>> atom_text(Compound("Big one", (Compound("it's"), Number("3"))), names)
-'big_one("it\\'s",3)'
+>>> names = Names.of([Compound("Big one", (Variable("X"),)), Compound("New York")])
+>>> atom_text(Compound("Big one", (Compound("New York"), Number("3"))), names)
+'big_one("New York",3)'
 """
 
 from __future__ import annotations
