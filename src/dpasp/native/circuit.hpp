@@ -6,15 +6,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "limits.hpp"
+
 namespace dpasp {
 
 // Which kinds of models there are once everything is decided, and their shares.
 struct Value {
-    enum : uint8_t { QE = 1, E = 2, OTHER = 4 };  // q and e hold; e only; not e
+    enum : uint8_t { QE = 1, E = 2, OTHER = 4, UNCOUNTED = 8 };  // q and e hold; e only; not e
     uint8_t kinds = 0;                            // 0: no model
     double qe = 0, e = 0;                         // N_qe / N and N_e / N
-    bool counted = true;  // whether it counts for the consistent mass, or is counted elsewhere
+    bool counted = true;  // whether it counts for the consistent mass, or something else does for it
 
+    uint8_t packed() const { return uint8_t(kinds | (counted ? 0 : UNCOUNTED)); }
     bool operator==(const Value &o) const {
         return kinds == o.kinds && qe == o.qe && e == o.e && counted == o.counted;
     }
@@ -35,6 +38,8 @@ struct Node {
     uint32_t begin, end;  // Leaf: begin is the number of its value; else its edges
 };
 
+constexpr size_t MOST = UINT32_MAX;  // nodes, and edges: they are numbered
+
 // Makes nodes, each only once. Children come before parents.
 class Builder {
   public:
@@ -44,7 +49,6 @@ class Builder {
     std::vector<Node> nodes;
     std::vector<Edge> edges;
     std::vector<Value> values;
-    size_t most = SIZE_MAX;
 
     uint32_t leaf(const Value &value);
     uint32_t sum(std::vector<Edge> edges);
@@ -71,13 +75,17 @@ struct Circuit {
     std::vector<Value> values;
     std::vector<uint32_t> layers;  // where each layer of nodes starts, and the end
     std::vector<uint32_t> roots;   // one a question
+    bool total = false;            // every total choice has a model, surely
     bool definite = true;          // every value is of one kind: one model matters per choice
 
     static Circuit gather(const Builder &builder, const std::vector<uint32_t> &roots,
-                          uint32_t weights);
+                          uint32_t weights, Watch &watch);
     std::vector<char> to_bytes() const;
     static Circuit from_bytes(const char *data, size_t size);  // throws std::runtime_error
     bool valid() const;
+
+  private:
+    void take(const Builder &builder, const Node &node, const std::vector<uint32_t> &place);
 };
 
 }  // namespace dpasp
