@@ -17,6 +17,7 @@ from dpasp.semantics import leaves
 KNOWN = {Probability.CREDAL: [0, 1, 2, 3, 4], Probability.MAXENT: [0, 5, 6]}
 WAYS: tuple[tuple[Way, Order], ...] = (
     ("auto", "auto"),
+    ("elimination", "auto"),
     ("diagram", "narrow"),
     ("diagram", "depth"),
     ("tables", "narrow"),

@@ -63,6 +63,8 @@ class Consistency:
 def consistency(circuit: Circuit, leaves: Leaves) -> Consistency:
     """What a circuit tells about total choices without a model; all its roots tell the same."""
     empty = circuit.values.kinds == 0
+    if circuit.native.total:
+        return Consistency(True, None, empty, leaves)
     first = np.array(leaves.starts, dtype=np.int64)
     widths: Integers = first[1:] - first[:-1]
     choice_of = np.append(np.repeat(np.arange(len(widths)), widths), -1)

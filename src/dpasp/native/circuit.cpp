@@ -44,7 +44,7 @@ uint32_t Builder::find(Op op, const Edge *list, size_t count) {
             std::equal(list, list + count, edges.begin() + node.begin))
             return slots_[at];
     }
-    if (nodes.size() >= MOST || edges.size() > MOST - list.size())
+    if (nodes.size() >= MOST || edges.size() > MOST - count)
         throw Stopped(Reason::Size, "a circuit of more than " + std::to_string(MOST) + " edges");
     uint32_t id = uint32_t(nodes.size()), start = uint32_t(edges.size());
     edges.insert(edges.end(), list, list + count);

@@ -363,6 +363,7 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
     uint32_t weights = 0;
     for (const ChoiceShape &shape : problem.gates.choices) weights += shape.values;
     result.circuit = Circuit::gather(compiler.builder, roots, weights, watch);
+    result.circuit.total = problem.asserted.empty();
     return result;
 }
 

@@ -12,10 +12,14 @@ inline bool zero(const Edge &edge) { return edge.child == Builder::FALSE_NODE; }
 // An entry is a node times at most one leaf weight: a weight that stays on an edge needs no node.
 class Arithmetic {
   public:
-    Arithmetic(Builder &builder, const std::vector<ChoiceShape> &choices) : builder_(builder) {
+    Arithmetic(Builder &builder, const std::vector<ChoiceShape> &choices)
+        : builder_(builder), before_(builder.nodes.size()) {
         for (const ChoiceShape &shape : choices)
             for (uint32_t v = 0; v < shape.values; ++v) shapes_.push_back(shape);
     }
+
+    // How many nodes were made since.
+    size_t nodes() const { return builder_.nodes.size() - before_; }
 
     uint32_t node(const Edge &edge) {
         return edge.weight == ONE ? edge.child : builder_.sum(&edge, 1);
@@ -40,6 +44,7 @@ class Arithmetic {
 
   private:
     Builder &builder_;
+    size_t before_;
     std::vector<ChoiceShape> shapes_;  // by leaf weight
 
     // All values of one choice lead to the same: their weights sum to 1.

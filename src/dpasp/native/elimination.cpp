@@ -83,6 +83,9 @@ class Tables {
     void tick() {
         watch_.check();
         budget_.charge(1);
+        budget_.size = arithmetic_.nodes();
+        if (budget_.size > budget_.nodes)
+            throw Stopped(Reason::Size, "a circuit of more nodes than were allowed");
     }
 
     std::vector<uint32_t> join(const std::vector<uint32_t> &a,
@@ -134,7 +137,6 @@ Elimination::Task Elimination::task(const Ask &ask) {
         task.possible = false;
         return task;
     }
-    restriction.settle();
     arrange(task, restriction);
     for (const Factor *table : restriction.tables)
         task.factors.push_back(restriction.slice(*table, task.position));
@@ -180,12 +182,6 @@ void Elimination::arrange(Task &task, const Restriction &restriction) {
 }
 
 std::vector<uint32_t> Elimination::run() {
-    struct Limit {
-        Builder &builder;
-        size_t before = builder.most;
-        ~Limit() { builder.most = before; }
-    } limit{builder_};
-    builder_.most = std::min(builder_.most, builder_.nodes.size() + job_.budget.nodes);
     uint32_t consistent = Builder::TRUE_NODE;
     if (tasks_.size() > job_.asks.size())
         consistent = arithmetic_.node(eliminate(tasks_.back()));
@@ -223,7 +219,6 @@ Edge Elimination::eliminate(Task &task) {
     for (auto &bucket : buckets) {
         if (!bucket.empty()) put(tables.eliminate(bucket));
         std::vector<Factor>().swap(bucket);
-        job_.budget.size = builder_.nodes.size();
         job_.budget.advance(1.0 / double(tasks_.size() * buckets.size()));
     }
     return result;

@@ -118,7 +118,7 @@ class ProblemReader {
         for (uint32_t a = 1; a < rules_.atoms; ++a) {
             if (rules_.of[a].empty() || !needed_[a]) continue;
             Lit lit = definitions_.value(a);
-            problem_.named[gate_of(lit)] |= negated(lit) ? 2 : 1;
+            problem_.named[gate_of(lit)] |= uint8_t(negated(lit) ? 2 : 1);
             (guesses_.loose[a] ? problem_.inner : problem_.determined) += 1;
             problem_.guessed += guesses_.guessed[a];
         }

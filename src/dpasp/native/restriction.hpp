@@ -90,14 +90,13 @@ class Restriction {
             uint32_t t = todo.back();
             todo.pop_back();
             waiting[t] = 0;
-            for (uint32_t g : revise(*tables[t])) {
-                bool any = false;
-                for (uint8_t own : allowed[g]) any = any || own;
-                if (!any) return false;
+            for (uint32_t g : revise(*tables[t]))
                 for (uint32_t other : of_group[g])
                     if (!waiting[other]) waiting[other] = 1, todo.push_back(other);
-            }
         }
+        settle();
+        for (uint32_t g = 0; g < allowed.size(); ++g)
+            if (needed_[g] && !left(g)) return false;
         return true;
     }
 
@@ -119,13 +118,6 @@ class Restriction {
         return result;
     }
 
-    void settle() {
-        places_.assign(allowed.size(), {});
-        for (uint32_t g = 0; g < allowed.size(); ++g)
-            for (uint32_t s = 0; s < allowed[g].size(); ++s)
-                if (allowed[g][s]) places_[g].push_back(s);
-    }
-
     uint32_t left(uint32_t group) const { return uint32_t(places_[group].size()); }
     const std::vector<uint32_t> &places(uint32_t group) const { return places_[group]; }
 
@@ -134,6 +126,13 @@ class Restriction {
     std::vector<uint8_t> needed_;
     Watch &watch_;
     std::vector<std::vector<uint32_t>> places_;  // by group: the states that are left
+
+    void settle() {
+        places_.assign(allowed.size(), {});
+        for (uint32_t g = 0; g < allowed.size(); ++g)
+            for (uint32_t s = 0; s < allowed[g].size(); ++s)
+                if (allowed[g][s]) places_[g].push_back(s);
+    }
 
     void pick(const std::vector<uint32_t> &scope, const std::vector<size_t> &steps, size_t level,
               size_t base, const Factor &table, std::vector<Edge> &out) const {

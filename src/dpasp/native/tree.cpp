@@ -17,7 +17,7 @@ class Greedy {
            Rule rule, uint32_t seed, Watch &watch)
         : states_(states), near_(std::move(neighbours)), rule_(rule), random_(seed),
           noisy_(seed != 0), watch_(watch), score_(states.size(), 0) {
-        for (uint32_t states : states_) logs_.push_back(std::log2(double(states)));
+        for (uint32_t count : states_) logs_.push_back(std::log2(double(count)));
     }
 
     // Stops early, with an infinite cost, when it is worse than what is known.
