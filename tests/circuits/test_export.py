@@ -8,9 +8,8 @@ from random import Random
 
 import numpy as np
 
-from dpasp.circuits import HeadCycle, compile, dot, fold, nnf, to_json
+from dpasp.circuits import Counted, HeadCycle, compile, dot, fold, nnf, to_json
 from dpasp.inference.reference.enumerate import enumerate_models
-from dpasp.inference.reference.table import ALWAYS
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import Rule
 from dpasp.semantics import leaves
@@ -85,13 +84,7 @@ def test_enumerated_tables_fold_into_circuits() -> None:
         random = Random(seed)
         ground = random_program(random, draw_shape(random))
         table = enumerate_models(ground, Logic.STABLE, Probability.MAXENT)
-        counts = []
-        for query in table.queries:
-            everything = table.table.count(table.table.holds(ALWAYS))
-            both = table.table.count(table.table.holds(query.both))
-            given = table.table.count(table.table.holds(query.given))
-            counts.append(np.stack([both, given - both, everything - given], axis=1))
-        circuit = fold(ground.choices, table.table.values, np.stack(counts, axis=1), Logic.STABLE)
+        circuit = fold(ground.choices, table.counted(), Logic.STABLE)
         weights = leaves.weights(ground)
         expected = table.masses(weights[:, None])[:, :7, 0]
         np.testing.assert_allclose(circuit.masses(weights), expected, rtol=1e-12, atol=1e-15)
@@ -106,9 +99,8 @@ def test_head_cycles_through_the_table() -> None:
     try:
         compile(ground, Logic.STABLE)
     except HeadCycle:
-        circuit = fold(
-            ground.choices, np.array([[0], [1]]), np.array([[[1, 0, 0]], [[0, 1, 0]]]), Logic.STABLE
-        )
+        table = Counted(np.array([[0], [1]]), np.array([[[1, 0, 0]], [[0, 1, 0]]]))
+        circuit = fold(ground.choices, table, Logic.STABLE)
         np.testing.assert_allclose(circuit.masses(leaves.weights(ground))[0, 5], 0.3)
     else:
         raise AssertionError("a head cycle was compiled")

@@ -16,9 +16,7 @@ from dpasp.semantics.leaves import layout, weights
 def classes(text: str) -> list[list[int]]:
     program = dpasp.loads(text)
     ground, circuit = program.ground(), program.circuit()
-    arrays = circuit.arrays()
-    root = int(arrays["roots"].tolist()[0])
-    found = alike(arrays, root, weights(ground), layout(ground.choices), corners(ground))
+    found = alike(circuit, 0, weights(ground), layout(ground.choices), corners(ground))
     return sorted(map(sorted, found))
 
 

@@ -14,8 +14,8 @@ from torch import Tensor
 
 import dpasp
 from dpasp.learning.history import Moment, Reason
-from dpasp.neural.evaluate import Layered, Native
-from dpasp.neural.layers import from_arrays
+from dpasp.neural.evaluate import Native
+from dpasp.neural.layers import Layered
 
 from .programs import addition
 
@@ -222,7 +222,7 @@ def test_the_circuit_as_torch_operations_learns_the_same(monkeypatch: pytest.Mon
     expected = native.learn(niters=3)
 
     def layered(self: Native, device: torch.device) -> Layered:
-        return from_arrays(self.circuit.arrays(), self.circuit.leaves).to(device)
+        return Layered(self.circuit, device)
 
     monkeypatch.setattr(Native, "to", layered)
     other = dpasp.loads(addition(), python=True)

@@ -14,7 +14,7 @@ from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic import GroundProgram, ground
 from dpasp.neural.evaluate import masses, prepare
-from dpasp.neural.layers import from_arrays
+from dpasp.neural.layers import Layered
 from dpasp.neural.likelihood import Leaves, Roots, likelihood, log_probability
 from dpasp.neural.observations import Reader, split
 from dpasp.semantics import leaves
@@ -45,7 +45,7 @@ def random_weights(one: GroundProgram, columns: int) -> Tensor:
 def test_native_and_torch_agree(logic: Logic) -> None:
     one = program()
     engine = prepare(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
-    layers = from_arrays(engine.circuit.arrays(), engine.circuit.leaves)
+    layers = Layered(engine.circuit)
     weights = random_weights(one, 7)
     seeds = torch.randn(4, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     values, slopes = engine.gradient(weights, seeds, FIELDS)
@@ -53,6 +53,15 @@ def test_native_and_torch_agree(logic: Logic) -> None:
     assert torch.allclose(values, again, atol=1e-14)
     assert torch.allclose(slopes, same, atol=1e-12)
     assert torch.allclose(layers.masses(weights, FIELDS), engine.masses(weights, FIELDS))
+
+
+def test_torch_loses_no_small_mass() -> None:
+    """c and d are small beside the masses that they would be differences of."""
+    one = ground(parse("1e-20::x. e :- not x. e :- x. q :- not x. #query q | e."))
+    engine = prepare(one, Logic.STABLE, Probability.CREDAL, one.questions)  # type: ignore[arg-type]
+    weights = torch.from_numpy(leaves.weights(one))[:, None]
+    found = Layered(engine.circuit).masses(weights, ("a", "c", "d"))[0, :, 0]
+    assert found.tolist() == pytest.approx([1.0, 1e-20, 1e-20], rel=1e-12)
 
 
 @pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL, Logic.LSTABLE])

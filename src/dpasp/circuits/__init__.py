@@ -8,16 +8,18 @@ Example::
 """
 
 from dpasp.circuits.cache import Cache
-from dpasp.circuits.circuit import FIELDS, Circuit, PartStatistics, Statistics
+from dpasp.circuits.channels import FIELDS
+from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
 from dpasp.circuits.compiler import HeadCycle, Options, PartPlan, compile, plan
 from dpasp.circuits.export import dot, nnf, nnf_map, to_json
-from dpasp.circuits.fold import fold
+from dpasp.circuits.fold import Counted, fold
 from dpasp.circuits.planning import Plan
 
 __all__ = [
     "FIELDS",
     "Cache",
     "Circuit",
+    "Counted",
     "HeadCycle",
     "Options",
     "PartPlan",

@@ -5,6 +5,7 @@ Example::
     circuit = compile(ground, Logic.STABLE, Probability.MAXENT)
     masses = circuit.masses(leaves.weights(ground))       # [questions, 7]
     masses = circuit.masses(batch)                        # [leaves, n] -> [questions, 7, n]
+    circuit.layers                                        # for walks that are not evaluations
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.circuits.channels import FIELDS, LeafValues
+from dpasp.circuits.layers import Layers, decode
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.native import _native
 
 Array = NDArray[np.float64]
-FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
-ALL_FIELDS = (1 << len(FIELDS)) - 1
 MAGIC = b"dPASP circuit 1\n"
 
 
@@ -59,7 +61,7 @@ class Statistics:
     parts: tuple[PartStatistics, ...] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Circuit:
     """An immutable circuit over leaf weights, with one root for each question."""
 
@@ -128,6 +130,29 @@ class Circuit:
         product of the edges ``begin:end``; an edge has a child and a weight (-1: one).
         """
         return self.native.arrays()
+
+    @cached_property
+    def layers(self) -> Layers:
+        """The nodes in layers, decoded once."""
+        return decode(self.arrays())
+
+    @cached_property
+    def values(self) -> LeafValues:
+        """The values that leaves have, by number."""
+        arrays = self.arrays()
+        kinds = arrays["kinds"].astype(np.int64)
+        return LeafValues(kinds, *(arrays[name].astype(np.float64) for name in ("qe", "e")))
+
+    def below(self, question: int) -> Layers:
+        """The part of the circuit that a question needs; kept for who asks again."""
+        known = self._parts.get(question)
+        if known is None:
+            known = self._parts[question] = self.layers.below(question)
+        return known
+
+    @cached_property
+    def _parts(self) -> dict[int, Layers]:
+        return {}
 
     def to_bytes(self) -> bytes:
         """The circuit as bytes, the same on every run."""

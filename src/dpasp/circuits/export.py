@@ -12,10 +12,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from dpasp.circuits.channels import LEAF, QE, SUM, kinds_text
 from dpasp.circuits.circuit import Circuit
-
-LEAF, SUM = 0, 1
-KINDS = {0: "no model", 1: "q, e", 2: "e, not q", 4: "not e"}
 
 
 def to_json(circuit: Circuit, names: Sequence[str] = ()) -> str:
@@ -49,7 +47,7 @@ def dot(circuit: Circuit, names: Sequence[str] = ()) -> str:
     lines = ["digraph circuit {", "  node [shape=circle, fontname=sans, fontsize=10];"]
     for i, (op, begin) in enumerate(zip(flat["op"], flat["begin"], strict=True)):
         if op == LEAF:
-            text = _quoted(_leaf_text(flat["kinds"][begin]))
+            text = _quoted(kinds_text(flat["kinds"][begin]))
             lines.append(f"  n{i} [shape=box, label={text}];")
         else:
             lines.append(f'  n{i} [label="{"+" if op == SUM else "×"}"];')
@@ -119,7 +117,7 @@ def _simplified(flat: dict[str, list[int]], root: int) -> Formula:
     for node in _below(flat, root):
         op, begin, end = flat["op"][node], flat["begin"][node], flat["end"][node]
         if op == LEAF:
-            found[node] = TRUE if flat["kinds"][begin] & 1 else FALSE
+            found[node] = TRUE if flat["kinds"][begin] & QE else FALSE
             continue
         branches = []
         for child, weight in zip(flat["child"][begin:end], flat["weight"][begin:end], strict=True):
@@ -177,12 +175,6 @@ def _below(flat: dict[str, list[int]], root: int) -> Iterator[int]:
         if node in needed and flat["op"][node] != LEAF:
             needed.update(flat["child"][flat["begin"][node] : flat["end"][node]])
     yield from sorted(needed)
-
-
-def _leaf_text(kinds: int) -> str:
-    if not kinds:
-        return KINDS[0]
-    return " | ".join(KINDS[bit] for bit in (1, 2, 4) if kinds & bit)
 
 
 def _name(names: Sequence[str], weight: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from dpasp.circuits import Circuit, PartStatistics, Statistics
+from dpasp.circuits.channels import LEAF, SUM, kinds_text
 from dpasp.errors import Diagnostic, SizeLimit
 
 MOST_NODES = 2_000  # more than that nobody can look at
@@ -13,8 +14,6 @@ MOST_PARTS = 10  # that are told
 STEP_X, STEP_Y = 150, 110
 RADIUS = 13
 MARGIN = 80
-LEAF, SUM = 0, 1
-KINDS = ((1, "q, e"), (2, "e, not q"), (4, "not e"))
 STYLE = (
     "text{font:10px sans-serif;text-anchor:middle}"
     "line{stroke:#999}circle,rect{fill:#fff;stroke:#333}"
@@ -144,8 +143,7 @@ def _questions(
 def _node(flat: Flat, node: int, place: Place) -> str:
     x, y = place
     if flat["op"][node] == LEAF:
-        kinds = flat["kinds"][flat["begin"][node]]
-        text = " | ".join(word for bit, word in KINDS if kinds & bit) or "no model"
+        text = kinds_text(flat["kinds"][flat["begin"][node]])
         width = 7 * len(text) + 8
         box = f'<rect x="{x - width / 2:.0f}" y="{y - 10:.0f}" width="{width}" height="20"/>'
         return f'{box}<text x="{x:.0f}" y="{y + 4:.0f}">{escape(text)}</text>'

@@ -11,10 +11,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from dpasp import circuits
+from dpasp.circuits.consistency import Consistency, consistency
 from dpasp.errors import Diagnostic, UsageError
-from dpasp.inference.consistency import Consistency, consistency
 from dpasp.inference.evaluator import Evaluator, Report, silent
-from dpasp.inference.folded import folded
 from dpasp.inference.reference.enumerate import Enumeration, enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
@@ -78,7 +77,7 @@ class OnCircuit:
 
     @cached_property
     def _consistency(self) -> Consistency:
-        return consistency(self.circuit.arrays(), self.leaves)
+        return consistency(self.circuit, self.leaves)
 
 
 def on_circuit(
@@ -118,8 +117,8 @@ def on_circuit(
     table = enumerate_models(
         asked, logic, probability, observed=observed, watch=watch, progress=progress
     )
-    seconds = time.perf_counter() - started
-    return OnCircuit(folded(asked, table, logic, probability, seconds), places, table)
+    counted = table.counted(time.perf_counter() - started)
+    return OnCircuit(circuits.fold(ground.choices, counted, logic, probability), places, table)
 
 
 def prepare(

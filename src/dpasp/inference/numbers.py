@@ -151,11 +151,11 @@ def _relaxations(
     None where branch and bound does not apply: under smproblog it does only if all
     total choices have models.
     """
-    arrays = evaluator.circuit.arrays()
+    circuit = evaluator.circuit
     result = {}
-    for i, root in enumerate(arrays["roots"].tolist()):
+    for i in range(circuit.questions):
         for row in range(weights.shape[1]):
-            one = relaxation(arrays, root, weights[:, row], found)
+            one = relaxation(circuit, i, weights[:, row], found)
             if one is None or (logic is Logic.SMPROBLOG and not one.always_consistent):
                 return None
             result[i, row] = one
@@ -232,8 +232,8 @@ def _try_different(
     result: Numbers, i: int, relaxed: Relaxation, evaluator: OnCircuit, watch: Watch
 ) -> bool:
     """Evaluate the vertices that a question tells apart, if they are few: whether that was done."""
-    arrays, found = evaluator.circuit.arrays(), relaxed.corners
-    classes = alike(arrays, relaxed.root, relaxed.weights, evaluator.leaves, found)
+    found = relaxed.corners
+    classes = alike(evaluator.circuit, i, relaxed.weights, evaluator.leaves, found)
     if count_vertices(classes, found) > FEW:
         return False
     for batch in different_vertices(classes, found, relaxed.weights, BATCH):

@@ -19,7 +19,7 @@ from dpasp.inference.engines import on_circuit
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.layers import Layered, from_arrays
+from dpasp.neural.layers import Layered
 from dpasp.semantics.leaves import Weights
 
 Fields = tuple[str, ...]
@@ -79,7 +79,7 @@ class Native:
         """The same circuit on a device."""
         if device.type == "cpu":
             return self
-        return from_arrays(self.circuit.arrays(), self.circuit.leaves).to(device)
+        return Layered(self.circuit, device)
 
     def _threads(self, weights: Tensor) -> int:
         """More threads only where there is work for them."""
@@ -127,4 +127,4 @@ def masses(weights: Tensor, engine: Engine, fields: Fields) -> Tensor:
     return _Masses.apply(weights, engine, fields)  # type: ignore[no-any-return,no-untyped-call]
 
 
-__all__ = ["Engine", "Layered", "Native", "masses", "prepare"]
+__all__ = ["Engine", "Native", "masses", "prepare"]

@@ -4,23 +4,26 @@ Everything lies in one buffer [entries, batch]: the weights, a one, the constant
 leaves, then the nodes. Every node is a sum of products of two earlier entries, so a layer
 is two gathers, a product and a sum over segments; the backward pass is the same in
 reverse. Sums run over sorted segments, so a GPU too gives the same bits on every run.
+A mass whose product rule is mixed (see :mod:`dpasp.circuits.channels`) takes a buffer of
+three channels: itself and the two that its rule uses. Nothing is subtracted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-Integers = NDArray[np.int64]
-ROUNDING = 1e-15  # relative; a smaller difference of masses is 0
+from dpasp.circuits import Circuit
+from dpasp.circuits.channels import CHANNELS, MIXED
+from dpasp.circuits.layers import Layers
 
-QE, E, OTHER = 1, 2, 4  # kinds of models: of query and evidence, of evidence only, others
+Integers = NDArray[np.int64]
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,95 +75,33 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Layered:
-    """A circuit in layers, with one root for each question."""
+class Tape:
+    """What a sweep does: the layers over a buffer of so many entries, and where the roots are."""
 
     leaves: int
     entries: int
-    kinds: Tensor  # of the constants: which kinds of models there are,
-    qe: Tensor  # and the shares of those that satisfy query and evidence,
-    e: Tensor  # or the evidence
     layers: tuple[Layer, ...]
     roots: Tensor
 
-    @property
-    def questions(self) -> int:
-        """How many questions it answers."""
-        return len(self.roots)
+    def to(self, device: torch.device) -> Tape:
+        """The same on a device."""
+        layers = tuple(layer.to(device) for layer in self.layers)
+        return replace(self, layers=layers, roots=self.roots.to(device))
 
-    def to(self, device: torch.device) -> Layered:
-        """The same circuit on a device."""
-        return replace(
-            self,
-            kinds=self.kinds.to(device),
-            qe=self.qe.to(device),
-            e=self.e.to(device),
-            layers=tuple(layer.to(device) for layer in self.layers),
-            roots=self.roots.to(device),
-        )
-
-    def masses(self, weights: Tensor, fields: tuple[str, ...]) -> Tensor:
-        """The masses [questions, fields, batch] under weights [leaves, batch]."""
-        return torch.stack([self._mass(weights, field) for field in fields], dim=1)
-
-    def gradient(
-        self, weights: Tensor, seeds: Tensor, fields: tuple[str, ...]
-    ) -> tuple[Tensor, Tensor]:
-        """The masses, and the gradient of Σ seeds · masses by the weights."""
-        masses, total = [], torch.zeros_like(weights)
-        for i, field in enumerate(fields):
-            value = weights.new_zeros(self.questions, weights.shape[1])
-            for channel, sign in PARTS[field]:
-                buffer = self._forward(weights, channel)
-                value = value + sign * buffer.index_select(0, self.roots)
-                total += self._backward(buffer, sign * seeds[:, i])
-            masses.append(value)
-        return torch.stack(masses, dim=1), total
-
-    def _mass(self, weights: Tensor, field: str) -> Tensor:
-        (first, _), *rest = PARTS[field]
-        value = self._forward(weights, first).index_select(0, self.roots)
-        for channel, _ in rest:
-            other = self._forward(weights, channel).index_select(0, self.roots)
-            value = torch.where(value - other > ROUNDING * value, value - other, 0.0)
-        return value
-
-    def _constants(self, channel: str) -> Tensor:
-        kinds = self.kinds
-        match channel:
-            case "qe":
-                return self.qe
-            case "e":
-                return self.e
-            case "consistent":
-                chosen = kinds != 0
-            case "a":
-                chosen = kinds == QE
-            case "b":
-                chosen = (kinds & QE) != 0
-            case "some e":
-                chosen = (kinds & (QE | E)) != 0
-            case "all e are qe":
-                chosen = ((kinds & QE) != 0) & ((kinds & E) == 0)
-            case "all are e":
-                chosen = (kinds != 0) & ((kinds & OTHER) == 0)
-            case _:  # all are e, some are qe
-                chosen = ((kinds & QE) != 0) & ((kinds & OTHER) == 0)
-        return chosen.to(self.qe.dtype)
-
-    def _forward(self, weights: Tensor, channel: str) -> Tensor:
+    def forward(self, weights: Tensor, constants: Tensor) -> Tensor:
+        """The buffer [entries, batch] under weights [leaves, batch]."""
         leaves, batch = weights.shape
         buffer = weights.new_zeros(self.entries, batch)
         buffer[:leaves] = weights
         buffer[leaves] = 1.0
-        constants = self._constants(channel)
         buffer[leaves + 1 : leaves + 1 + len(constants)] = constants.to(weights.dtype)[:, None]
         for layer in self.layers:
             left, right = buffer.index_select(0, layer.left), buffer.index_select(0, layer.right)
             layer.up.add(buffer, left * right)
         return buffer
 
-    def _backward(self, buffer: Tensor, seeds: Tensor) -> Tensor:
+    def backward(self, buffer: Tensor, seeds: Tensor) -> Tensor:
+        """The gradient [leaves, batch] of Σ seeds · roots."""
         adjoint = torch.zeros_like(buffer)
         adjoint.index_add_(0, self.roots, seeds)
         for layer in reversed(self.layers):
@@ -172,16 +113,112 @@ class Layered:
         return adjoint[: self.leaves]
 
 
-# What each mass is made of: channels that multiply over independent parts.
-PARTS = {
-    "consistent": (("consistent", 1.0),),
-    "a": (("a", 1.0),),
-    "b": (("b", 1.0),),
-    "c": (("all are e", 1.0), ("all are e, some qe", -1.0)),
-    "d": (("some e", 1.0), ("all e are qe", -1.0)),
-    "qe": (("qe", 1.0),),
-    "e": (("e", 1.0),),
-}
+@dataclass(frozen=True)
+class Layered:
+    """A circuit in layers on a device, with one root for each question."""
+
+    circuit: Circuit
+    device: torch.device = CPU
+
+    @property
+    def questions(self) -> int:
+        """How many questions it answers."""
+        return self.circuit.questions
+
+    def to(self, device: torch.device) -> Layered:
+        """The same circuit on a device."""
+        return Layered(self.circuit, device)
+
+    def masses(self, weights: Tensor, fields: tuple[str, ...]) -> Tensor:
+        """The masses [questions, fields, batch] under weights [leaves, batch]."""
+        found = []
+        for field in fields:
+            tape = self._tape(field)
+            found.append(tape.forward(weights, self._constants(field)).index_select(0, tape.roots))
+        return torch.stack(found, dim=1)
+
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: tuple[str, ...]
+    ) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights."""
+        masses, total = [], torch.zeros_like(weights)
+        for i, field in enumerate(fields):
+            tape = self._tape(field)
+            buffer = tape.forward(weights, self._constants(field))
+            masses.append(buffer.index_select(0, tape.roots))
+            total += tape.backward(buffer, seeds[:, i])
+        return torch.stack(masses, dim=1), total
+
+    def _tape(self, field: str) -> Tape:
+        return self._mixed if field in MIXED else self._plain
+
+    @cached_property
+    def _plain(self) -> Tape:
+        return tape(self.circuit, mixed=False).to(self.device)
+
+    @cached_property
+    def _mixed(self) -> Tape:
+        return tape(self.circuit, mixed=True).to(self.device)
+
+    def _constants(self, field: str) -> Tensor:
+        """The values of the leaves by channel, one channel after the other."""
+        if field not in CHANNELS:
+            return self._shares[field]
+        rule = MIXED.get(field)
+        names = (field,) if rule is None else (rule.whole, rule.part, field)
+        return torch.cat([CHANNELS[name](self._kinds) for name in names])
+
+    @cached_property
+    def _kinds(self) -> Tensor:
+        return torch.from_numpy(self.circuit.values.kinds).to(self.device)
+
+    @cached_property
+    def _shares(self) -> dict[str, Tensor]:
+        values = self.circuit.values
+        return {
+            name: torch.from_numpy(own).to(self.device)
+            for name, own in (("qe", values.qe), ("e", values.e))
+        }
+
+
+def tape(circuit: Circuit, *, mixed: bool) -> Tape:
+    """The sweep of one channel, or of a mixed one after the two that its rule uses."""
+    layers, leaves = circuit.layers, circuit.leaves
+    channels, values = 3 if mixed else 1, len(circuit.values.kinds)
+    first = leaves + 1 + channels * values
+    places = [
+        _places(layers, leaves + 1 + k * values, first + k * len(layers)) for k in range(channels)
+    ]
+    found = []
+    for layer in layers.layers:
+        lengths = layer.lengths if len(layer.sums) else np.empty(0, dtype=np.int64)
+        factors = np.where(layer.weights < 0, leaves, layer.weights)
+        left, right, node = list[Integers](), list[Integers](), list[Integers]()
+        for k, place in enumerate(places):
+            left += [factors]
+            right += [place[layer.children]]
+            node += [np.repeat(place[layer.sums], lengths)]
+            x, y = place[layer.left], place[layer.right]
+            pairs = (
+                [(x, y)]
+                if k < 2
+                else [
+                    (x, places[0][layer.right]),
+                    (places[1][layer.left], y),
+                ]
+            )
+            for one, other in pairs:
+                left, right, node = [*left, one], [*right, other], [*node, place[layer.products]]
+        if len(layer.sums) + len(layer.products):
+            found.append(_layer(left, right, node))
+    roots = torch.from_numpy(places[-1][layers.roots])
+    return Tape(leaves, first + channels * len(layers), tuple(found), roots)
+
+
+def _places(layers: Layers, constants: int, nodes: int) -> Integers:
+    """By node, its entry: that of its value for a leaf."""
+    own: Integers = nodes + np.arange(len(layers), dtype=np.int64)
+    return np.where(layers.value >= 0, constants + layers.value, own)
 
 
 def _layer(left: list[Integers], right: list[Integers], node: list[Integers]) -> Layer:
@@ -189,36 +226,3 @@ def _layer(left: list[Integers], right: list[Integers], node: list[Integers]) ->
     both = np.concatenate(ends)
     first, second = map(torch.from_numpy, ends)
     return Layer(first, second, Sums.by(np.concatenate(node)), Sums.by(both))
-
-
-def from_arrays(arrays: Mapping[str, NDArray[Any]], leaves: int) -> Layered:
-    """The layers of a compiled circuit, given as its flat arrays."""
-    op, begin, end = (arrays[name].astype(np.int64) for name in ("op", "begin", "end"))
-    weight, child = arrays["weight"].astype(np.int64), arrays["child"].astype(np.int64)
-    values = len(arrays["qe"])
-    first = leaves + 1 + values
-    place = first + np.arange(len(op), dtype=np.int64)
-    place[op == 0] = leaves + 1 + begin[op == 0]
-    layers = []
-    for start, stop in zip(arrays["layers"][:-1], arrays["layers"][1:], strict=True):
-        nodes = np.arange(start, stop)
-        sums, products = nodes[op[nodes] == 1], nodes[op[nodes] == 2]
-        counts = end[sums] - begin[sums]
-        edges = np.repeat(begin[sums] - np.cumsum(counts) + counts, counts) + np.arange(
-            counts.sum()
-        )
-        factors = np.where(weight[edges] < 0, leaves, weight[edges])
-        left = [factors, place[child[begin[products]]]]
-        right = [place[child[edges]], place[child[begin[products] + 1]]]
-        node = [np.repeat(place[sums], counts), place[products]]
-        if len(sums) + len(products):
-            layers.append(_layer(left, right, node))
-    return Layered(
-        leaves,
-        first + len(op),
-        torch.from_numpy(np.array(arrays["kinds"])),
-        torch.from_numpy(np.array(arrays["qe"])),
-        torch.from_numpy(np.array(arrays["e"])),
-        tuple(layers),
-        torch.from_numpy(place[arrays["roots"].astype(np.int64)]),
-    )

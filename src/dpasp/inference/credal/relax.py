@@ -18,22 +18,27 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.circuits import Circuit
+from dpasp.circuits.channels import MIXED, OTHER, QE, LeafValues
+from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
 from dpasp.inference.credal.vertices import Corners
-from dpasp.inference.layers import OTHER, QE, Arrays, E, Integers, Layer, layers_below
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING
 
 Goal = Literal["lower", "upper", "consistent"]
+Pair = Sequence[Numbers]
+
+# By goal, the mass that multiplies over products and the one with a mixed product rule.
+MASSES = {"lower": ("a", "d"), "upper": ("b", "c")}
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """The part of a circuit below one root, ready to be bounded."""
+    """The part of a circuit that one question needs, ready to be bounded."""
 
-    layers: tuple[Layer, ...]
-    kinds: Integers  # of leaves; -1 for other nodes
+    layers: Layers
+    values: LeafValues
     pure: NDArray[np.bool_]  # nodes whose models all satisfy q and e, or else all not e
-    root: int
     weights: Weights  # [leaves]; those of credal choices do not matter
     corners: tuple[Corners, ...]
 
@@ -64,15 +69,37 @@ class Relaxation:
         """A lower bound of the functional for each box [credal choices, boxes], and its scale."""
         turns = max((len(corner.points) for corner in self.corners), default=1)
         vectors = [self.vectors(picks, turn) for turn in range(turns)]
-        return _Pass(self, vectors, goal, value).run()
+        if goal == "consistent":
+            return self._consistent(vectors, value)
+        return _Bounded(self, vectors, goal, value).run()
+
+    def _consistent(self, vectors: Sequence[Weights], value: float) -> tuple[Weights, Weights]:
+        leaves = columns(self.values.channel("consistent"), vectors[0].shape[1])
+        (mass,) = sweep(
+            self.layers,
+            [leaves],
+            lambda layer, below: [_best_sum(layer, below[0], vectors, np.minimum)],
+            lambda _, left, right: [left[0] * right[0]],
+        )
+        least = mass[self.layers.root]
+        return least - value, np.ones_like(least)
 
 
-class _Pass:
-    """One bottom-up pass: a lower bound for ``number`` and an upper one for ``other``.
+def _best_sum(
+    layer: Layer, below: Numbers, vectors: Sequence[Weights], better: np.ufunc
+) -> Numbers:
+    """The sums of a layer, each under the weights that suit it best."""
+    best = layer.sum(vectors[0][layer.weights] * below)
+    for vector in vectors[1:]:
+        better(best, layer.sum(vector[layer.weights] * below), out=best)
+    return best
 
-    One of the two follows the product rule x·y, the other x·w(y) + q(x)·y with two
-    helpers w and q: (a, d) with (E, F) for the lower probability, and (b, c) with
-    (G, H) for the upper one.
+
+class _Bounded:
+    """One sweep: a lower bound for one of the two masses and an upper bound for the other.
+
+    The channels are the mass that multiplies, the mixed one with its two helpers, and
+    the functional itself.
     """
 
     def __init__(
@@ -82,95 +109,62 @@ class _Pass:
         self.vectors = vectors
         self.goal = goal
         self.value = value
-        shape = (len(circuit.kinds), vectors[0].shape[1])
-        self.plain = np.zeros(shape)
-        self.mixed, self.whole, self.query = (np.zeros(shape) for _ in range(3))
-        self.functional = np.zeros(shape)
-        self.take = np.minimum if goal == "upper" else np.maximum  # of mixed, whole and query
-        self.give = np.maximum if goal == "upper" else np.minimum  # of plain
+        # The number is to be small and the other one large.
+        plain, mixed = (np.minimum, np.maximum) if goal == "lower" else (np.maximum, np.minimum)
+        self.better = (plain, mixed, mixed, mixed, np.minimum)
 
     def run(self) -> tuple[Weights, Weights]:
-        """The bounds at the root."""
-        leaves = np.flatnonzero(self.circuit.kinds >= 0)
-        self._leaves(leaves, self.circuit.kinds[leaves])
-        for layer in self.circuit.layers:
-            if len(layer.sums):
-                self._sums(layer)
-            if len(layer.products):
-                self._products(layer)
-        root = self.circuit.root
-        if self.goal == "consistent":
-            return self.plain[root] - self.value, np.ones_like(self.plain[root])
-        return self.functional[root], self.plain[root] + self.mixed[root]
+        """The bounds at the root, and their scale."""
+        plain, mixed = MASSES[self.goal]
+        batch = self.vectors[0].shape[1]
+        names = (plain, mixed, MIXED[mixed].whole, MIXED[mixed].part)
+        leaves = [columns(self.circuit.values.channel(name), batch) for name in names]
+        leaves.append(self.combine(leaves[0], leaves[1]))
+        found = sweep(self.circuit.layers, leaves, self.add, self.multiply)
+        root = self.circuit.layers.root
+        return found[4][root], found[0][root] + found[1][root]
 
-    def _leaves(self, nodes: Integers, kinds: Integers) -> None:
-        columns = {
-            "consistent": (kinds != 0, kinds < 0, kinds < 0, kinds < 0),
-            "lower": (kinds == QE, kinds & E, kinds & (QE | E), (kinds & QE) * (kinds & E == 0)),
-            "upper": (
-                kinds & QE,
-                kinds == E,
-                (kinds != 0) & (kinds & OTHER == 0),
-                (kinds & OTHER == 0) & (kinds & QE != 0),
-            ),
-        }[self.goal]
-        arrays = (self.plain, self.mixed, self.whole, self.query)
-        for array, column in zip(arrays, columns, strict=True):
-            array[nodes] = (column != 0)[:, np.newaxis]
-        self.functional[nodes] = self._combine(self.plain[nodes], self.mixed[nodes])
-
-    def _combine(self, plain: Weights, mixed: Weights) -> Weights:
+    def combine(self, plain: Weights, mixed: Weights) -> Weights:
         number, other = (mixed, plain) if self.goal == "upper" else (plain, mixed)
         return (1.0 - self.value) * number - self.value * other
 
-    def _sums(self, layer: Layer) -> None:
-        for array, better in (
-            (self.plain, self.give),
-            (self.mixed, self.take),
-            (self.whole, self.take),
-            (self.query, self.take),
-            (self.functional, np.minimum),
-        ):
-            below = array[layer.children]
-            best = np.add.reduceat(self.vectors[0][layer.weights] * below, layer.starts)
-            for vector in self.vectors[1:]:
-                one = np.add.reduceat(vector[layer.weights] * below, layer.starts)
-                better(best, one, out=best)
-            array[layer.sums] = best
+    def add(self, layer: Layer, below: Pair) -> list[Numbers]:
+        return [
+            _best_sum(layer, channel, self.vectors, better)
+            for channel, better in zip(below, self.better, strict=True)
+        ]
 
-    def _products(self, layer: Layer) -> None:
-        x, y, here = layer.left, layer.right, layer.products
-        self.plain[here] = self.plain[x] * self.plain[y]
-        for array in (self.whole, self.query):
-            array[here] = array[x] * array[y]
-        self.mixed[here] = self.mixed[x] * self.whole[y] + self.query[x] * self.mixed[y]
-        result = self._combine(self.plain[here], self.mixed[here])
-        for factor, rest in ((x, y), (y, x)):
-            pure = self.circuit.pure[factor]
-            low, high = self.plain[factor[pure]], self.whole[factor[pure]]
+    def multiply(self, layer: Layer, left: Pair, right: Pair) -> list[Numbers]:
+        plain, whole, part = (left[k] * right[k] for k in (0, 2, 3))
+        mixed = left[1] * right[2] + left[3] * right[1]
+        functional = self.combine(plain, mixed)
+        for nodes, factor, rest in ((layer.left, left, right), (layer.right, right, left)):
+            pure = self.circuit.pure[nodes]
+            low, high = factor[0][pure], factor[2][pure]
             low, high = np.minimum(low, high), np.maximum(low, high)
-            f = self.functional[rest[pure]]
-            result[pure] = np.where(f >= 0, low * f, high * f)
-        self.functional[here] = result
+            f = rest[4][pure]
+            functional[pure] = np.where(f >= 0, low * f, high * f)
+        return [plain, mixed, whole, part, functional]
 
 
 def relaxation(
-    arrays: Arrays, root: int, weights: Weights, corners: Sequence[Corners]
+    circuit: Circuit, question: int, weights: Weights, corners: Sequence[Corners]
 ) -> Relaxation | None:
-    """The part of a circuit below a root; None if a sum is over more than one credal choice."""
-    below = layers_below(arrays, root)
+    """The part of a circuit for a question; None if a sum is over more than one credal choice."""
+    layers = circuit.below(question)
     owner = np.full(len(weights) + 1, -1)
     for index, corner in enumerate(corners):
         owner[corner.leaves] = index
-    kinds = np.where(below.value >= 0, arrays["kinds"].astype(np.int64)[below.value], -1)
-    pure = np.isin(kinds, (0, QE, OTHER))
-    for layer in below.layers:
-        if len(layer.sums):
-            if not _one_owner(owner[layer.weights], layer.starts):
-                return None
-            pure[layer.sums] = np.logical_and.reduceat(pure[layer.children], layer.starts)
-        pure[layer.products] = pure[layer.left] & pure[layer.right]
-    return Relaxation(below.layers, kinds, pure, root, weights, tuple(corners))
+    for layer in layers.layers:
+        if len(layer.sums) and not _one_owner(owner[layer.weights], layer.starts):
+            return None
+    (pure,) = sweep(
+        layers,
+        [np.isin(circuit.values.kinds, (0, QE, OTHER))],
+        lambda layer, below: [np.logical_and.reduceat(below[0], layer.starts)],
+        lambda _, left, right: [left[0] & right[0]],
+    )
+    return Relaxation(layers, circuit.values, pure, weights, tuple(corners))
 
 
 def _one_owner(owners: Integers, starts: Integers) -> bool:

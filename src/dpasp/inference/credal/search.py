@@ -18,9 +18,9 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.circuits.layers import Integers
 from dpasp.errors import LimitReached
 from dpasp.inference.credal.relax import Goal, Relaxation
-from dpasp.inference.layers import Integers
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 
@@ -183,7 +183,7 @@ class _Search:
 
     def bounds(self, boxes: Integers, value: float) -> tuple[Weights, NDArray[np.bool_]]:
         """Lower bounds of the functional, and which boxes may hold something below a value."""
-        step = max(1, TILE // len(self.relaxed.kinds))
+        step = max(1, TILE // len(self.relaxed.layers))
         parts = [
             self.relaxed.bound(boxes[:, at : at + step], self.goal, value)
             for at in range(0, boxes.shape[1], step)

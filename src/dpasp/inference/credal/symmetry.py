@@ -15,8 +15,10 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.circuits import Circuit
+from dpasp.circuits.channels import LeafValues
+from dpasp.circuits.layers import Layer, Layers, Numbers, columns, sweep
 from dpasp.inference.credal.vertices import Corners
-from dpasp.inference.layers import OTHER, QE, Arrays, E, Layers, layers_below
 from dpasp.semantics.leaves import Leaves, Weights
 
 PRIME = np.uint64(2**31 - 1)
@@ -26,25 +28,40 @@ MOST = 1 << 26  # nodes times choices: what is held at once, 8 bytes each
 Field = NDArray[np.uint64]  # numbers below PRIME
 Class = list[int]  # credal choices that are alike, by position among the corners
 
+# All that the masses a, b, c and d are made of; those of them that multiply over products.
+CHANNELS = (
+    "consistent",
+    "a",
+    "b",
+    "some e",
+    "every e is qe",
+    "every is e",
+    "every is e, some qe",
+)
+
 
 def alike(
-    arrays: Arrays, root: int, weights: Weights, leaves: Leaves, corners: Sequence[Corners]
+    circuit: Circuit,
+    question: int,
+    weights: Weights,
+    leaves: Leaves,
+    corners: Sequence[Corners],
 ) -> list[Class]:
-    """The credal choices in classes; those of a class can be swapped below the root.
+    """The credal choices in classes; a question does not tell those of a class apart.
 
     In a circuit that is too large to look at like this, each is told from all others.
     """
-    below, random = layers_below(arrays, root), np.random.default_rng(SEED)
-    if len(below) * len(corners) > MOST:
+    layers, values = circuit.below(question), circuit.values
+    random = np.random.default_rng(SEED)
+    if len(layers) * len(corners) > MOST:
         return [[position] for position in range(len(corners))]
-    kinds = np.where(below.value >= 0, arrays["kinds"].astype(np.int64)[below.value], 0)
     groups: dict[bytes, Class] = {}
     for position, corner in enumerate(corners):
         groups.setdefault(corner.points.tobytes(), []).append(position)
     classes = []
     for group in groups.values():
         point = _point(random, weights, leaves, corners)
-        signs = _signs(below, kinds, _one_different(random, point, group, corners))
+        signs = _signs(layers, values, _one_different(random, point, group, corners))
         similar: dict[bytes, Class] = {}
         for column, position in enumerate(group):
             similar.setdefault(signs[:, column].tobytes(), []).append(position)
@@ -52,7 +69,7 @@ def alike(
             while rest:
                 points = [_point(random, weights, leaves, corners) for _ in range(2)]
                 swapped = [_swaps(one, rest, corners) for one in points]
-                found = np.concatenate([_signs(below, kinds, one) for one in swapped])
+                found = np.concatenate([_signs(layers, values, one) for one in swapped])
                 same = np.all(found == found[:, :1], axis=0)
                 classes.append([rest[k] for k in np.flatnonzero(same)])
                 rest = [rest[k] for k in np.flatnonzero(~same)]
@@ -132,28 +149,20 @@ def _swaps(point: Field, some: Class, corners: Sequence[Corners]) -> Field:
     return columns
 
 
-def _signs(below: Layers, kinds: NDArray[np.int64], weights: Field) -> Field:
-    """The values [7, columns] of the root: all that the masses a, b, c and d are made of."""
-    whole = (kinds != 0) & (kinds & OTHER == 0)
-    functions = (
-        kinds != 0,
-        kinds == QE,
-        kinds & QE != 0,
-        kinds & (QE | E) != 0,
-        (kinds & QE != 0) & (kinds & E == 0),
-        whole,
-        whole & (kinds & QE != 0),
-    )
+def _signs(layers: Layers, values: LeafValues, weights: Field) -> Field:
+    """The values [channels, columns] of the root."""
     wide = np.concatenate([weights, np.ones((1, weights.shape[1]), dtype=np.uint64)])
-    return np.stack([_value(below, function.astype(np.uint64), wide) for function in functions])
+    return np.stack([_value(layers, values.channel(name), wide) for name in CHANNELS])
 
 
-def _value(below: Layers, leaves: Field, weights: Field) -> Field:
-    values = np.repeat(leaves[:, np.newaxis], weights.shape[1], axis=1)
-    for layer in below.layers:
-        if len(layer.sums):
-            terms = weights[layer.weights] * values[layer.children] % PRIME
-            values[layer.sums] = np.add.reduceat(terms, layer.starts) % PRIME
-        values[layer.products] = values[layer.left] * values[layer.right] % PRIME
-    root: Field = values[below.root]
+def _value(layers: Layers, values: Numbers, weights: Field) -> Field:
+    def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+        return [layer.sum(weights[layer.weights] * below[0] % PRIME) % PRIME]
+
+    def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
+        return [left[0] * right[0] % PRIME]
+
+    leaves = columns(values.astype(np.uint64), weights.shape[1])
+    (found,) = sweep(layers, [leaves], add, multiply)
+    root: Field = found[layers.root]
     return root

@@ -13,7 +13,6 @@ import numpy as np
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.engines import on_circuit
-from dpasp.inference.layers import layers_below
 from dpasp.inference.probable.asked import Asked
 from dpasp.inference.probable.best import VALUES, Best, map_answer
 from dpasp.inference.probable.by_queries import Queries
@@ -61,9 +60,7 @@ def _by_leaves(asked: Asked) -> list[Best] | None:
         ).circuit
     except (InferenceError, SizeLimit):
         return None
-    arrays = circuit.arrays()
-    layers = layers_below(arrays, int(arrays["roots"].tolist()[0]))
-    search = Marked(layers, arrays, asked.weights, marks, asked.total(), watch)
+    search = Marked(circuit, asked.weights, marks, asked.total(), watch)
     maxent = asked.probability is Probability.MAXENT
     found = [search.run("value" if maxent else "upper")]
     if not maxent:  # models that never disagree leave no room between the bounds

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpasp.circuits.layers import Integers
 from dpasp.inference.engines import on_circuit
-from dpasp.inference.layers import Integers
 from dpasp.inference.numbers import evaluate
 from dpasp.inference.probable.best import VALUES, Best
 from dpasp.inference.probable.search import OPEN, Bounded, best_first

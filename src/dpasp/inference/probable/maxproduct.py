@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from dpasp.inference.layers import Layers
+from dpasp.circuits.layers import Layers, sweep
 from dpasp.inference.probable.best import CLOSE
 from dpasp.semantics.leaves import Leaves, Weights
 
@@ -94,10 +94,10 @@ def max_product(below: Layers, values: Weights, leaves: Leaves, weights: Weights
         most = float(scaled[leaves.of(i)].max())
         scaled[leaves.of(i)] -= most
         factor += most
-    best = np.where(below.value >= 0, known[below.value], -np.inf)
-    for layer in below.layers:
-        if len(layer.sums):
-            terms = scaled[layer.weights] + best[layer.children]
-            best[layer.sums] = np.maximum.reduceat(terms, layer.starts)
-        best[layer.products] = best[layer.left] + best[layer.right]
+    (best,) = sweep(
+        below,
+        [known],
+        lambda layer, found: [np.maximum.reduceat(scaled[layer.weights] + found[0], layer.starts)],
+        lambda _, left, right: [left[0] + right[0]],
+    )
     return MaxProduct(below, leaves, scaled, factor, best)

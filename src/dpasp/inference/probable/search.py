@@ -7,11 +7,9 @@ atoms that the choices determine, the bounds are those of :class:`Marked`.
 
 from __future__ import annotations
 
-import functools
 import heapq
 import itertools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -19,7 +17,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.inference.layers import QE, Arrays, Integers, Layers
+from dpasp.circuits import Circuit
+from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, VALUES, Best
 from dpasp.inference.tiny import too_improbable
 from dpasp.limits import Watch
@@ -126,21 +125,21 @@ def _inside(
 
 
 class Marked:
-    """The circuit below the evidence's root, with leaves for the marked atoms.
+    """The circuit of the evidence alone, with leaves for the marked atoms.
 
     A maximum in place of the sums over these leaves bounds all that completes a box.
     """
 
     def __init__(
         self,
-        below: Layers,
-        arrays: Arrays,
+        circuit: Circuit,
         weights: Weights,
         marks: Sequence[Mark],
         total: Masses,
         watch: Watch,
     ) -> None:
-        self.below = below
+        self.layers = circuit.below(0)
+        self.values = circuit.values
         self.weights = weights
         self.marks = marks
         self.total = total
@@ -148,11 +147,7 @@ class Marked:
         self.leaves = [
             np.array([mark.leaves(value) for value in (OPEN, *mark.values)]) for mark in marks
         ]
-        kinds = arrays["kinds"].astype(np.int64)
-        self.shares = arrays["qe"].astype(np.float64)
-        self.every = (kinds == QE) * 1.0
-        self.some = (kinds & QE != 0) * 1.0
-        self.exclusive = exclusive_sums(below, len(weights))
+        self.exclusive = exclusive_sums(self.layers, len(weights))
 
     def run(self, goal: Goal) -> Best:
         """The best assignments."""
@@ -165,9 +160,9 @@ class Marked:
         """Upper bounds for the boxes [marks, boxes], and whether anything in them is possible."""
         vectors = self.vectors(boxes)
         if goal == "value":
-            mass = self.relaxed(self.shares, vectors)
+            mass = self.relaxed("qe", vectors)
             return mass / float(self.total.e), mass > 0
-        every, some = self.relaxed(self.every, vectors), self.relaxed(self.some, vectors)
+        every, some = self.relaxed("a", vectors), self.relaxed("b", vectors)
         if goal == "upper":
             other = np.maximum(0.0, float(self.total.a) - every)
             number = some
@@ -183,47 +178,48 @@ class Marked:
         fixed = np.repeat(self.weights[:, np.newaxis], boxes.shape[1], axis=1)
         return np.concatenate([fixed, *marked, np.ones((1, boxes.shape[1]))])
 
-    def relaxed(self, values: Weights, vectors: Weights) -> Weights:
+    def relaxed(self, channel: str, vectors: Weights) -> Weights:
         """The value of the root with a maximum in place of sums that the marked atoms decide."""
-        below = self.below
-        number = np.zeros((len(below), vectors.shape[1]))
-        number[below.value >= 0] = values[below.value[below.value >= 0], np.newaxis]
-        for layer in below.layers:
-            if len(layer.sums):
-                terms = vectors[layer.weights] * number[layer.children]
-                sums = np.add.reduceat(terms, layer.starts)
-                decided = self.exclusive[layer.sums]
-                if decided.any():
-                    sums[decided] = np.maximum.reduceat(terms, layer.starts)[decided]
-                number[layer.sums] = sums
-            number[layer.products] = number[layer.left] * number[layer.right]
-        root: Weights = number[below.root]
+
+        def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+            terms = vectors[layer.weights] * below[0]
+            sums, decided = layer.sum(terms), self.exclusive[layer.sums]
+            if decided.any():
+                sums[decided] = np.maximum.reduceat(terms, layer.starts)[decided]
+            return [sums]
+
+        def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
+            return [left[0] * right[0]]
+
+        leaves = columns(self.values.channel(channel), vectors.shape[1])
+        (found,) = sweep(self.layers, [leaves], add, multiply)
+        root: Weights = found[self.layers.root]
         return root
 
 
-def exclusive_sums(below: Layers, first: int) -> NDArray[np.bool_]:
+def exclusive_sums(layers: Layers, first: int) -> NDArray[np.bool_]:
     """By node: a sum of which, whatever values the marked atoms take, one term at most is not 0.
 
     The leaves of marked atoms are those from ``first`` on, in pairs: true and false. What
     a node needs of them is a set of bits; two terms that need both of a pair exclude
     each other.
     """
-    needs = [0] * len(below)
-    exclusive = np.zeros(len(below), dtype=np.bool_)
-    for layer in below.layers:
-        ends = np.append(layer.starts[1:], len(layer.children))[: len(layer.sums)].tolist()
-        weights, children = layer.weights.tolist(), layer.children.tolist()
-        for node, start, end in zip(layer.sums.tolist(), layer.starts.tolist(), ends, strict=True):
-            terms = [
-                needs[children[k]] | (1 << weights[k] - first if weights[k] >= first else 0)
-                for k in range(start, end)
-            ]
-            needs[node] = functools.reduce(operator.and_, terms)
-            exclusive[node] = all(_exclude(x, y) for x, y in itertools.combinations(terms, 2))
-        for node, x, y in zip(
-            layer.products.tolist(), layer.left.tolist(), layer.right.tolist(), strict=True
-        ):
-            needs[node] = needs[x] | needs[y]
+
+    def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+        bits = [1 << weight - first if weight >= first else 0 for weight in layer.weights.tolist()]
+        terms = below[0] | np.array(bits, dtype=object)
+        apart = [
+            all(_exclude(x, y) for x, y in itertools.combinations(terms[start:end], 2))
+            for start, end in itertools.pairwise([*layer.starts.tolist(), len(terms)])
+        ]
+        return [np.bitwise_and.reduceat(terms, layer.starts), np.array(apart, dtype=np.bool_)]
+
+    def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
+        return [left[0] | right[0], np.zeros(len(left[0]), dtype=np.bool_)]
+
+    values = int(layers.value.max(initial=-1)) + 1
+    nothing = [np.zeros(values, dtype=object), np.zeros(values, dtype=np.bool_)]
+    _, exclusive = sweep(layers, nothing, add, multiply)
     return exclusive
 
 

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpasp.circuits.channels import LeafValues
+from dpasp.circuits.layers import Layers
 from dpasp.inference.approximate.bounds import most_probable_first
-from dpasp.inference.layers import QE, Integers, Layers, layers_below
 from dpasp.inference.probable.asked import Asked
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.maxproduct import MaxProduct, Values, max_product
@@ -47,27 +47,21 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """The circuit below a question's root; its leaves have kinds of models, and shares of them."""
+    """The part of the circuit that a question needs, with the values of its leaves."""
 
     layers: Layers
-    kinds: Integers
-    shares: Weights
+    values: LeafValues
     leaves: Leaves
 
-    def maximum(self, values: NDArray[np.generic], weights: Weights) -> MaxProduct:
+    def maximum(self, channel: str, weights: Weights) -> MaxProduct:
         """The largest P(θ) times the value of its leaf, under weights [leaves]."""
-        return max_product(self.layers, values.astype(np.float64), self.leaves, weights)
+        return max_product(self.layers, self.values.channel(channel), self.leaves, weights)
 
 
 def below(asked: Asked) -> Below:
-    """The circuit below the root of a question."""
-    arrays = asked.evaluator.circuit.arrays()
-    return Below(
-        layers_below(arrays, int(arrays["roots"].tolist()[asked.place])),
-        arrays["kinds"].astype(np.int64),
-        arrays["qe"].astype(np.float64),
-        layout(asked.ground.choices),
-    )
+    """The part of the circuit that a question needs."""
+    circuit = asked.evaluator.circuit
+    return Below(circuit.below(asked.place), circuit.values, layout(asked.ground.choices))
 
 
 def total_choices(asked: Asked, circuit: Below) -> tuple[Best] | tuple[Best, Best]:
@@ -79,11 +73,11 @@ def total_choices(asked: Asked, circuit: Below) -> tuple[Best] | tuple[Best, Bes
     """
     total = asked.log_total()
     if asked.probability is Probability.MAXENT:
-        found = circuit.maximum(circuit.shares, asked.weights)
+        found = circuit.maximum("qe", asked.weights)
         sources = [found, *undefined_choices(asked, found.value)]
         most = max(source.value for source in sources)
         return (_best(math.exp(most - float(total.e)), _winners(sources, most)),)
-    some = circuit.maximum(circuit.kinds & QE != 0, asked.weights)
+    some = circuit.maximum("b", asked.weights)
     certain, possible = float(total.a), float(total.b)
     if np.isneginf(certain):
         alone = len(list(islice(some.choices(every=True), 2))) == 1
@@ -102,7 +96,7 @@ def total_choices(asked: Asked, circuit: Below) -> tuple[Best] | tuple[Best, Bes
 
 def sure_choices(asked: Asked, circuit: Below) -> list[Source]:
     """The most probable total choices whose models all satisfy the evidence."""
-    found = circuit.maximum(circuit.kinds == QE, asked.weights)
+    found = circuit.maximum("a", asked.weights)
     return [found, *undefined_choices(asked, found.value)]
 
 

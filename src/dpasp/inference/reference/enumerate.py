@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpasp.circuits.fold import Counted, check_foldable
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.reference.rows import Bits, Counts, Rows, Words, pack, run_starts
@@ -93,6 +94,20 @@ class Enumeration:
             result[i, :7] = question_masses(self.table, folded, query.both, query.given)
             result[i, 7] = inconsistent
         return result
+
+    def counted(self, seconds: float = 0.0) -> Counted:
+        """What was enumerated in so many seconds, as a circuit is folded from it."""
+        table = self.table
+        check_foldable(len(table), len(self.queries))
+        n = table.count(table.holds(ALWAYS))
+        counts = np.empty((len(table), len(self.queries), 3))
+        for i, query in enumerate(self.queries):
+            n_qe = table.count(table.holds(query.both))
+            n_e = table.count(table.holds(query.given))
+            counts[:, i] = np.stack([n_qe, n_e - n_qe, n - n_e], axis=1)
+        seen = [table.count(table.holds(one)) / n for one in self.observed]
+        shares = np.column_stack(seen) if seen else None
+        return Counted(table.values, counts, shares, seconds)
 
     def log_masses(self, weights: Weights) -> Weights:
         """The logarithms [questions, 7, batch] of the masses, also of those below 1e-308."""

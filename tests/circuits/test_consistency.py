@@ -7,13 +7,13 @@ import pytest
 
 import dpasp
 from dpasp.circuits import Options, compile
-from dpasp.inference.consistency import consistency
+from dpasp.circuits.consistency import consistency
 from dpasp.inference.engines import on_circuit
 from dpasp.inference.reference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
 
-from .test_folded import random_programs, random_weights
+from .test_fold import random_programs, random_weights
 
 
 def test_what_is_tiny_is_told() -> None:
@@ -44,8 +44,8 @@ def test_as_the_table_says() -> None:
     added, certain = 0, 0
     for seen, (ground, logic) in enumerate(random_programs(range(200, 500))):
         found = on_circuit(ground, logic, Probability.MAXENT)
-        known = consistency(found.circuit.arrays(), found.leaves)
-        added += known.below is not None
+        known = consistency(found.circuit, found.leaves)
+        added += known.layers is not None
         certain += known.never
         weights = random_weights(ground, 4, seen)
         for i, scale in enumerate((1.0, 1e-3, 1e-9, 1e-25)):
@@ -55,7 +55,7 @@ def test_as_the_table_says() -> None:
                 own[0] = 1.0 - own[1:].sum()
         table = enumerate_models(ground, logic, Probability.MAXENT).masses(weights)
         rows = found.masses(weights)
-        exact = known.below is not None or known.never
+        exact = known.layers is not None or known.never
         rtol, atol = (1e-9, 0.0) if exact else (1e-9, 1e-11)
         np.testing.assert_allclose(rows[:, 7], table[:, 7], rtol=rtol, atol=atol)
     assert min(added, certain) > 40
@@ -66,10 +66,10 @@ def test_a_compiler_that_branches_on_atoms_leaves_the_difference() -> None:
         "0.3::a. 0.4::b. c :- a. c :- b. d :- c, not b. :- d, a. #query c."
     ).ground()
     found = compile(ground, Logic.STABLE, options=Options(way="search"))
-    known = consistency(found.arrays(), leaves.layout(ground.choices))
+    known = consistency(found, leaves.layout(ground.choices))
     weights = leaves.weights(ground)[:, np.newaxis]
     difference = 1.0 - found.masses(weights)[0, 0]
     assert known.missing(weights, difference) == pytest.approx(0.3 * 0.6)
     rounding = np.array([1e-16])
-    if known.below is None:
+    if known.layers is None:
         assert known.missing(weights, rounding) == 0

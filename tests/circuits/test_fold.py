@@ -15,7 +15,6 @@ from dpasp import circuits
 from dpasp.errors import InferenceError
 from dpasp.inference import numbers
 from dpasp.inference.engines import on_circuit, prepare
-from dpasp.inference.folded import folded
 from dpasp.inference.reference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundProgram
@@ -86,7 +85,9 @@ def test_observed_atoms_are_leaves_of_a_folded_circuit_too() -> None:
         except circuits.HeadCycle:
             continue
         table = enumerate_models(ground, Logic.STABLE, Probability.MAXENT, observed=atoms)
-        enumerated = folded(ground, table, Logic.STABLE, Probability.MAXENT)
+        enumerated = circuits.fold(
+            ground.choices, table.counted(), Logic.STABLE, Probability.MAXENT
+        )
         assert enumerated.leaves == compiled.leaves
         seen = np.random.default_rng(compared).integers(0, 2, (2 * len(atoms), 4))
         weights = np.concatenate([random_weights(ground, 4, compared), seen])

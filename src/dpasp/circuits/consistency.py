@@ -1,0 +1,93 @@
+"""The mass of the total choices without a model, added up rather than subtracted from 1.
+
+A sum over the values of a choice lacks those after which there is no model; their weights,
+on the way to the root, are the inconsistent mass. It is 0, and not a rounding error,
+when nothing is missing, and a true 1e-20 is not lost. Sums that are not over the
+values of one choice (a compiler may branch on atoms) hide what is missing: then there is
+only the difference to 1.
+
+Example::
+
+    known = consistency(circuit, layout(ground.choices))
+    known.missing(weights, 1.0 - consistent)            # [batch]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.circuit import Circuit
+from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
+from dpasp.semantics.leaves import Leaves, Weights
+from dpasp.semantics.masses import ROUNDING
+
+
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """What a circuit knows about the total choices without a model."""
+
+    never: bool  # surely none lacks a model
+    layers: Layers | None  # the circuit, if what is missing can be added up
+    empty: NDArray[np.bool_]  # by value of a leaf: whether it has no model
+    leaves: Leaves
+
+    def missing(self, weights: Weights, difference: Weights) -> Weights:
+        """The inconsistent mass [batch], given the difference of the consistent one to 1."""
+        if self.never:
+            return np.zeros_like(difference)
+        if self.layers is None:
+            return np.where(difference > ROUNDING, difference, 0.0)
+        return self._add_up(self.layers, weights)
+
+    def _add_up(self, layers: Layers, weights: Weights) -> Weights:
+        starts = np.array(self.leaves.starts, dtype=np.int64)
+        wide = np.concatenate([weights, np.ones((1, weights.shape[1]))])
+
+        def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+            present, missing = (layer.sum(wide[layer.weights] * channel) for channel in below)
+            return [present, missing + _absent(layer, starts, weights)]
+
+        def multiply(_: Layer, x: Sequence[Numbers], y: Sequence[Numbers]) -> list[Numbers]:
+            return [x[0] * y[0], x[1] + x[0] * y[1]]
+
+        empty = columns(self.empty.astype(np.float64), weights.shape[1])
+        _, missing = sweep(layers, [1.0 - empty, empty], add, multiply)
+        root: Weights = missing[layers.root]
+        return root
+
+
+def consistency(circuit: Circuit, leaves: Leaves) -> Consistency:
+    """What a circuit tells about total choices without a model; all its roots tell the same."""
+    empty = circuit.values.kinds == 0
+    first = np.array(leaves.starts, dtype=np.int64)
+    widths: Integers = first[1:] - first[:-1]
+    choice_of = np.append(np.repeat(np.arange(len(widths)), widths), -1)
+    whole = not np.any(empty)
+    for layer in circuit.layers.layers:
+        if not len(layer.sums):
+            continue
+        owner = choice_of[layer.weights]
+        most = np.maximum.reduceat(owner, layer.starts)
+        least = np.minimum.reduceat(owner, layer.starts)
+        if np.any(least < 0) or np.any(most != least):
+            return Consistency(False, None, empty, leaves)
+        whole &= bool(np.all(layer.lengths == widths[least]))
+    if whole:
+        return Consistency(True, None, empty, leaves)
+    return Consistency(False, circuit.below(0), empty, leaves)
+
+
+def _absent(layer: Layer, first: Integers, weights: Weights) -> Weights:
+    """By sum, the weights of the values of its choice that it has no edge for."""
+    choice = np.searchsorted(first, layer.weights[layer.starts], side="right") - 1
+    widths = first[choice + 1] - first[choice]
+    places = np.cumsum(widths) - widths  # where the values of each sum's choice are looked at
+    leaves = np.repeat(first[choice] - places, widths) + np.arange(widths.sum())
+    absent = np.ones(len(leaves), dtype=np.bool_)
+    absent[np.repeat(places - first[choice], layer.lengths) + layer.weights] = False
+    found: Weights = np.add.reduceat(weights[leaves] * absent[:, np.newaxis], places)
+    return found

@@ -1,0 +1,155 @@
+"""A circuit as layers of nodes, and the one sweep over them that is written in Python.
+
+The children of a node lie in earlier layers, so that a sweep computes a whole layer at once.
+What it adds and multiplies is up to the caller: probabilities, logarithms with a maximum in
+place of the sum, bounds, numbers of a finite field, sets of bits.
+
+Example::
+
+    layers = circuit.layers.below(0)                    # the part that question 0 needs
+    wide = np.append(weights, 1.0)                      # the edge weight -1 is a 1
+    (values,) = sweep(
+        layers,
+        [circuit.values.channel("b")],
+        add=lambda layer, below: [layer.sum(wide[layer.weights] * below[0])],
+        multiply=lambda layer, left, right: [left[0] * right[0]],
+    )
+    values[layers.root]                                 # the mass b of the question
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.channels import LEAF, PRODUCT, SUM
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[Any]  # [nodes] or [nodes, batch], of any type
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Nodes whose children all lie in earlier layers; the edges of a sum lie side by side."""
+
+    sums: Integers
+    starts: Integers  # the first edge of each sum
+    weights: Integers  # by edge: the number of a leaf weight, -1 for a weight of 1
+    children: Integers  # by edge
+    products: Integers
+    left: Integers  # by product
+    right: Integers
+
+    def sum(self, terms: Numbers) -> Numbers:
+        """The sums of terms that are given by edge."""
+        found: Numbers = np.add.reduceat(terms, self.starts)
+        return found
+
+    @property
+    def lengths(self) -> Integers:
+        """How many edges each sum has."""
+        return np.diff(np.append(self.starts, len(self.children)))
+
+    def kept(self, alive: NDArray[np.bool_]) -> Layer:
+        """The nodes that are alive, by node of the circuit."""
+        sums, products = alive[self.sums], alive[self.products]
+        lengths = self.lengths
+        edges = np.repeat(sums, lengths)
+        return Layer(
+            self.sums[sums],
+            np.cumsum(lengths[sums]) - lengths[sums],
+            self.weights[edges],
+            self.children[edges],
+            self.products[products],
+            self.left[products],
+            self.right[products],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The nodes of a circuit bottom up, or those below some of its roots."""
+
+    layers: tuple[Layer, ...]
+    value: Integers  # by node: the number of a leaf's value; -1 for other nodes
+    roots: Integers  # one for each question
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def root(self) -> int:
+        """The root, where there is one question."""
+        (root,) = self.roots.tolist()
+        return int(root)
+
+    def below(self, question: int) -> Layers:
+        """What a question needs; the nodes keep their numbers."""
+        root = self.roots[question : question + 1]
+        alive = np.zeros(len(self), dtype=np.bool_)
+        alive[root] = True
+        kept = []
+        for layer in reversed(self.layers):  # a parent is marked before its children
+            own = layer.kept(alive)
+            for children in (own.children, own.left, own.right):
+                alive[children] = True
+            kept.append(own)
+        return Layers(tuple(reversed(kept)), np.where(alive, self.value, -1), root)
+
+
+def decode(arrays: Mapping[str, NDArray[np.generic]]) -> Layers:
+    """The layers of a circuit that is given as flat arrays (see :meth:`Circuit.arrays`)."""
+    op, begin, end, weight, child = (
+        arrays[name].astype(np.int64) for name in ("op", "begin", "end", "weight", "child")
+    )
+    layers = []
+    for first, last in pairwise(arrays["layers"].astype(np.int64).tolist()):
+        nodes = np.arange(first, last)
+        sums, products = nodes[op[nodes] == SUM], nodes[op[nodes] == PRODUCT]
+        lengths = end[sums] - begin[sums]
+        starts = np.cumsum(lengths) - lengths
+        edges = np.repeat(begin[sums] - starts, lengths) + np.arange(lengths.sum())
+        left, right = child[begin[products]], child[begin[products] + 1]
+        layers.append(Layer(sums, starts, weight[edges], child[edges], products, left, right))
+    value = np.where(op == LEAF, begin, -1)
+    return Layers(tuple(layers), value, arrays["roots"].astype(np.int64))
+
+
+Add = Callable[[Layer, Sequence[Numbers]], Iterable[Numbers]]
+Multiply = Callable[[Layer, Sequence[Numbers], Sequence[Numbers]], Iterable[Numbers]]
+
+
+def sweep(
+    layers: Layers, leaves: Sequence[Numbers], add: Add, multiply: Multiply
+) -> tuple[Numbers, ...]:
+    """The channels at every node [nodes, …batch], from the values of the leaves by number.
+
+    ``add`` is given a layer and the channels at the children of its sums (by edge) and
+    returns the channels of the sums; ``multiply`` is given those at the left and the right
+    factors of the products. Nodes that a part of a circuit does not have stay 0.
+    """
+    leaf = np.flatnonzero(layers.value >= 0)
+    channels = tuple(np.zeros((len(layers), *own.shape[1:]), dtype=own.dtype) for own in leaves)
+    for channel, own in zip(channels, leaves, strict=True):
+        channel[leaf] = own[layers.value[leaf]]
+    for layer in layers.layers:
+        if len(layer.sums):
+            below = [channel[layer.children] for channel in channels]
+            for channel, found in zip(channels, add(layer, below), strict=True):
+                channel[layer.sums] = found
+        if len(layer.products):
+            left = [channel[layer.left] for channel in channels]
+            right = [channel[layer.right] for channel in channels]
+            for channel, found in zip(channels, multiply(layer, left, right), strict=True):
+                channel[layer.products] = found
+    return channels
+
+
+def columns(values: Numbers, batch: int) -> Numbers:
+    """The values of leaves [values] as [values, batch], the same in every column."""
+    return np.repeat(values[:, np.newaxis], batch, axis=1)
