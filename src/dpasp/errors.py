@@ -27,6 +27,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import ClassVar, Literal
 
 
@@ -78,6 +79,16 @@ class Diagnostic:
     def __str__(self) -> str:
         place = f"{self.span}: " if self.span else ""
         return f"{place}{self.severity}: {self.message} [{self.code}]"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence naming the known word that is closest, or nothing.
+
+    >>> nearest("maxnet", ["maxent", "credal"])
+    "did you mean 'maxent'?"
+    """
+    found = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f"did you mean '{found[0]}'?" if found else ""
 
 
 class Error(Exception):

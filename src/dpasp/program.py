@@ -40,10 +40,10 @@ from dpasp.language.arguments import (
     text_given,
 )
 from dpasp.language.checks import check, effective_semantics
-from dpasp.language.files import load_text
+from dpasp.language.text.files import load_text
 from dpasp.limits import Limits, Watch, started
 from dpasp.logic.blocks import run_blocks
-from dpasp.logic.ground import ground
+from dpasp.logic.ground import Grounder
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.reading import read
 from dpasp.semantics import leaves
@@ -88,6 +88,7 @@ class Program:
         self._module: ModuleType | None = None
         self._session: Session | None = None
         self._history: History | None = None
+        self._grounder: Grounder | None = None
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Grounded] = OrderedDict()
         _refuse(source, self.constants)
 
@@ -308,7 +309,10 @@ class Program:
         """The leaf weights that networks and learned parameters give; None: the program's own."""
         if self._session is None and not found.networks:
             return None
-        return self._learning().weights()
+        session = self._learning()
+        # Ground once or again after an error: the choices, and so the leaves, are the same.
+        assert found.choices == session.model.ground.choices
+        return session.weights()
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """The ground program with the program's own questions."""
@@ -380,12 +384,14 @@ class Program:
             self._ground.move_to_end(key)
             return self._ground[key]
         started = time.perf_counter()
-        found = ground(
-            self._with(questions, evidence),
-            constants=self.constants,
-            python=self._functions(),
-            watch=watch,
-        )
+        program = self._with(questions, evidence)
+        grounder, self._grounder = self._grounder, None  # after an error it is of no use
+        if grounder is None:
+            grounder = Grounder(
+                program, constants=self.constants, python=self._functions(), watch=watch
+            )
+        found = grounder.ask(program, watch)
+        self._grounder = grounder
         self._ground[key] = Grounded(found, time.perf_counter() - started)
         while len(self._ground) > REMEMBERED:
             self._ground.popitem(last=False)
