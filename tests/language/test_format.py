@@ -10,10 +10,11 @@ import pytest
 
 from dpasp.errors import ProgramError
 from dpasp.language import parse
-from dpasp.language.format import formatted
-from dpasp.language.layout import WIDTH
-from dpasp.language.lexer import tokens
-from dpasp.language.split import split
+from dpasp.language.formatting import formatted
+from dpasp.language.formatting.layout import WIDTH
+from dpasp.language.statements.kind import words
+from dpasp.language.text.lexer import tokens
+from dpasp.language.text.pieces import split
 from tests.language.seeds import seeds
 from tests.oracle.generate import generate
 
@@ -29,7 +30,7 @@ def readable(text: str) -> bool:
 
 
 def comments(text: str) -> list[str]:
-    return [text[start:end].rstrip() for start, end in split(text).comments]
+    return [text[start:end].rstrip() for start, end in split(text, words()).comments]
 
 
 def blocks(text: str) -> list[str]:
@@ -170,16 +171,16 @@ GAPS = (
 def shaken(text: str, random: Random) -> str:
     """The text with other space, and comments, between its tokens."""
     out: list[str] = []
-    for piece in split(text).pieces:
+    for piece in split(text, words()).pieces:
         if piece.directive in ("#python", "#script"):
             out.append(f"\n{text[piece.start : piece.end]}\n")
             continue
         end = -1
         for token in tokens(text, piece.start, piece.end):
             touching = token.start == end  # 0x1F is read as two tokens, and must stay together
-            words = bool(out) and out[-1][-1:].isalnum() and token.text[0].isalnum()
+            joined = bool(out) and out[-1][-1:].isalnum() and token.text[0].isalnum()
             gap = random.choice(GAPS)
-            if words:
+            if joined:
                 gap = "" if touching else gap or " "
             out += [gap, token.text]
             end = token.end

@@ -14,10 +14,11 @@ from functools import cached_property
 from dpasp.editors.predicates import Occurrence, Predicate, occurrences
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.ast import Program
-from dpasp.language.lexer import Token, tokens
 from dpasp.language.reader import read_readable
-from dpasp.language.source import SourceFile
-from dpasp.language.split import Piece, Split, split
+from dpasp.language.statements.kind import words
+from dpasp.language.text.lexer import Token, tokens
+from dpasp.language.text.pieces import Piece, Split, split
+from dpasp.language.text.source import SourceFile
 from dpasp.logic import check
 from dpasp.logic.reading import read
 
@@ -39,7 +40,7 @@ class Analysis:
     @cached_property
     def split(self) -> Split:
         """Its statements and comments as slices of the text."""
-        return split(self.text)
+        return split(self.text, words())
 
     @cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:
@@ -65,7 +66,7 @@ class Analysis:
 
     def tokens_of(self, piece: Piece) -> list[Token]:
         """The tokens of a statement; none of a block of code."""
-        if piece.directive in ("#python", "#script"):
+        if piece.directive in words().blocks:
             return []
         return list(tokens(self.text, piece.start, piece.end))
 

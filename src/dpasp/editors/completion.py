@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple
 from dpasp.editors.analysis import Analysis
 from dpasp.editors.names import python_names
 from dpasp.editors.predicates import Predicate
-from dpasp.editors.words import DIRECTIVES, KEYWORDS, METHODS, SEMANTICS, Word
-from dpasp.language.known_options import INFERENCE, LEARN, NETWORK, Kind
-from dpasp.language.lexer import INLINE
+from dpasp.editors.words import KEYWORDS, METHODS, SEMANTICS, Word, directives
+from dpasp.language.statements.known_options import INFERENCE, LEARN, NETWORK, Allowed
+from dpasp.language.text.lexer import INLINE
 
 OfferKind = Literal["directive", "word", "predicate", "variable", "function", "option", "value"]
 
@@ -65,7 +65,7 @@ def _directives(inside: bool) -> Iterator[Offer]:
     if inside:
         yield from (Offer(word, "word") for word in sorted(INLINE - {"#end"}))
         return
-    for name, word in DIRECTIVES.items():
+    for name, word in directives().items():
         yield Offer(name, "directive", word.meaning, _SNIPPETS.get(name, ""))
 
 
@@ -85,7 +85,7 @@ def _by_statement(found: Analysis, ahead: str) -> Iterator[Offer]:
         yield from _options(NETWORK, ahead)
 
 
-def _options(known: dict[str, Kind], ahead: str) -> Iterator[Offer]:
+def _options(known: dict[str, Allowed], ahead: str) -> Iterator[Offer]:
     if (value := _VALUE.search(ahead)) is not None:
         kind = known.get(value[1])
         yield from (Offer(e.strip('"'), "value") for e in (kind.examples if kind else ()))

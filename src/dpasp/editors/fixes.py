@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 from dpasp.editors.analysis import problems
 from dpasp.errors import Diagnostic
-from dpasp.language.source import SourceFile
-from dpasp.language.split import split
+from dpasp.language.statements.kind import words
+from dpasp.language.text.pieces import split
+from dpasp.language.text.source import SourceFile
 
 _MEANT = re.compile(r"did you mean '(.+)'\?")
 _WRITE = re.compile(r"(?:write|say|add) (.+)")
@@ -80,9 +81,9 @@ def _suggestions(text: str, file: str, problem: Diagnostic) -> Iterator[Fix]:
     if problem.code == "missing-dot":
         yield Fix("end the statement with a dot", start, start, ".")
     if (written := _WRITE.match(help)) is not None:
-        for words in _alternatives(written[1]):
-            yield Fix(f"change to '{words}'", start, end, words)
-            yield from _insertions(text, start, end, words)
+        for part in _alternatives(written[1]):
+            yield Fix(f"change to '{part}'", start, end, part)
+            yield from _insertions(text, start, end, part)
 
 
 def _replacements(text: str, start: int, end: int, word: str) -> Iterator[Fix]:
@@ -96,23 +97,23 @@ def _replacements(text: str, start: int, end: int, word: str) -> Iterator[Fix]:
         yield Fix(title, start + match.start(), start + match.end(), sign + word)
 
 
-def _alternatives(words: str) -> Iterator[str]:
+def _alternatives(help: str) -> Iterator[str]:
     """What a help text proposes: in quotes, before an 'or' or a colon, or all of it."""
-    quoted = _QUOTED.findall(words)
+    quoted = _QUOTED.findall(help)
     yield from quoted
-    for part in re.split(r",? or |; |: ", words):
+    for part in re.split(r",? or |; |: ", help):
         yield part.strip()
         yield part.strip().strip("'")
-    yield words
+    yield help
 
 
-def _insertions(text: str, start: int, end: int, words: str) -> Iterator[Fix]:
+def _insertions(text: str, start: int, end: int, sign: str) -> Iterator[Fix]:
     """A closing bracket or a separator that is missing, before the slice or at the end."""
-    if len(words) != 1:
+    if len(sign) != 1:
         return
-    title = f"add '{words}'"
-    yield Fix(title, start, start, words + (" " if words in ",;" else ""))
-    yield Fix(title, end, end, words)
-    for piece in split(text).pieces:
+    title = f"add '{sign}'"
+    yield Fix(title, start, start, sign + (" " if sign in ",;" else ""))
+    yield Fix(title, end, end, sign)
+    for piece in split(text, words()).pieces:
         if piece.start <= start < piece.end:
-            yield Fix(title, piece.end - piece.dotted, piece.end - piece.dotted, words)
+            yield Fix(title, piece.end - piece.dotted, piece.end - piece.dotted, sign)

@@ -23,11 +23,11 @@ from dpasp.editors.predicates import Occurrence
 from dpasp.editors.words import explained
 from dpasp.errors import Error, Span
 from dpasp.language import ast
-from dpasp.language.known_options import INFERENCE, LEARN, NETWORK
+from dpasp.language.statements.known_options import INFERENCE, LEARN, NETWORK
 from dpasp.limits import Limits
 from dpasp.program import Program
 
-PATIENCE = Limits(time=1.0)  # how long a pointer waits for the answers to a program's questions
+PATIENCE = Limits(seconds=1.0)  # how long a pointer waits for the answers to a program's questions
 
 
 def hover(found: Analysis, offset: int) -> str | None:

@@ -17,7 +17,7 @@ from textwrap import dedent
 from dpasp.editors.analysis import Analysis, analyse
 from dpasp.errors import Span, UsageError
 from dpasp.language.ast import Python
-from dpasp.language.lexer import RESERVED, Token
+from dpasp.language.text.lexer import RESERVED, Token
 
 _NAME = re.compile(r"[_']*[a-z][A-Za-z0-9_']*")
 _VARIABLE = re.compile(r"[_']*[A-Z][A-Za-z0-9_']*")

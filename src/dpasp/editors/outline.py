@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from dpasp.editors.analysis import Analysis
-from dpasp.language.lexer import QUESTIONS, Token
-from dpasp.language.split import Piece
+from dpasp.language.statements.kind import words as known_words
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
 
 EntryKind = Literal["choice", "rule", "network", "data", "code", "question", "directive"]
 WordKind = Literal[
@@ -57,7 +58,7 @@ def outline(found: Analysis) -> list[Entry]:
 
 def _head(found: Analysis, piece: Piece) -> str:
     """A statement up to its ':-', without its final dot and without comments."""
-    if piece.directive in ("#python", "#script"):
+    if piece.directive in known_words().blocks:
         return piece.directive
     tokens = found.tokens_of(piece)
     at = next((i for i, token in enumerate(tokens) if token.text == ":-"), len(tokens))
@@ -68,10 +69,10 @@ def _head(found: Analysis, piece: Piece) -> str:
 
 
 def _kind(found: Analysis, piece: Piece) -> EntryKind:
-    if piece.directive in ("#python", "#script"):
+    if piece.directive in known_words().blocks:
         return "code"
     if piece.directive:
-        return "question" if piece.directive in QUESTIONS else "directive"
+        return "question" if piece.directive in known_words().open_ended else "directive"
     if piece.annotated:
         words = {token.text for token in found.tokens_of(piece)}
         return "network" if "as" in words else "choice"
@@ -119,7 +120,7 @@ def words(found: Analysis) -> list[WordAt]:
     }
     result = [WordAt(start, end, "comment") for start, end in found.split.comments]
     for piece in found.split.pieces:
-        if piece.directive in ("#python", "#script"):
+        if piece.directive in known_words().blocks:
             result.append(WordAt(piece.start, piece.start + len(piece.directive), "keyword"))
         tokens = found.tokens_of(piece)
         for index, token in enumerate(tokens):

@@ -20,9 +20,9 @@ from clingo.ast import AST, ASTType
 
 from dpasp.errors import Span
 from dpasp.language import ast
-from dpasp.language.lexer import tokens
-from dpasp.language.nodes import children
-from dpasp.language.source import SourceFile, Sources
+from dpasp.language.text.lexer import tokens
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import children
 
 Role = Literal["head", "body", "question", "mention"]
 
@@ -86,7 +86,7 @@ def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
         case ast.Neural(body=body):
             yield from ((literal, "body") for literal in body)
         case ast.Query() | ast.Map() | ast.Evidence():
-            yield from ((node, "question") for node in ast.clingo_nodes(statement))
+            yield from ((node, "question") for node in ast.clingo_terms(statement))
 
 
 def _plain_parts(node: AST) -> Iterator[tuple[AST, Role]]:

@@ -1,16 +1,18 @@
 """What the words of the language mean, in a sentence or two and one example.
 
->>> print(explained("#mpe"))
-`#mpe`: the most probable total choice, given evidence.
+>>> print(explained("#evidence"))
+`#evidence`: literals that join the evidence of every question
 <BLANKLINE>
 ```plp
-#mpe | alarm.
+#evidence a, not b.
 ```
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
+
+from dpasp.language.statements.kind import kinds
 
 
 class Word(NamedTuple):
@@ -20,49 +22,14 @@ class Word(NamedTuple):
     example: str
 
 
-DIRECTIVES: Final = {
-    "#query": Word(
-        "asks for a probability: of a conjunction of literals, given others after `|`. "
-        "A question with variables stands for all of its instances.",
-        "#query alarm, not burglary | calls(X).",
-    ),
-    "#map": Word(
-        "asks for the most probable joint value of the atoms marked with `?`.",
-        "#map burglary?, earthquake? | alarm.",
-    ),
-    "#mpe": Word("the most probable total choice, given evidence.", "#mpe | alarm."),
-    "#evidence": Word("joins literals to the evidence of every question.", "#evidence a, not b."),
-    "#semantics": Word(
-        "says which models count (stable, partial, lstable, smproblog, wellfounded) and how "
-        "their total choice's probability is shared among them (credal, maxent).",
-        "#semantics lstable, maxent.",
-    ),
-    "#learn": Word(
-        "learns the parameters `?::` and the networks from observations: a function of the "
-        "`#python` block or a CSV file.",
-        '#learn @labels, lr = 0.001, niters = 5, batch = 1000, alg = "lagrange".',
-    ),
-    "#inference": Word("says which engine answers the questions.", "#inference sample, n = 10000."),
-    "#python": Word(
-        "holds Python whose functions the program calls as `@name`; it runs only where Python is "
-        "allowed.",
-        "#python\ndef net():\n    ...\n#end.",
-    ),
-    "#script": Word("is clingo's own block of code.", "#script (python)\n...\n#end."),
-    "#const": Word(
-        "names a number or a term; `-c NAME=VALUE` on the command line wins over it.",
-        "#const p = 0.3.",
-    ),
-    "#include": Word("reads another file in its place.", '#include "rules.lp".'),
-    "#show": Word("says which atoms of a model are shown.", "#show smokes/1."),
-    "#external": Word("declares an atom that a user may set from outside.", "#external e(1..3)."),
-    "#defined": Word("says that a predicate may be without rules.", "#defined friend/2."),
-    "#project": Word("is clingo's, for projected models.", "#project a/1."),
-    "#heuristic": Word("is clingo's, for the order of its search.", "#heuristic a : b. [1,true]"),
-    "#program": Word("names a part of a program; only `base` is read.", "#program base."),
+_CLINGO: Final = {
+    "#show": Word("which atoms of a model are shown", "#show smokes/1."),
+    "#external": Word("an atom that may be set from outside", "#external e(1..3)."),
+    "#defined": Word("a predicate that may be without rules", "#defined friend/2."),
+    "#project": Word("clingo's, for projected models", "#project a/1."),
+    "#heuristic": Word("clingo's, for the order of its search", "#heuristic a : b. [1,true]"),
+    "#program": Word("names a part of a program; only `base` is read", "#program base."),
 }
-DIRECTIVES["#pr"] = Word("is the same as `#query`.", "#pr alarm.")
-DIRECTIVES["#max"] = Word("is the same as `#map`.", "#max burglary? | alarm.")
 
 SEMANTICS: Final = {
     "stable": "two-valued stable models (answer sets)",
@@ -96,9 +63,15 @@ KEYWORDS: Final = {
 }
 
 
+def directives() -> dict[str, Word]:
+    """The words with '#' that begin a statement: ours, then clingo's."""
+    ours = {word: Word(kind.about, kind.form) for kind in kinds() for word in kind.words}
+    return ours | _CLINGO
+
+
 def explained(word: str) -> str | None:
     """A word of the language in Markdown; None if it has no meaning of its own."""
-    if found := DIRECTIVES.get(word) or KEYWORDS.get(word):
+    if found := directives().get(word) or KEYWORDS.get(word):
         return f"`{word}`: {found.meaning}\n\n```plp\n{found.example}\n```"
     if found_short := SEMANTICS.get(word) or METHODS.get(word):
         return f"`{word}`: {found_short}"

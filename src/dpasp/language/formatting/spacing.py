@@ -4,7 +4,7 @@ The rules never look at meaning, only at the tokens on both sides and the bracke
 stand in; where the custom leaves a choice (``f(a,b)`` or ``f(a, b)``, ``X+1`` or ``X + 1``)
 the author's own is kept, and kept the same throughout a bracket.
 
->>> from dpasp.language.lexer import tokens
+>>> from dpasp.language.text.lexer import tokens
 >>> text = "0.3 :: a( X,Y ):-b(X),not c(Y,- 1)."
 >>> found = list(tokens(text, 0, len(text)))
 >>> "".join(before + token.text for before, token in zip(spaces(found), found))
@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dpasp.language.lexer import QUESTIONS, Token
+from dpasp.language.statements.kind import words
+from dpasp.language.text.brackets import CLOSING, OPENING
+from dpasp.language.text.lexer import Token
 
-OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 COMPARISONS = frozenset({"=", "==", "!=", "<", ">", "<=", ">="})
 OPERATORS = frozenset({"+", "-", "*", "/", "\\", "**", "^", "&"})
 AGGREGATES = frozenset({"#count", "#sum", "#min", "#max"})
@@ -100,7 +101,7 @@ class _Spacer:
             return True
         around = self.inside[index]
         if text == "|":  # of a question, and not of an absolute value inside it
-            asks = self.found[0].text in QUESTIONS
+            asks = self.found[0].text in words().open_ended
             return asks and (around is None or around.index == 1)
         if text in ("~", "∼"):  # of data, and not of a complement
             return around is None and index > 0 and self.found[index - 1].text == ")"

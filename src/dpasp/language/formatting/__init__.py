@@ -1,9 +1,9 @@
 """A program's text, laid out well: the same program, its comments, and nothing else changed.
 
-Only space is touched: between tokens (:mod:`dpasp.language.spacing`), at the start and the
-end of lines, and in lines that are too long (:mod:`dpasp.language.layout`). Where an author
-breaks a line or leaves one blank, it stays so. ``#python`` and ``#script`` blocks are kept to
-the letter. A question that ends without its dot is given it.
+Only space is touched: between tokens (``spacing``), at the start and the end of lines, and
+in lines that are too long (``layout``). Where an author breaks a line or leaves one blank, it
+stays so. ``#python`` and ``#script`` blocks are kept to the letter. A question that ends
+without its dot is given it.
 
 >>> print(formatted("0.3 :: a( X ):-b(X),\\n  not c. %why\\n#query a(1)"), end="")
 0.3::a(X) :- b(X),
@@ -13,14 +13,16 @@ the letter. A question that ends without its dot is given it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dpasp.errors import Diagnostic, Error, ProgramError
-from dpasp.language.layout import Item, lay_out
-from dpasp.language.lexer import Token, tokens
+from dpasp.language.formatting.layout import Item, lay_out
+from dpasp.language.formatting.spacing import spaces
 from dpasp.language.reader import read_readable
-from dpasp.language.spacing import CLOSING, OPENING, spaces
-from dpasp.language.split import Piece, split
+from dpasp.language.statements.kind import words
+from dpasp.language.text.brackets import CLOSING, OPENING
+from dpasp.language.text.lexer import Token, tokens
+from dpasp.language.text.pieces import Piece, split
 
 
 def formatted(text: str, file: str = "<program>") -> str:
@@ -39,18 +41,21 @@ def formatted(text: str, file: str = "<program>") -> str:
     if result == text:
         return text
     again, wrong = read_readable([(file, result)])
-    words = [item.text for item in found]
     same = again == program and len(wrong) == len(errors)
-    if not same or words != [item.text for item in _items(result)]:
+    if not same or _texts(found) != _texts(_items(result)):
         message = f"formatting {file} would change what it says, so it is left as it is"
         help = "this is a bug in dPASP: please report it with the program"
         raise Error(Diagnostic("format", message, help=help))
     return result
 
 
+def _texts(items: Iterable[Item]) -> list[str]:
+    return [item.text for item in items]
+
+
 def _items(text: str) -> Iterator[Item]:
     """All that a text is made of, in order."""
-    found = split(text)
+    found = split(text, words())
     comments = iter([*found.comments, (len(text), len(text))])
     comment, end = next(comments), 0
     for piece in found.pieces:
@@ -79,16 +84,16 @@ def _placed(item: Item, text: str, end: int, start: int) -> Item:
 
 def _comment(text: str, place: tuple[int, int], end: int, before: Item | None) -> Item:
     """A comment, before a token of a statement or between two statements."""
-    words = text[slice(*place)]
-    kind, space = ("block", " ") if words.startswith("%*") else ("comment", "  ")
+    said = text[slice(*place)]
+    kind, space = ("block", " ") if said.startswith("%*") else ("comment", "  ")
     depth, body = (before.depth, before.body) if before else (0, False)
-    item = Item(kind, words.rstrip(), space, 0, 0, before is None, depth, body)
+    item = Item(kind, said.rstrip(), space, 0, 0, before is None, depth, body)
     return _placed(item, text, end, place[0])
 
 
 def _statement(text: str, piece: Piece) -> Iterator[tuple[Token, str, int, bool]]:
     """The tokens of one statement, each with the space before it and where it stands."""
-    if piece.directive in ("#python", "#script"):
+    if piece.directive in words().blocks:
         yield Token("code", text[piece.start : piece.end], piece.start, piece.end), " ", 0, False
         return
     found = list(tokens(text, piece.start, piece.end))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
-from dpasp.language.spacing import CLOSING
+from dpasp.language.text.brackets import CLOSING
 
 WIDTH: Final = 100
 _STEP: Final = 4  # how far what belongs to a statement stands in
