@@ -16,8 +16,10 @@ SOURCE = Path(__file__).parent.parent / "src" / "dpasp"
 # What may be imported by what: each row only from the rows above it (and from its own folder).
 ROWS = [
     ["version"],
+    ["shown"],
     ["errors"],
     ["limits"],
+    ["pictures"],
     ["language"],
     ["logic"],
     ["semantics"],
@@ -32,6 +34,7 @@ ROWS = [
     ["display"],
     ["editors"],
     ["integrations"],
+    ["playground"],
     ["cli"],
     ["__main__"],
 ]
@@ -60,6 +63,9 @@ HEAVY = {
     "rich": set[str](),
     "matplotlib": set[str](),
     "pandas": set[str](),
+    "pygraphviz": set[str](),
+    "starlette": {"playground"},
+    "uvicorn": set[str](),
     "safetensors": {"neural", "learning", "scale"},
 }
 

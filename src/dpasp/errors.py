@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar, Literal
 
+from dpasp.shown import display
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -104,6 +106,9 @@ class Error(Exception):
             problem = (problem,)
         self.diagnostics: tuple[Diagnostic, ...] = tuple(problem)
         super().__init__("\n".join(map(str, self.diagnostics)))
+
+    def _repr_html_(self) -> str:
+        return str(display("html.error")(self))
 
 
 class ProgramError(Error):

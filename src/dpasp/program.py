@@ -46,7 +46,10 @@ from dpasp.logic.blocks import run_blocks
 from dpasp.logic.ground import Grounder
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.reading import read
+from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics import leaves
+from dpasp.semantics.names import leaf_names
+from dpasp.shown import display
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
@@ -338,7 +341,18 @@ class Program:
         watch = started(limits)
         meaning = self._meaning((), (), semantics)
         found = self._grounded((), (), watch).program
-        return on_circuit(found, *meaning, watch=watch, progress=progress).circuit
+        circuit = on_circuit(found, *meaning, watch=watch, progress=progress).circuit
+        asked = tuple(question.text for question in found.questions)
+        return replace(circuit, leaf_names=tuple(leaf_names(found)), question_names=asked)
+
+    def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
+        """What depends on what: choices, rules, negations and loops; saved if there is a path.
+
+        Atoms are drawn one by one, or in a large program their predicates; the file's name
+        ends in .svg, or (by matplotlib) in .png or .pdf.
+        """
+        title = ", ".join(Path(file).name for file in self.source.files)
+        return drawn(display("plot.program")(self.ground(limits=limits), title), path)
 
     def _ask(
         self,
