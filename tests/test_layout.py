@@ -63,6 +63,8 @@ HEAVY = {
     "rich": set[str](),
     "matplotlib": set[str](),
     "pandas": set[str](),
+    "pygls": {"editors"},
+    "pygments": {"editors"},
     "pygraphviz": set[str](),
     "starlette": {"playground"},
     "uvicorn": set[str](),

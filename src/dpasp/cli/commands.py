@@ -23,6 +23,8 @@ COMMANDS = {
     "ground": "show the ground program",
     "compile": "show or write the circuit that answers the queries",
     "explain": "show what is behind an answer",
+    "format": "lay out programs in one way",
+    "lsp": "serve an editor: the language server",
 }
 
 

@@ -24,7 +24,7 @@ def read_program(files: Sequence[str], console: Console) -> Program:
     problems: list[Diagnostic] = []
     for file in files:
         try:
-            texts.append(_standard_input(console) if file == "-" else (file, load_text(file)))
+            texts.append(standard_input(console) if file == "-" else (file, load_text(file)))
         except ProgramError as error:
             problems += error.diagnostics
     if problems:
@@ -81,7 +81,8 @@ def python_allowed(options: Namespace) -> bool:
     return "-" not in options.files if told is None else told
 
 
-def _standard_input(console: Console) -> tuple[str, str]:
+def standard_input(console: Console) -> tuple[str, str]:
+    """The name of standard input in messages, and its text."""
     if STANDARD_INPUT in console.texts:
         raise UsageError("standard input (-) can be named only once")
     if in_terminal(sys.stdin) and not console.quiet:

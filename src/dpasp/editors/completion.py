@@ -48,9 +48,7 @@ class Offer(NamedTuple):
 
 def complete(found: Analysis, offset: int) -> list[Offer]:
     """What can be written at an offset, the likeliest first; the editor picks what fits."""
-    start = max((p.start for p in found.split.pieces if p.start <= offset), default=0)
-    end = next((p.end for p in found.split.pieces if p.start == start), offset)
-    before = found.text[start:offset] if offset <= end else ""
+    before = _before(found, offset)
     part = _PART.search(before)
     typed = part[0] if part else ""
     ahead = before[: len(before) - len(typed)]
@@ -59,6 +57,14 @@ def complete(found: Analysis, offset: int) -> list[Offer]:
     if typed.startswith("@"):
         return [Offer(name, "function", "of the #python block") for name in python_names(found)]
     return list(_by_statement(found, ahead)) or list(_words(found, before, offset))
+
+
+def _before(found: Analysis, offset: int) -> str:
+    """What of a statement that is being written stands before an offset."""
+    last = next((p for p in reversed(found.split.pieces) if p.start < offset), None)
+    if last is None or (last.dotted and last.end <= offset):
+        return ""
+    return found.text[last.start : offset]
 
 
 def _directives(inside: bool) -> Iterator[Offer]:

@@ -94,7 +94,7 @@ def _plain_parts(node: AST) -> Iterator[tuple[AST, Role]]:
         yield node.head, "head"
     elif node.ast_type == ASTType.External:
         yield node.atom, "head"
-    elif node.ast_type in _SIGNATURES:
+    elif node.ast_type in _SIGNATURES and node.name:  # '#show.' names nothing
         yield node, "mention"
     elif node.ast_type in (ASTType.ProjectAtom, ASTType.Heuristic):
         yield node.atom, "mention"
