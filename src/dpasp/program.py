@@ -42,9 +42,9 @@ from dpasp.language.arguments import (
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.text.files import load_text
 from dpasp.limits import Limits, Watch, started
-from dpasp.logic.blocks import run_blocks
 from dpasp.logic.ground import Grounder
 from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.python import run_blocks
 from dpasp.logic.reading import read
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics import leaves
@@ -281,8 +281,8 @@ class Program:
         """The module and what belongs to it; made once for a semantics."""
         _need_torch()
         from dpasp.learning.session import Session
+        from dpasp.logic.python import Python
         from dpasp.neural.module import ProgramModule
-        from dpasp.neural.python_blocks import Python
 
         logic, probability = effective_semantics(self.source, semantics)
         old = self._session.model if self._session is not None else None

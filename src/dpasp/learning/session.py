@@ -21,11 +21,11 @@ from dpasp.learning.parallel import group
 from dpasp.learning.train import Job, learn
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.constants import parse_symbol
+from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
 from dpasp.neural.data import Part, Rows, as_rows, check_lengths, load
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.observations import Given, Reader
-from dpasp.neural.python_blocks import Python
 from dpasp.neural.weights import needed
 from dpasp.semantics.leaves import Weights
 

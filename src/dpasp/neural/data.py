@@ -21,7 +21,7 @@ from torch.utils.data import Dataset, default_collate
 from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.language import ast
 from dpasp.logic.program import GroundProgram
-from dpasp.neural.python_blocks import Python, guarded
+from dpasp.logic.python import Python, guarded
 
 Part = Literal["train", "test"]
 FILES = (".csv", ".npy", ".pt")

@@ -21,13 +21,13 @@ from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds, probabilities
 from dpasp.neural.evaluate import Engine, prepare
 from dpasp.neural.likelihood import Likelihood, likelihood, log_probability
 from dpasp.neural.networks import Network, build
 from dpasp.neural.observations import Given, Observations, Reader
 from dpasp.neural.parameters import Parameters
-from dpasp.neural.python_blocks import Python
 from dpasp.neural.weights import Sources, join, needed, network_outputs, sources
 from dpasp.semantics import leaves
 
