@@ -32,12 +32,14 @@ from dpasp.version import __version__
 
 if TYPE_CHECKING:
     from dpasp.inference.answers import Answer, Answers, MapAnswer
+    from dpasp.language.formatting import formatted
     from dpasp.program import Program, load, loads, parse
 
 __all__ = [
     "load",
     "loads",
     "parse",
+    "formatted",
     "Program",
     "Answer",
     "Answers",
@@ -65,6 +67,7 @@ _LAZY = {
     "load": "dpasp.program",
     "loads": "dpasp.program",
     "parse": "dpasp.program",
+    "formatted": "dpasp.language.formatting",
     "Program": "dpasp.program",
     "Answer": "dpasp.inference.answers",
     "Answers": "dpasp.inference.answers",

@@ -87,7 +87,8 @@ def _show(name: str, old: str, new: str, console: Console) -> None:
     lines = unified_diff(
         old.splitlines(keepends=True), new.splitlines(keepends=True), label, f"{label} (formatted)"
     )
-    shown = "".join(f"{line.rstrip()}\n" if line.endswith("\n") else f"{line}\n" for line in lines)
+    end = "\n\\ No newline at end of file\n"
+    shown = "".join(line if line.endswith("\n") else line + end for line in lines)
     if shown:
         console.answer(shown)
 
