@@ -8,10 +8,9 @@ from pathlib import Path
 
 from dpasp.cli.console import STANDARD_INPUT, Console
 from dpasp.cli.options import Group, Option
-from dpasp.cli.reading import standard_input
+from dpasp.cli.reading import read_text
 from dpasp.errors import Diagnostic, Error, cannot_write
 from dpasp.language.formatting import formatted
-from dpasp.language.text.files import load_text
 from dpasp.pictures.picture import write_aside
 
 DESCRIPTION = """\
@@ -62,10 +61,7 @@ def execute(options: Namespace, console: Console) -> int:
 
 def _format(file: str, options: Namespace, console: Console) -> bool:
     """Format one file; whether it was, or would be, changed."""
-    if file == "-":
-        name, text = standard_input(console)
-    else:
-        name, text = file, load_text(file)
+    name, text = read_text(file, console)
     result = formatted(text, name)
     changed = result != text
     if options.diff:

@@ -24,12 +24,17 @@ def read_program(files: Sequence[str], console: Console) -> Program:
     problems: list[Diagnostic] = []
     for file in files:
         try:
-            texts.append(standard_input(console) if file == "-" else (file, load_text(file)))
+            texts.append(read_text(file, console))
         except ProgramError as error:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems)
     return read(texts)
+
+
+def read_text(file: str, console: Console) -> tuple[str, str]:
+    """The name and the text of a file, or of standard input."""
+    return _standard_input(console) if file == "-" else (file, load_text(file))
 
 
 def add_questions(program: Program, options: Namespace, console: Console) -> Program:
@@ -81,8 +86,7 @@ def python_allowed(options: Namespace) -> bool:
     return "-" not in options.files if told is None else told
 
 
-def standard_input(console: Console) -> tuple[str, str]:
-    """The name of standard input in messages, and its text."""
+def _standard_input(console: Console) -> tuple[str, str]:
     if STANDARD_INPUT in console.texts:
         raise UsageError("standard input (-) can be named only once")
     if in_terminal(sys.stdin) and not console.quiet:
