@@ -40,13 +40,16 @@ from dpasp.language.arguments import (
     text_given,
 )
 from dpasp.language.checks import check, effective_semantics
-from dpasp.language.files import load_text
+from dpasp.language.text.files import load_text
 from dpasp.limits import Limits, Watch, started
 from dpasp.logic.blocks import run_blocks
-from dpasp.logic.ground import ground
+from dpasp.logic.ground import Grounder
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.reading import read
+from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics import leaves
+from dpasp.semantics.names import leaf_names
+from dpasp.shown import display
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
@@ -88,6 +91,7 @@ class Program:
         self._module: ModuleType | None = None
         self._session: Session | None = None
         self._history: History | None = None
+        self._grounder: Grounder | None = None
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Grounded] = OrderedDict()
         _refuse(source, self.constants)
 
@@ -308,7 +312,10 @@ class Program:
         """The leaf weights that networks and learned parameters give; None: the program's own."""
         if self._session is None and not found.networks:
             return None
-        return self._learning().weights()
+        session = self._learning()
+        # Ground once or again after an error: the choices, and so the leaves, are the same.
+        assert found.choices == session.model.ground.choices
+        return session.weights()
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """The ground program with the program's own questions."""
@@ -334,7 +341,18 @@ class Program:
         watch = started(limits)
         meaning = self._meaning((), (), semantics)
         found = self._grounded((), (), watch).program
-        return on_circuit(found, *meaning, watch=watch, progress=progress).circuit
+        circuit = on_circuit(found, *meaning, watch=watch, progress=progress).circuit
+        asked = tuple(question.text for question in found.questions)
+        return replace(circuit, leaf_names=tuple(leaf_names(found)), question_names=asked)
+
+    def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
+        """What depends on what: choices, rules, negations and loops; saved if there is a path.
+
+        Atoms are drawn one by one, or in a large program their predicates; the file's name
+        ends in .svg, or (by matplotlib) in .png or .pdf.
+        """
+        title = ", ".join(Path(file).name for file in self.source.files)
+        return drawn(display("plot.program")(self.ground(limits=limits), title), path)
 
     def _ask(
         self,
@@ -380,12 +398,14 @@ class Program:
             self._ground.move_to_end(key)
             return self._ground[key]
         started = time.perf_counter()
-        found = ground(
-            self._with(questions, evidence),
-            constants=self.constants,
-            python=self._functions(),
-            watch=watch,
-        )
+        program = self._with(questions, evidence)
+        grounder, self._grounder = self._grounder, None  # after an error it is of no use
+        if grounder is None:
+            grounder = Grounder(
+                program, constants=self.constants, python=self._functions(), watch=watch
+            )
+        found = grounder.ask(program, watch)
+        self._grounder = grounder
         self._ground[key] = Grounded(found, time.perf_counter() - started)
         while len(self._ground) > REMEMBERED:
             self._ground.popitem(last=False)

@@ -8,7 +8,7 @@ from dpasp.errors import ProgramError
 from dpasp.language import check, parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.checks import Meaning, effective_semantics, parse_semantics
-from dpasp.language.constants import numeric_constants
+from dpasp.language.statements.constants import numeric_constants
 
 
 def codes(

@@ -55,13 +55,22 @@ def test_native_and_torch_agree(logic: Logic) -> None:
     assert torch.allclose(layers.masses(weights, FIELDS), engine.masses(weights, FIELDS))
 
 
-def test_torch_loses_no_small_mass() -> None:
-    """c and d are small beside the masses that they would be differences of."""
-    one = ground(parse("1e-20::x. e :- not x. e :- x. q :- not x. #query q | e."))
+@pytest.mark.parametrize("field", ["c", "d"])
+def test_small_masses_are_not_what_is_left_of_large_ones(field: str) -> None:
+    """P(evidence and not query) is 1e-20: a difference of numbers near 1 would be 0."""
+    text = "0.5::x(1..3). q :- x(1). q :- s, not t. e :- x(2). e :- not x(2), x(3). e :- not x(3). "
+    one = ground(parse(text + "0.5::s. t :- s, not u. u :- s, not t. #query q | e."))
     engine = prepare(one, Logic.STABLE, Probability.CREDAL, one.questions)  # type: ignore[arg-type]
-    weights = torch.from_numpy(leaves.weights(one))[:, None]
-    found = Layered(engine.circuit).masses(weights, ("a", "c", "d"))[0, :, 0]
-    assert found.tolist() == pytest.approx([1.0, 1e-20, 1e-20], rel=1e-12)
+    layers = Layered(engine.circuit)
+    weights = [1.0 - 1e-20, 1e-20, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]
+    tiny = torch.tensor(weights, dtype=torch.float64)[:, None]
+    exact = engine.masses(tiny, (field,))
+    assert exact[0, 0, 0] == pytest.approx({"c": 0.75e-20, "d": 1e-20}[field], rel=1e-12, abs=0)
+    assert torch.equal(layers.masses(tiny, (field,)), exact)
+    seeds = torch.ones_like(exact)
+    assert torch.allclose(
+        layers.gradient(tiny, seeds, (field,))[1], engine.gradient(tiny, seeds, (field,))[1]
+    )
 
 
 @pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL, Logic.LSTABLE])

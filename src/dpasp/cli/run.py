@@ -8,6 +8,7 @@ from functools import partial
 
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
+from dpasp.cli.options import ENGINE, FILES, LEARNING, LIMITS, OUTPUT, PLOT, PYTHON, QUESTIONS
 from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
     nothing_asked,
@@ -21,6 +22,19 @@ from dpasp.inference.answers import Answers
 from dpasp.inference.method import method
 from dpasp.language.ast import Learn, Neural
 from dpasp.program import Program
+
+DESCRIPTION = """\
+Learn if the program says #learn, then answer its queries. Several files are one program.
+
+examples:
+    dpasp run alarm.plp
+    dpasp run alarm.plp --query "burglary | alarm" --evidence "not earthquake"
+    dpasp run alarm.plp --semantics lstable,maxent --json
+    dpasp run graph.plp -c n=5 --time-limit 10
+    dpasp run digits.plp --save digits.safetensors    learn, and keep what was learned
+    dpasp run digits.plp --load digits.safetensors    answer with it, without learning
+"""
+OPTIONS = (FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, PLOT, OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:
@@ -56,9 +70,7 @@ def execute(options: Namespace, console: Console) -> int:
         )
     show(replace(answers, files=source.files), program, console)
     if options.plot is not None:
-        from dpasp.display.plot import plot
-
-        plot(answers, options.plot)
+        answers.plot(options.plot)
     return 0
 
 

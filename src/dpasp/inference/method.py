@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
-from dpasp.language.known_options import check_options
+from dpasp.language.statements.inference import inference_problems
 
 ENGINES = ("auto", "compile", "enumerate", "sample", "bounds")
 ALIASES = {"exact": "auto", "aseo": "bounds"}
@@ -74,7 +74,7 @@ def _check(name: str, options: Mapping[str, object]) -> None:
     asked = tuple(ast.Option(key, value) for key, value in options.items())  # type: ignore[arg-type]
     problems = [
         replace(d, span=None, message=d.message.removeprefix("#inference "))
-        for d in check_options(ast.Inference(name, asked))
+        for d in inference_problems(ast.Inference(name, asked))
     ]
     if problems:
         raise UsageError(problems)

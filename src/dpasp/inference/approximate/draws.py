@@ -48,7 +48,7 @@ def sample_models(
     if contradictory(ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
     generator = np.random.default_rng(seed)
-    source = _Source(ground, logic, watch)
+    source = Source(ground, logic, watch)
     found: list[Assignment] = []
     rejected = 0
     while len(found) < n:
@@ -74,7 +74,7 @@ def contradictory(literals: Sequence[GroundLiteral]) -> bool:
     )
 
 
-class _Source:
+class Source:
     """The models of total choices, each solved once."""
 
     def __init__(self, ground: GroundProgram, logic: Logic, watch: Watch) -> None:
