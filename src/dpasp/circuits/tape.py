@@ -6,36 +6,29 @@ c and d, which follow a product rule, are products of other channels like everyt
 The way back is a tape too: the slope of an entry is a sum of (slope of a parent) times
 (value of the other factor).
 
->>> import numpy as np
->>> half = {"op": [0, 0, 1], "begin": [0, 1, 0], "end": [0, 0, 2], "weight": [0, 1],
-...         "child": [0, 1], "layers": [0, 2, 3], "roots": [2], "kinds": [1, 2],
-...         "qe": [1.0, 0.0], "e": [1.0, 1.0]}
->>> tape = forward_tape({name: np.array(part) for name, part in half.items()}, 2, ("qe",))
->>> tape.pairs.tolist()                      # the weight 0, times one (the entry 2)
-[[0, 2]]
+Example::
+
+    there = forward_tape(circuit, ("a", "d"))          # the masses a and d of every question
+    back = backward_tape(there)                        # and their gradient by the weights
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.circuits.channels import MIXED
+from dpasp.circuits.circuit import Circuit
+from dpasp.circuits.layers import Layers
+
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-QE, E, OTHER = 1, 2, 4  # kinds of models: of query and evidence, of evidence only, others
-LEAF, SUM, PRODUCT = 0, 1, 2
-LONGEST = 64  # products in one sum; a longer one is cut into pieces that are added up
-
-# The channels of each mass, itself first, and the products that make it at a product node.
-RULES: dict[str, tuple[tuple[str, str], ...]] = {
-    "c": (("c", "all are e"), ("all are e, some qe", "c")),
-    "d": (("d", "some e"), ("all e are qe", "d")),
-}
+LONGEST = 16  # products in one sum; a longer one is cut into pieces that are added up,
+ROUNDS = 8  # and those again, up to so often
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,42 +55,40 @@ class Tape:
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """Products, each of a sum; a sum has a level."""
+    """Products of two entries, each a part of the sum ``row``."""
 
     row: Integers
     left: Integers
     right: Integers
 
 
-def forward_tape(arrays: Mapping[str, NDArray[Any]], leaves: int, fields: tuple[str, ...]) -> Tape:
-    """The masses of a circuit's questions: heads are the weights, results [questions × fields].
+def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
+    """The masses of a circuit's questions.
 
-    ``arrays`` is what ``Circuit.arrays()`` gives.
+    Its heads are the weights, and its results the masses in the order of the questions, for
+    each of them in the order of ``fields``. What is always 0 is left out, and what no
+    result needs.
     """
-    flat = {name: np.asarray(part) for name, part in arrays.items()}
+    layers, weights = circuit.layers, circuit.leaves
     channels = list(dict.fromkeys(name for field in fields for name in _channels(field)))
-    nodes = len(flat["op"])
-    constants = [_constants(name, flat) for name in channels]
-    numbers = np.unique(np.concatenate([np.array([0.0, 1.0]), *constants]))
-    numbers = np.concatenate([[1.0, 0.0], numbers[(numbers != 0.0) & (numbers != 1.0)]])
-    first = leaves + len(numbers)
-    entry = _entries(flat, constants, numbers, leaves, first)
-    terms = _terms(flat, channels, entry, leaves)
-    roots = entry[:, flat["roots"].astype(np.int64)]  # [channels, questions]
+    leaf_values = [circuit.values.channel(name) for name in channels]
+    others = np.setdiff1d(np.concatenate(leaf_values), [0.0, 1.0])
+    constants = np.concatenate([[1.0, 0.0], others])  # the entries ONE and ZERO come first
+    one, zero, first = weights, weights + 1, weights + len(constants)
+    entry = _entries(layers, leaf_values, constants, weights)
+    level = np.tile(_levels(layers), len(channels))
+    roots = entry[:, layers.roots]  # [channels, questions]
     wanted = roots[[channels.index(name) for name in fields]].T.ravel()
-    layer = np.searchsorted(flat["layers"], np.arange(nodes), side="right") - 1
-    level = np.tile(layer, len(channels))
-    kept, live = _useful(terms, level, first, leaves + 1, wanted)
-    wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, leaves + 1)
+    kept, live = _useful(_terms(layers, channels, entry, one), level, (first, zero), wanted)
+    wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
     nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
     code = np.arange(first + len(level))
     code[nodes] = first + np.arange(len(nodes))
     kept = _Terms(code[kept.row] - first, code[kept.left], code[kept.right])
-    plan = _schedule(kept, level[nodes - first], first, leaves)
+    plan = _schedule(kept, level[nodes - first], first, one)
     pairs = _moved(plan.pairs, first, plan.place)
-    return Tape(
-        leaves, numbers, plan.levels, plan.starts, pairs, _moved(code[wanted], first, plan.place)
-    )
+    out = _moved(code[wanted], first, plan.place)
+    return Tape(weights, constants, plan.levels, plan.starts, pairs, out)
 
 
 def backward_tape(tape: Tape) -> Tape:
@@ -128,84 +119,57 @@ def backward_tape(tape: Tape) -> Tape:
 
 
 def _channels(field: str) -> tuple[str, ...]:
-    """The channels that a mass needs."""
-    return tuple(
-        dict.fromkeys(name for pair in RULES.get(field, ((field, field),)) for name in pair)
-    )
-
-
-def _constants(channel: str, arrays: Mapping[str, NDArray[Any]]) -> Floats:
-    """By value of a leaf, what it is worth in a channel."""
-    kinds = arrays["kinds"].astype(np.int64)
-    some, evidence, other = (kinds & QE) != 0, (kinds & E) != 0, (kinds & OTHER) != 0
-    match channel:
-        case "qe" | "e":
-            return arrays[channel].astype(np.float64)
-        case "consistent":
-            chosen = kinds != 0
-        case "a":
-            chosen = kinds == QE
-        case "b":
-            chosen = some
-        case "c":
-            chosen = kinds == E
-        case "d":
-            chosen = evidence
-        case "some e":
-            chosen = some | evidence
-        case "all e are qe":
-            chosen = some & ~evidence
-        case "all are e":
-            chosen = (some | evidence) & ~other
-        case _:  # all are e, some qe
-            chosen = some & ~other
-    return chosen.astype(np.float64)
+    """The channels that a mass needs: itself, and those of its product rule."""
+    return (field, *MIXED[field]) if field in MIXED else (field,)
 
 
 def _entries(
-    arrays: Mapping[str, NDArray[Any]],
-    constants: list[Floats],
-    numbers: Floats,
-    leaves: int,
-    first: int,
+    layers: Layers, leaf_values: list[Floats], constants: Floats, weights: int
 ) -> Integers:
-    """By channel and node, its entry: a constant for leaves, else a number from ``first`` on."""
-    op, begin = arrays["op"].astype(np.int64), arrays["begin"].astype(np.int64)
-    order = np.argsort(numbers, kind="stable")
-    entry = first + np.arange(len(constants) * len(op)).reshape(len(constants), len(op))
-    for channel, values in enumerate(constants):
-        place = leaves + order[np.searchsorted(numbers[order], values)]
-        entry[channel, op == LEAF] = place[begin[op == LEAF]]
+    """By channel and node, its entry: a constant for a leaf, else one from the end of them on."""
+    first, leaf = weights + len(constants), layers.value >= 0
+    shape = (len(leaf_values), len(layers))
+    entry: Integers = first + np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape)
+    order = np.argsort(constants)
+    for channel, values in enumerate(leaf_values):
+        place = weights + order[np.searchsorted(constants[order], values)]
+        entry[channel, leaf] = place[layers.value[leaf]]
     return entry
 
 
-def _terms(
-    arrays: Mapping[str, NDArray[Any]], channels: list[str], entry: Integers, leaves: int
-) -> _Terms:
+def _levels(layers: Layers) -> Integers:
+    """By node, the number of its layer."""
+    level = np.zeros(len(layers), dtype=np.int64)
+    for number, layer in enumerate(layers.layers):
+        level[layer.sums] = level[layer.products] = number
+    return level
+
+
+def _terms(layers: Layers, channels: list[str], entry: Integers, one: int) -> _Terms:
     """All products, in all channels."""
-    op, begin, end, weight, child = (
-        arrays[name].astype(np.int64) for name in ("op", "begin", "end", "weight", "child")
-    )
-    sums, products = np.flatnonzero(op == SUM), np.flatnonzero(op == PRODUCT)
-    counts = end[sums] - begin[sums]
-    starts = np.cumsum(counts) - counts
-    edges = np.repeat(begin[sums] - starts, counts) + np.arange(counts.sum())
-    factor = np.where(weight[edges] < 0, leaves, weight[edges])
-    above, below = np.repeat(sums, counts), child[edges]
-    one, two = child[begin[products]], child[begin[products] + 1]
     parts: list[tuple[Integers, Integers, Integers]] = []
-    for i, name in enumerate(channels):
-        parts.append((entry[i, above], factor, entry[i, below]))
-        for left, right in RULES.get(name, ((name, name),)):
-            x, y = channels.index(left), channels.index(right)
-            parts.append((entry[i, products], entry[x, one], entry[y, two]))
+    for layer in layers.layers:
+        above = np.repeat(layer.sums, layer.lengths) if len(layer.sums) else layer.sums
+        factor = np.where(layer.weights < 0, one, layer.weights)
+        for i, name in enumerate(channels):
+            parts.append((entry[i, above], factor, entry[i, layer.children]))
+            rule = MIXED.get(name)
+            both = [(name, name)] if rule is None else [(name, rule.whole), (rule.part, name)]
+            for left, right in both:
+                x, y = channels.index(left), channels.index(right)
+                pair = entry[x, layer.left], entry[y, layer.right]
+                parts.append((entry[i, layer.products], *pair))
     return _Terms(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _useful(
-    terms: _Terms, level: Integers, first: int, zero: int, wanted: Integers
+    terms: _Terms, level: Integers, bounds: tuple[int, int], wanted: Integers
 ) -> tuple[_Terms, NDArray[np.bool_]]:
-    """The products that are not always 0 and that a result needs; and which nodes are not 0."""
+    """The products that are not always 0 and that a result needs; and which nodes are not 0.
+
+    ``bounds`` are the entry of the first node and that of the constant 0.
+    """
+    first, zero = bounds
     total = first + len(level)
     live = np.ones(total, dtype=np.bool_)
     live[first:] = False
@@ -213,7 +177,7 @@ def _useful(
     order = np.argsort(level[terms.row - first], kind="stable")
     row, left, right = terms.row[order], terms.left[order], terms.right[order]
     cuts = np.searchsorted(level[row - first], np.arange(level.max(initial=0) + 2))
-    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+    for begin, end in pairwise(cuts):
         here = slice(begin, end)
         live[row[here][live[left[here]] & live[right[here]]]] = True
     good = live[left] & live[right]
@@ -251,28 +215,37 @@ def _schedule(terms: _Terms, level: Integers, first: int, one: int) -> _Plan:
 
     The sums are numbered from 0; as factors they are the entries from ``first`` on.
     """
-    order = np.argsort(terms.row, kind="stable")
-    row, left, right = terms.row[order], terms.left[order], terms.right[order]
-    sums = len(level)
-    counts = np.bincount(row, minlength=sums)
-    position = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
-    long = counts[row] > LONGEST
-    new = position[long] % LONGEST == 0
-    number = sums + np.cumsum(new) - 1  # by product of a long sum, its piece
-    owner = row[long][new]
-    row = row.copy()
-    row[long] = number
-    pieces = np.arange(sums, sums + len(owner))
-    row = np.concatenate([row, owner])
-    left = np.concatenate([left, first + pieces])
-    right = np.concatenate([right, np.full(len(owner), one)])
-    deep = np.concatenate([2 * level + 1, 2 * level[owner]])
-    counts = np.bincount(row, minlength=len(deep))
+    deep = (level + 1) * ROUNDS - 1  # room below each level for the pieces of its sums
+    for turn in range(ROUNDS - 1):
+        owner, terms = _cut(terms, len(deep), first, one)
+        deep = np.concatenate([deep, deep[owner] // ROUNDS * ROUNDS + turn])
+    counts = np.bincount(terms.row, minlength=len(deep))
     ranked = np.lexsort((-counts, deep))
     place = np.empty(len(deep), dtype=np.int64)
     place[ranked] = np.arange(len(deep))
-    order = np.argsort(place[row], kind="stable")
+    order = np.argsort(place[terms.row], kind="stable")
     starts = np.concatenate([[0], np.cumsum(counts[ranked])])
     cuts = np.flatnonzero(np.diff(deep[ranked])) + 1
     levels = np.concatenate([[0], cuts, [len(deep)]]) if len(deep) else np.zeros(1, np.int64)
-    return _Plan(levels, starts, np.stack([left[order], right[order]], axis=1), place)
+    return _Plan(levels, starts, np.stack([terms.left[order], terms.right[order]], axis=1), place)
+
+
+def _cut(terms: _Terms, sums: int, first: int, one: int) -> tuple[Integers, _Terms]:
+    """Cut sums of more than ``LONGEST`` products into new sums, and add those up instead.
+
+    Returns which sum each of the new ones belongs to, and all products.
+    """
+    order = np.argsort(terms.row, kind="stable")
+    row, left, right = terms.row[order], terms.left[order], terms.right[order]
+    counts = np.bincount(row, minlength=sums)
+    position = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
+    long = counts[row] > LONGEST
+    begins = position[long] % LONGEST == 0
+    owner = row[long][begins]
+    new = np.arange(sums, sums + len(owner))
+    row[long] = sums + np.cumsum(begins) - 1
+    return owner, _Terms(
+        np.concatenate([row, owner]),
+        np.concatenate([left, first + new]),
+        np.concatenate([right, np.full(len(owner), one)]),
+    )

@@ -7,7 +7,6 @@ compiler that comes with PyTorch; :func:`available` says whether that is there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -19,9 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dpasp.circuits.tape import Tape, backward_tape, forward_tape
-
-Fields = tuple[str, ...]
+from dpasp.circuits.tape import Tape
 
 WARP = 32
 SHARED = 200 * 1024  # bytes of shared memory that a walk may use
@@ -38,7 +35,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class _OnDevice:
+class CutTape:
     """A tape on a device, cut into steps for each size of blocks."""
 
     tape: Tape
@@ -48,7 +45,7 @@ class _OnDevice:
     cut: dict[tuple[int, int, int], Tensor] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tape: Tape, device: torch.device) -> _OnDevice:
+    def of(cls, tape: Tape, device: torch.device) -> CutTape:
         """A tape with what does not depend on the size of blocks."""
         numbers = torch.from_numpy(tape.constants)
         constants = {kind: numbers.to(device, kind) for kind in (torch.float32, torch.float64)}
@@ -90,40 +87,25 @@ def _steps(tape: Tape, columns: int, threads: int) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Walked:
-    """The masses of a circuit's questions, and their gradient, by one kernel each way."""
+def walk(moved: CutTape, head: Tensor, log: bool) -> tuple[Tensor, Values]:
+    """Walk a tape forward over heads [heads, batch]: the results [out, batch], and all values.
 
-    arrays: Mapping[str, NDArray[Any]]
-    leaves: int
-    questions: int
-    device: torch.device
-    tapes: dict[Fields, tuple[_OnDevice, _OnDevice]] = field(default_factory=dict, repr=False)
-
-    def forward(self, weights: Tensor, fields: Fields, log: bool) -> tuple[Tensor, Values]:
-        """The masses [questions, fields, batch] under weights [leaves, batch], and all values."""
-        tape = self._tapes(fields)[0]
-        batch = weights.shape[1]
-        empty = Values(weights.new_empty(0), weights.new_empty(0, dtype=torch.int32))
-        out, values = _walk(tape, weights.contiguous(), empty, None, log)
-        return out.view(self.questions, len(fields), batch), values
-
-    def backward(self, values: Values, seeds: Tensor, fields: Fields, log: bool) -> Tensor:
-        """The gradient [leaves, batch] of Σ seeds · masses, or of the logarithms of masses."""
-        there, back = self._tapes(fields)
-        flat = seeds.reshape(-1, seeds.shape[-1]).contiguous()
-        return _walk(back, flat, values, there, log)[0]
-
-    def _tapes(self, fields: Fields) -> tuple[_OnDevice, _OnDevice]:
-        if fields not in self.tapes:
-            there = forward_tape(self.arrays, self.leaves, fields)
-            back = backward_tape(there)
-            self.tapes[fields] = (_OnDevice.of(there, self.device), _OnDevice.of(back, self.device))
-        return self.tapes[fields]
+    With ``log``, the results are logarithms, and nothing underflows on the way.
+    """
+    nothing = Values(head.new_empty(0), head.new_empty(0, dtype=torch.int32))
+    return _launch(moved, head, nothing, None, log)
 
 
-def _walk(
-    moved: _OnDevice, head: Tensor, factors: Values, there: _OnDevice | None, log: bool
+def walk_back(moved: CutTape, seeds: Tensor, values: Values, there: CutTape, log: bool) -> Tensor:
+    """The slopes [out, batch] of Σ seeds · results, given what the walk ``there`` left.
+
+    With ``log``, those of the logarithms of the results.
+    """
+    return _launch(moved, seeds, values, there, log)[0]
+
+
+def _launch(
+    moved: CutTape, head: Tensor, factors: Values, there: CutTape | None, log: bool
 ) -> tuple[Tensor, Values]:
     """Walk a tape over a batch; the results [out, batch], and the values of all entries."""
     tape, batch, kind = moved.tape, head.shape[1], head.dtype
