@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
+from benchmarks.inference import families
 from torch import Tensor
 
 import dpasp
-from benchmarks.inference import families
 from dpasp.circuits import Circuit
-from dpasp.neural.evaluate import Native
+from dpasp.neural.engines import NativeEngine
 from dpasp.neural.walks import Walked
 from dpasp.semantics import leaves
 
@@ -107,7 +107,7 @@ def _compare(circuit: Circuit, weights: Tensor) -> None:
     """Raise if the kernel and the CPU disagree."""
     few = weights[:, :8]
     seeds = torch.ones(circuit.questions, 1, few.shape[1], dtype=torch.float64)
-    expected = Native(circuit).gradient(few.cpu(), seeds, ("qe",))
+    expected = NativeEngine(circuit).gradient(few.cpu(), seeds, ("qe",))
     found = Walked(circuit, weights.device).gradient(few, seeds.to(weights.device), ("qe",))
     for one, other in zip(found, expected, strict=True):
         assert torch.allclose(one.cpu(), other, rtol=1e-10, atol=1e-14)

@@ -9,7 +9,7 @@ import dpasp
 from dpasp.circuits import Circuit
 from dpasp.circuits.tape import LONGEST, backward_tape, forward_tape
 from dpasp.neural.cuda import _steps
-from dpasp.neural.evaluate import Native
+from dpasp.neural.engines import NativeEngine
 from dpasp.neural.walks import Walked
 
 FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
@@ -40,7 +40,7 @@ def test_masses_and_slopes_are_those_of_the_native_kernel(
     text: str, batch: int, device: torch.device
 ) -> None:
     one = circuit(text)
-    native, walked = Native(one), Walked(one, device)
+    native, walked = NativeEngine(one), Walked(one, device)
     weights = weights_for(one, batch)
     seeds = torch.rand(one.questions, 7, batch, dtype=torch.float64)
     expected, slopes = native.gradient(weights, seeds, FIELDS)
@@ -56,7 +56,7 @@ def test_logarithms(device: torch.device) -> None:
     one = circuit(MIXED)
     weights = weights_for(one, 9)
     seeds = torch.rand(one.questions, 2, 9, dtype=torch.float64)
-    expected, slopes = Native(one).gradient(weights, seeds, ("qe", "e"), log=True)
+    expected, slopes = NativeEngine(one).gradient(weights, seeds, ("qe", "e"), log=True)
     walked = Walked(one, device)
     found, gradient = walked.gradient(weights.to(device), seeds.to(device), ("qe", "e"), log=True)
     assert torch.allclose(found.cpu(), expected, rtol=1e-12)
