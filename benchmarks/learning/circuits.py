@@ -3,7 +3,7 @@
     python -m benchmarks.learning.circuits [--device cuda] [--write FILE.md]
 
 Forward and backward, one question, the mean of the models that satisfy it. The floor is what it
-takes to move the numbers once (each node written once and read once, in both directions) at the
+takes to read both factors of every product and write every sum once, there and back, at the
 bandwidth that a large copy reaches in the same run.
 """
 
@@ -21,6 +21,7 @@ from torch import Tensor
 
 import dpasp
 from dpasp.circuits import Circuit
+from dpasp.circuits.tape import backward_tape, forward_tape
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.walks import Walked
 from dpasp.semantics import leaves
@@ -86,7 +87,7 @@ def rows(device: torch.device) -> Iterator[list[str]]:
         size = f"{name} ({circuit.statistics.nodes:,}, {circuit.statistics.depth})"
         for batch in BATCHES:
             weights = weights_of(program, batch, device)
-            floor = 4e3 * circuit.statistics.nodes * batch * 8 / speed
+            floor = 1e3 * _moved(circuit) * batch * 8 / speed
             times = [
                 _both_ways(Walked(circuit, device), weights, False),
                 _both_ways(Walked(circuit, device), weights, True),
@@ -94,6 +95,13 @@ def rows(device: torch.device) -> Iterator[list[str]]:
             ]
             yield [size, str(batch), *(f"{t:.2f}" for t in times), f"{floor:.3f}"]
             _compare(circuit, weights)
+
+
+def _moved(circuit: Circuit) -> int:
+    """How many numbers a column moves, there and back."""
+    there = forward_tape(circuit, ("qe",))
+    back = backward_tape(there)
+    return sum(2 * len(tape.pairs) + len(tape.starts) - 1 for tape in (there, back))
 
 
 def _both_ways(walked: Walked, weights: Tensor, log: bool) -> float:
