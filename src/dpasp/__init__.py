@@ -31,13 +31,17 @@ from dpasp.limits import Limits
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
+    from dpasp.dialects import convert
     from dpasp.inference.answers import Answer, Answers, MapAnswer
+    from dpasp.language.formatting import formatted
     from dpasp.program import Program, load, loads, parse
 
 __all__ = [
     "load",
     "loads",
     "parse",
+    "convert",
+    "formatted",
     "Program",
     "Answer",
     "Answers",
@@ -65,6 +69,8 @@ _LAZY = {
     "load": "dpasp.program",
     "loads": "dpasp.program",
     "parse": "dpasp.program",
+    "convert": "dpasp.dialects",
+    "formatted": "dpasp.language.formatting",
     "Program": "dpasp.program",
     "Answer": "dpasp.inference.answers",
     "Answers": "dpasp.inference.answers",
