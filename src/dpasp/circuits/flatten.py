@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.language.ast import Logic
-from dpasp.logic.program import Choice, GroundMap, GroundQuery, Rule
+from dpasp.logic.program import Choice, GroundMap, GroundQuery, Interval, Rule
 from dpasp.semantics.translate import Translation
 
 Integers = NDArray[np.int64]
@@ -66,10 +66,11 @@ def flat_rules(rules: Iterable[Rule]) -> Integers:
 
 
 def flat_choices(choices: Iterable[Choice]) -> Integers:
-    """How many selectors each choice has, whether nothing is possible, and the selectors."""
+    """How many selectors each choice has, flags (1 nothing, 2 intervals), and the selectors."""
     data: list[int] = []
     for choice in choices:
-        data += (len(choice.selectors), int(choice.nothing), *choice.selectors)
+        flags = choice.nothing + 2 * isinstance(choice.weight, Interval)
+        data += (len(choice.selectors), flags, *choice.selectors)
     return np.array(data, dtype=np.int64)
 
 

@@ -13,9 +13,10 @@ namespace dpasp {
 // Which kinds of models there are once everything is decided, and their shares.
 struct Value {
     enum : uint8_t { QE = 1, E = 2, OTHER = 4, UNCOUNTED = 8 };  // q and e hold; e only; not e
-    uint8_t kinds = 0;                            // 0: no model
-    double qe = 0, e = 0;                         // N_qe / N and N_e / N
-    bool counted = true;  // whether it counts for the consistent mass, or something else does for it
+    uint8_t kinds = 0;                                           // 0: no model
+    double qe = 0, e = 0;                                        // N_qe / N and N_e / N
+    bool counted =
+        true;  // whether it counts for the consistent mass, or something else does for it
 
     uint8_t packed() const { return uint8_t(kinds | (counted ? 0 : UNCOUNTED)); }
     bool operator==(const Value &o) const {

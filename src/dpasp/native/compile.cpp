@@ -205,7 +205,8 @@ class Compiler {
         std::vector<Attempt> list = attempts(part, false);
         const std::vector<Attempt> first = list;
         largest_ = 0;
-        if (auto nodes = eliminate(part, asks, result); !nodes.empty()) return nodes;
+        if (auto nodes = eliminate(part, asks, true, MOST_ELIMINATED, result); !nodes.empty())
+            return nodes;
         // Counting favours tables, everything else diagrams.
         Way favourite = counting(part) ? Way::Tables : Way::Diagram;
         // A small width promises a quick end: the narrowest orders are given time for it.
@@ -228,24 +229,29 @@ class Compiler {
                 list.insert(list.begin(), std::make_move_iterator(more.begin()),
                             std::make_move_iterator(more.end()));
             }
+            if (round >= 2)  // by now the others took as much as this would
+                if (auto nodes = eliminate(part, asks, false, double(work) / 10, result);
+                    !nodes.empty())
+                    return nodes;
             narrow(list, !part.guesses.empty(), round < 4);
             if (list.empty() || work >= options_.work)
                 throw Stopped(Reason::Size, too_large(part, first));
         }
     }
 
-    // The roots by elimination, if there are groups and it is not too much: its cost is known.
-    std::vector<uint32_t> eliminate(const Part &part, const std::vector<Ask> &asks,
-                                    Compiled &result) {
+    // The roots by elimination, if there are groups (or it does not matter) and it is not too
+    // much: its cost is known.
+    std::vector<uint32_t> eliminate(const Part &part, const std::vector<Ask> &asks, bool groups,
+                                    double most, Compiled &result) {
         bool forced = options_.way == Way::Elimination;
         if (!part.guesses.empty() || !allowed(Way::Elimination)) return {};
         auto start = Clock::now();
         size_t before = builder.nodes.size();
         Budget budget = this->budget(options_.work);
         Elimination way({problem_, part, asks, options_.mode, budget, builder, watch_});
-        if (!forced && !way.grouped()) return {};
+        if (!forced && way.grouped() != groups) return {};
         way.prepare();
-        if (!forced && way.cost() > MOST_ELIMINATED) return {};
+        if (!forced && way.cost() > most) return {};
         try {
             auto nodes = way.run();
             add_report(part, {{Way::Elimination, Order::Tree}, {}}, way.width(), before, start,

@@ -1,6 +1,10 @@
 // Sums and products of weighted edges: the entries of tables from which circuits are built.
 #pragma once
 
+#include <algorithm>
+#include <map>
+#include <vector>
+
 #include "circuit.hpp"
 #include "gates.hpp"
 
@@ -14,8 +18,10 @@ class Arithmetic {
   public:
     Arithmetic(Builder &builder, const std::vector<ChoiceShape> &choices)
         : builder_(builder), before_(builder.nodes.size()) {
-        for (const ChoiceShape &shape : choices)
+        for (const ChoiceShape &shape : choices) {
+            intervals_ = intervals_ || shape.interval;
             for (uint32_t v = 0; v < shape.values; ++v) shapes_.push_back(shape);
+        }
     }
 
     // How many nodes were made since.
@@ -39,6 +45,7 @@ class Arithmetic {
         if (edges.empty()) return ZERO;
         if (edges.size() == 1) return edges[0];
         if (complete(edges)) return {ONE, edges[0].child};
+        if (intervals_) separate(edges);
         return {ONE, builder_.sum(edges.data(), edges.size())};
     }
 
@@ -46,6 +53,26 @@ class Arithmetic {
     Builder &builder_;
     size_t before_;
     std::vector<ChoiceShape> shapes_;  // by leaf weight
+    bool intervals_ = false;
+
+    const ChoiceShape *interval(const Edge &edge) const {
+        if (edge.weight == ONE) return nullptr;
+        const ChoiceShape &shape = shapes_[size_t(edge.weight)];
+        return shape.interval ? &shape : nullptr;
+    }
+
+    // Extremes are looked for one choice at a time: a sum has edges of at most one interval
+    // choice, so others get sums of their own.
+    void separate(std::vector<Edge> &edges) {
+        std::map<uint32_t, std::vector<Edge>> by_choice;
+        for (const Edge &edge : edges)
+            if (const ChoiceShape *shape = interval(edge)) by_choice[shape->leaf].push_back(edge);
+        if (by_choice.size() < 2) return;
+        edges.erase(std::remove_if(edges.begin(), edges.end(),
+                                   [&](const Edge &edge) { return interval(edge); }),
+                    edges.end());
+        for (auto &[_, own] : by_choice) edges.push_back({ONE, builder_.sum(own)});
+    }
 
     // All values of one choice lead to the same: their weights sum to 1.
     bool complete(const std::vector<Edge> &edges) const {

@@ -21,9 +21,10 @@ class Tables {
     Factor multiply(const Factor &a, const Factor &b) {
         Factor result;
         result.scope = join(a.scope, b.scope);
+        reserve(result);
         Odometer walk = over(result.scope, {&a, &b});
         do {
-            tick();
+            charge(1);
             const Edge &x = a.entries[walk.places[0]], &y = b.entries[walk.places[1]];
             result.entries.push_back(zero(x) || zero(y) ? ZERO : arithmetic_.product(x, y));
         } while (walk.next());
@@ -36,15 +37,16 @@ class Tables {
         result.scope = b ? join(a.scope, b->scope) : a.scope;
         uint32_t states = states_[result.scope.back()];
         result.scope.pop_back();
-        Odometer walk = over(result.scope, b ? std::vector<const Factor *>{&a, b}
-                                             : std::vector<const Factor *>{&a});
+        reserve(result);
+        Odometer walk = over(
+            result.scope, b ? std::vector<const Factor *>{&a, b} : std::vector<const Factor *>{&a});
         std::vector<Edge> terms;
         do {
+            charge(states);
             terms.clear();
             const Edge *x = a.entries.data() + walk.places[0];
             const Edge *y = b ? b->entries.data() + walk.places[1] : nullptr;
             for (uint32_t s = 0; s < states; ++s) {
-                tick();
                 if (zero(x[s]) || (y && zero(y[s]))) continue;
                 terms.push_back(y ? arithmetic_.product(x[s], y[s]) : x[s]);
             }
@@ -60,7 +62,7 @@ class Tables {
             double least = INFINITY;
             for (size_t i = 0; i < bucket.size(); ++i)
                 for (size_t j = i + 1; j < bucket.size(); ++j)
-                    if (double own = size(bucket[i], bucket[j]); own < least)
+                    if (double own = size(join(bucket[i].scope, bucket[j].scope)); own < least)
                         least = own, first = i, second = j;
             bucket[first] = multiply(bucket[first], bucket[second]);
             bucket.erase(bucket.begin() + ptrdiff_t(second));
@@ -69,20 +71,26 @@ class Tables {
     }
 
   private:
-    double size(const Factor &a, const Factor &b) const {
-        double product = 1;
-        for (uint32_t g : join(a.scope, b.scope)) product *= states_[g];
-        return product;
-    }
-
     const std::vector<uint32_t> &states_, &position_;
     Arithmetic &arithmetic_;
     Budget &budget_;
     Watch &watch_;
 
-    void tick() {
+    double size(const std::vector<uint32_t> &scope) const {
+        double product = 1;
+        for (uint32_t g : scope) product *= states_[g];
+        return product;
+    }
+
+    void reserve(Factor &table) const {
+        double entries = size(table.scope);
+        watch_.reserve(entries * sizeof(Edge) / (1 << 20));
+        table.entries.reserve(size_t(entries));
+    }
+
+    void charge(uint32_t entries) {
         watch_.check();
-        budget_.charge(1);
+        budget_.charge(entries);
         budget_.size = arithmetic_.nodes();
         if (budget_.size > budget_.nodes)
             throw Stopped(Reason::Size, "a circuit of more nodes than were allowed");
@@ -183,8 +191,7 @@ void Elimination::arrange(Task &task, const Restriction &restriction) {
 
 std::vector<uint32_t> Elimination::run() {
     uint32_t consistent = Builder::TRUE_NODE;
-    if (tasks_.size() > job_.asks.size())
-        consistent = arithmetic_.node(eliminate(tasks_.back()));
+    if (tasks_.size() > job_.asks.size()) consistent = arithmetic_.node(eliminate(tasks_.back()));
     std::vector<uint32_t> roots;
     for (size_t i = 0; i < job_.asks.size(); ++i)
         roots.push_back(root(job_.asks[i], eliminate(tasks_[i]), consistent));
@@ -197,8 +204,8 @@ uint32_t Elimination::root(const Ask &ask, Edge found, uint32_t consistent) {
     if (ask.evidence.empty()) return node;
     uint32_t uncounted = builder_.leaf({Value::QE, 1, 1, false});
     uint32_t other = builder_.leaf({Value::OTHER, 0, 0});
-    return builder_.sum({{ONE, builder_.product(uncounted, node)},
-                         {ONE, builder_.product(other, consistent)}});
+    return builder_.sum(
+        {{ONE, builder_.product(uncounted, node)}, {ONE, builder_.product(other, consistent)}});
 }
 
 Edge Elimination::eliminate(Task &task) {

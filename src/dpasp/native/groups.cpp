@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
+#include <unordered_map>
 
 #include "dependency.hpp"
+#include "draws.hpp"
 
 namespace dpasp {
 namespace {
@@ -13,20 +14,11 @@ namespace {
 // with so many they always are.
 constexpr double FEW_COMBINATIONS = 16, FEW_FOR_CLUSTERS = 1024, MOST_COMBINATIONS = 1 << 21;
 
-// A row with its body read: for each group that it names, the states in which it holds.
-struct Clause {
-    std::vector<const Reading *> body;  // by group, each once
-    bool possible = true;
-    uint32_t choice = NONE;
-    std::vector<std::vector<uint32_t>> heads;  // by value of the choice; without one, a single list
-};
-
 class Finder {
   public:
     Finder(const Job &job, const Heads &heads, Arithmetic &arithmetic)
-        : job_(job), problem_(job.problem), part_(job.part), heads_(heads),
-          arithmetic_(arithmetic), literals_(2 * job.part.gates.size(), nullptr),
-          done_(heads.heads.size(), 0) {}
+        : job_(job), problem_(job.problem), part_(job.part), heads_(heads), arithmetic_(arithmetic),
+          literals_(2 * job.part.gates.size(), nullptr), done_(heads.heads.size(), 0) {}
 
     Network find() {
         index();
@@ -53,7 +45,7 @@ class Finder {
     std::vector<std::vector<uint32_t>> users_;    // by head: heads whose bodies name it
     std::vector<std::vector<uint32_t>> readers_;  // by group: heads whose bodies name it
     std::unordered_map<uint32_t, std::vector<uint32_t>> choice_users_;  // by choice, likewise
-    std::vector<uint8_t> done_;                   // by head
+    std::vector<uint8_t> done_;                                         // by head
 
     // --- what depends on what ---------------------------------------------------------------
 
@@ -71,8 +63,8 @@ class Finder {
             for (const Row &row : heads_.heads[h].rows)
                 for (Lit lit : row.body) {
                     const Gate &gate = problem_.gates.gates[gate_of(lit)];
-                    auto &users = gate.kind == Kind::Value ? choice_users_[gate.first]
-                                                           : users_[head_of(lit)];
+                    auto &users =
+                        gate.kind == Kind::Value ? choice_users_[gate.first] : users_[head_of(lit)];
                     if (users.empty() || users.back() != h) users.push_back(h);
                 }
         }
@@ -196,15 +188,6 @@ class Finder {
 
     // --- tables -----------------------------------------------------------------------------
 
-    static std::vector<uint32_t> parents(const std::vector<Clause> &clauses) {
-        std::vector<uint32_t> groups;
-        for (const Clause &clause : clauses)
-            for (const Reading *reading : clause.body) groups.push_back(reading->group);
-        std::sort(groups.begin(), groups.end());
-        groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
-        return groups;
-    }
-
     double combinations(const std::vector<uint32_t> &groups) const {
         double product = 1;
         for (uint32_t g : groups) product *= network_.states[g];
@@ -225,105 +208,16 @@ class Finder {
         return false;
     }
 
-    // What the clauses come to for every combination of their parents' states.
-    class Enumeration {
-      public:
-        using Set = std::vector<uint32_t>;  // heads that hold, in order
-
-        std::vector<uint32_t> groups;
-        std::map<Set, uint32_t> states;
-        std::vector<std::pair<uint32_t, Edge>> entries;  // state and weight
-        std::vector<uint32_t> ends;                      // by combination: where its entries end
-
-        Enumeration(const std::vector<Clause> &clauses, std::vector<uint32_t> over,
-                    const Network &network, const std::vector<ChoiceShape> &choices,
-                    Arithmetic &arithmetic, size_t most)
-            : groups(std::move(over)), clauses_(clauses), network_(network), choices_(choices),
-              arithmetic_(arithmetic), most_(most) {
-            holds_.resize(groups.size());
-            for (size_t i = 0; i < groups.size(); ++i) {
-                holds_[i].assign(clauses.size(), nullptr);
-                for (size_t c = 0; c < clauses.size(); ++c)
-                    for (const Reading *reading : clauses[c].body)
-                        if (reading->group == groups[i]) holds_[i][c] = reading->holds.data();
-            }
-        }
-
-        // False if there are more states than were allowed.
-        bool run() {
-            std::vector<uint32_t> all;
-            for (uint32_t c = 0; c < clauses_.size(); ++c)
-                if (clauses_[c].possible) all.push_back(c);
-            return visit(0, all);
-        }
-
-      private:
-        const std::vector<Clause> &clauses_;
-        const Network &network_;
-        const std::vector<ChoiceShape> &choices_;
-        Arithmetic &arithmetic_;
-        size_t most_;
-        std::vector<std::vector<const uint8_t *>> holds_;  // by parent and clause; null: always
-
-        bool visit(size_t level, const std::vector<uint32_t> &active) {
-            if (level == groups.size()) return draw(active);
-            std::vector<uint32_t> left;
-            for (uint32_t s = 0; s < network_.states[groups[level]]; ++s) {
-                left.clear();
-                for (uint32_t c : active) {
-                    const uint8_t *holds = holds_[level][c];
-                    if (!holds || holds[s]) left.push_back(c);
-                }
-                if (!visit(level + 1, left)) return false;
-            }
-            return true;
-        }
-
-        static Set join(const Set &a, const Set &b) {
-            Set both = a;
-            both.insert(both.end(), b.begin(), b.end());
-            std::sort(both.begin(), both.end());
-            both.erase(std::unique(both.begin(), both.end()), both.end());
-            return both;
-        }
-
-        // The weights of the sets of heads that the choices of these clauses can draw.
-        bool draw(const std::vector<uint32_t> &active) {
-            Set sure;
-            for (uint32_t c : active)
-                if (clauses_[c].choice == NONE) sure = join(sure, clauses_[c].heads[0]);
-            std::map<Set, Edge> drawn{{sure, UNIT}};
-            for (uint32_t c : active) {
-                const Clause &clause = clauses_[c];
-                if (clause.choice == NONE) continue;
-                std::map<Set, std::vector<Edge>> next;
-                const ChoiceShape &shape = choices_[clause.choice];
-                for (auto &[set, edge] : drawn) {
-                    uint32_t node = arithmetic_.node(edge);
-                    for (uint32_t v = 0; v < shape.values; ++v)
-                        next[join(set, clause.heads[v])].push_back({int32_t(shape.leaf + v), node});
-                }
-                drawn.clear();
-                for (auto &[set, edges] : next) drawn[set] = arithmetic_.sum(edges);
-                if (drawn.size() > most_) return false;
-            }
-            for (auto &[set, edge] : drawn)
-                entries.push_back(
-                    {states.try_emplace(set, uint32_t(states.size())).first->second, edge});
-            ends.push_back(uint32_t(entries.size()));
-            return states.size() <= most_;
-        }
-    };
-
-    Enumeration enumeration(const std::vector<Clause> &clauses, size_t most) {
-        return Enumeration(clauses, parents(clauses), network_, problem_.gates.choices,
-                           arithmetic_, most);
+    Draws draws(const std::vector<Clause> &clauses, size_t most) {
+        std::vector<uint32_t> states;
+        for (uint32_t g : parents(clauses)) states.push_back(network_.states[g]);
+        return Draws(clauses, {parents(clauses), states}, {job_, arithmetic_}, most);
     }
 
     // A new group with the states that were found.
-    uint32_t group(const Enumeration &found) {
+    uint32_t group(const Draws &found) {
         uint32_t size = uint32_t(found.states.size());
-        Factor table{found.groups, std::vector<Edge>(found.ends.size() * size, ZERO)};
+        Factor table{found.over.groups, std::vector<Edge>(found.ends.size() * size, ZERO)};
         table.scope.push_back(uint32_t(network_.states.size()));
         size_t at = 0;
         for (size_t i = 0; i < found.ends.size(); ++i)
@@ -332,7 +226,7 @@ class Finder {
         return new_group(size, std::move(table));
     }
 
-    const Reading *holding(const Enumeration &found, uint32_t group, uint32_t head) {
+    const Reading *holding(const Draws &found, uint32_t group, uint32_t head) {
         Reading reading{group, std::vector<uint8_t>(found.states.size(), 0)};
         for (auto &[set, state] : found.states)
             reading.holds[state] = std::binary_search(set.begin(), set.end(), head);
@@ -376,14 +270,14 @@ class Finder {
         std::vector<Clause> own = clauses(members_[cluster]);
         std::vector<uint32_t> over = parents(own);
         if (!compact(over, own, FEW_FOR_CLUSTERS)) return;
-        std::vector<uint32_t> units = over.empty() ? std::vector<uint32_t>{cluster}
-                                                   : siblings(cluster, over);
+        std::vector<uint32_t> units =
+            over.empty() ? std::vector<uint32_t>{cluster} : siblings(cluster, over);
         std::vector<uint32_t> all;
         for (uint32_t unit : units)
             all.insert(all.end(), members_[unit].begin(), members_[unit].end());
         own = clauses(all);
         if (all.size() == 1 || (over.size() == 1 && !drawn(own))) return;
-        Enumeration found = enumeration(own, 8 * all.size() + 64);
+        Draws found = draws(own, 8 * all.size() + 64);
         if (!found.run()) units = {cluster}, found.states.clear();
         for (const auto &family : families(found, units)) gather(family);
     }
@@ -392,7 +286,7 @@ class Finder {
     void gather(const std::vector<uint32_t> &heads) {
         if (heads.size() == 1) return alone(heads[0]);
         std::vector<Clause> own = clauses(heads);
-        Enumeration found = enumeration(own, 4 * heads.size() + 4);
+        Draws found = draws(own, 4 * heads.size() + 4);
         if (!found.run()) return;
         uint32_t id = group(found);
         for (uint32_t i = 0; i < heads.size(); ++i) settle(heads[i], holding(found, id, i));
@@ -447,7 +341,7 @@ class Finder {
         if (over.size() == 1 && !drawn(rows)) return of_one(rows, over[0]);
         if (over.size() <= 1 || (over.size() == 2 && rows.size() <= 2) ||
             compact(over, rows, FEW_COMBINATIONS)) {
-            Enumeration found = enumeration(rows, 2);
+            Draws found = draws(rows, 2);
             found.run();
             return holding(found, group(found), 0);
         }
@@ -538,7 +432,7 @@ class Finder {
     }
 
     // The heads of clusters in families; clusters of a family never hold together.
-    std::vector<std::vector<uint32_t>> families(const Enumeration &found,
+    std::vector<std::vector<uint32_t>> families(const Draws &found,
                                                 const std::vector<uint32_t> &units) const {
         std::vector<uint32_t> unit_of;  // by head
         for (uint32_t u = 0; u < units.size(); ++u)
@@ -574,7 +468,7 @@ class Finder {
             network_.asserted.push_back(*opposite(*any(std::move(one))));
             return;
         }
-        Enumeration found = enumeration(one, 2);
+        Draws found = draws(one, 2);
         found.run();
         Factor table{over, {}};
         auto excluded = found.states.find({0});

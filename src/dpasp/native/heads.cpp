@@ -64,9 +64,7 @@ class Reader {
     }
 
     // A gate that can be read as a piece of the one that uses it.
-    bool inside(Lit lit) const {
-        return is_and(lit) && !named(lit) && !visible_[part_.place(lit)];
-    }
+    bool inside(Lit lit) const { return is_and(lit) && !named(lit) && !visible_[part_.place(lit)]; }
 
     // A conjunction of atoms that also stands for one: equal bodies are one gate, whatever they
     // are bodies of.

@@ -15,7 +15,7 @@ std::vector<ChoiceShape> shapes(const Ground &ground) {
     std::vector<ChoiceShape> result;
     uint64_t leaf = 0;
     for (const GroundChoice &choice : ground.choices) {
-        result.push_back({choice.values(), uint32_t(leaf)});
+        result.push_back({choice.values(), uint32_t(leaf), choice.interval});
         leaf += choice.values();
     }
     leaf += 2 * ground.observed.size();

@@ -25,8 +25,7 @@ class Odometer {
                 for (size_t t = 0; t < places.size(); ++t) places[t] += steps_[t][i];
                 return true;
             }
-            for (size_t t = 0; t < places.size(); ++t)
-                places[t] -= steps_[t][i] * (sizes_[i] - 1);
+            for (size_t t = 0; t < places.size(); ++t) places[t] -= steps_[t][i] * (sizes_[i] - 1);
             at_[i] = 0;
         }
         return false;
@@ -39,8 +38,8 @@ class Odometer {
 
 // For each variable, how far apart its states lie in a table over a scope.
 inline std::vector<size_t> strides(const std::vector<uint32_t> &variables,
-                            const std::vector<uint32_t> &scope,
-                            const std::vector<uint32_t> &states) {
+                                   const std::vector<uint32_t> &scope,
+                                   const std::vector<uint32_t> &states) {
     std::vector<size_t> result(variables.size(), 0);
     size_t step = 1;
     for (size_t i = scope.size(); i-- > 0; step *= states[scope[i]])
@@ -50,7 +49,7 @@ inline std::vector<size_t> strides(const std::vector<uint32_t> &variables,
 }
 
 inline std::vector<uint32_t> sizes_of(const std::vector<uint32_t> &scope,
-                               const std::vector<uint32_t> &states) {
+                                      const std::vector<uint32_t> &states) {
     std::vector<uint32_t> result;
     for (uint32_t g : scope) result.push_back(states[g]);
     return result;

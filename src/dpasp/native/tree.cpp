@@ -102,8 +102,7 @@ class Greedy {
         }
         std::vector<uint32_t> changed = near;
         if (filled && rule_ != Rule::Size)
-            for (uint32_t u : near)
-                changed.insert(changed.end(), near_[u].begin(), near_[u].end());
+            for (uint32_t u : near) changed.insert(changed.end(), near_[u].begin(), near_[u].end());
         std::sort(changed.begin(), changed.end());
         changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
         for (uint32_t u : changed) rescore(u);
@@ -113,8 +112,7 @@ class Greedy {
 }  // namespace
 
 EliminationOrder order_elimination(const std::vector<uint32_t> &states,
-                                   const std::vector<std::vector<uint32_t>> &scopes,
-                                   Watch &watch) {
+                                   const std::vector<std::vector<uint32_t>> &scopes, Watch &watch) {
     std::vector<std::vector<uint32_t>> near(states.size());
     for (const auto &scope : scopes)
         for (uint32_t a : scope)
