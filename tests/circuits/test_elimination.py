@@ -14,25 +14,23 @@ from dpasp.inference.answers import Answer
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
 
-VALUES = 3
 
-
-def network(size: int, *, interval: bool = False, seed: int = 1) -> str:
-    """A network of variables with three values and two parents each."""
+def network(size: int, values: int = 3, *, interval: bool = False, seed: int = 1) -> str:
+    """A network of variables with so many values and two parents each."""
     random = Random(seed)
     lines = []
     for i in range(size):
         parents = random.sample(range(max(0, i - 3), i), min(i, 2))
-        for states in product(range(VALUES), repeat=len(parents)):
+        for states in product(range(values), repeat=len(parents)):
             body = ", ".join(f"v({p},{s})" for p, s in zip(parents, states, strict=True))
-            lines.append(f"{_heads(random, i, interval)}{' :- ' * bool(body)}{body}.")
+            lines.append(f"{_heads(random, i, values, interval)}{' :- ' * bool(body)}{body}.")
     return "\n".join(lines)
 
 
-def _heads(random: Random, i: int, interval: bool) -> str:
-    parts = [random.randint(1, 9) for _ in range(VALUES)]
+def _heads(random: Random, i: int, values: int, interval: bool) -> str:
+    parts = [random.randint(1, 9) for _ in range(values)]
     shares = [part / sum(parts) for part in parts]
-    if interval and random.random() < 0.2:
+    if interval and random.random() < 0.4:
         return "; ".join(
             f"[{max(share - 0.1, 0):.3f}, {share + 0.1:.3f}]::v({i},{value})"
             for value, share in enumerate(shares)
@@ -96,7 +94,7 @@ def test_gradients_are_those_of_other_ways() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_intervals_in_a_network(seed: int) -> None:
-    text = network(4, interval=True, seed=seed) + "\n#query v(3,0) | v(1,1).\n#semantics credal."
+    text = network(3, 2, interval=True, seed=seed) + "\n#query v(2,0) | v(1,1).\n#semantics credal."
     program = dpasp.loads(text)
     found, exact = program.query()[0], program.query(engine="enumerate")[0]
     assert isinstance(found, Answer)
@@ -114,7 +112,7 @@ def test_constraints_count_for_consistency_once() -> None:
 
 
 def test_the_most_probable_explanation_of_a_network() -> None:
-    text = network(4) + "\n#mpe | v(3,1).\n#semantics maxent."
+    text = network(3, 2) + "\n#mpe | v(2,1).\n#semantics maxent."
     program = dpasp.loads(text)
     found, exact = program.query()[0], program.query(engine="enumerate")[0]
     assert found.numbers == pytest.approx(exact.numbers)
