@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from clingo.ast import AST, ASTType
 
@@ -23,17 +22,12 @@ from dpasp.language.nodes import global_variables
 from dpasp.language.python_names import check_calls
 from dpasp.language.source import SourceFile
 
+Semantics = tuple[ast.Logic, ast.Probability]
+DEFAULT: Semantics = (ast.Logic.STABLE, ast.Probability.CREDAL)
 FILES = {
     ast.Data: (".csv", ".npy", ".pt", ".pth"),
     ast.Learn: (".csv",),
 }
-
-
-class Meaning(NamedTuple):
-    """The two semantics under which a program is read."""
-
-    logic: ast.Logic = ast.Logic.STABLE
-    probability: ast.Probability = ast.Probability.CREDAL
 
 
 def parse_semantics(text: str) -> tuple[ast.Logic | None, ast.Probability | None]:
@@ -50,13 +44,13 @@ def parse_semantics(text: str) -> tuple[ast.Logic | None, ast.Probability | None
     return found
 
 
-def effective_semantics(program: ast.Program, override: str | None = None) -> Meaning:
+def effective_semantics(program: ast.Program, override: str | None = None) -> Semantics:
     """The program's semantics; what ``override`` says wins, what nobody says is the default."""
     logic, probability = parse_semantics(override) if override else (None, None)
     for statement in program.statements:
         if isinstance(statement, ast.Semantics):
             logic, probability = logic or statement.logic, probability or statement.probability
-    return Meaning(logic or Meaning().logic, probability or Meaning().probability)
+    return logic or DEFAULT[0], probability or DEFAULT[1]
 
 
 def check(
@@ -71,9 +65,10 @@ def check(
     Without ``numbers`` the probabilities are not looked at: they were before.
     """
     found: list[Diagnostic] = []
-    meaning, values = Meaning(), None
+    logic, probability_semantics = DEFAULT
+    values = None
     try:
-        meaning = effective_semantics(program, semantics)
+        logic, probability_semantics = effective_semantics(program, semantics)
         values = numeric_constants(program, constants) if numbers else None
     except ProgramError as error:
         found += error.diagnostics
@@ -82,11 +77,11 @@ def check(
     for statement in program.statements:
         match statement:
             case ast.Annotated():
-                found += _annotated(statement, values, meaning)
+                found += _annotated(statement, values, probability_semantics)
             case ast.Neural():
                 found += _neural(statement, program)
             case ast.Query() | ast.Map() | ast.Evidence():
-                found += _question(statement, meaning)
+                found += _question(statement, logic)
     found += _data(program)
     found += check_calls(program)
     if found:
@@ -149,12 +144,12 @@ def _data(program: ast.Program) -> Iterator[Diagnostic]:
 
 
 def _annotated(
-    statement: ast.Annotated, values: Mapping[str, float] | None, meaning: Meaning
+    statement: ast.Annotated, values: Mapping[str, float] | None, semantics: ast.Probability
 ) -> Iterator[Diagnostic]:
     """What is wrong with it; its numbers are not looked at when the constants are not known."""
     weights = [head.weight for head in statement.heads]
     first = next((weight for weight in weights if isinstance(weight, ast.Interval)), None)
-    if first is not None and meaning.probability is ast.Probability.MAXENT:
+    if first is not None and semantics is ast.Probability.MAXENT:
         yield Diagnostic(
             "credal-under-maxent",
             "an interval of probabilities has no meaning under maxent",
@@ -242,9 +237,9 @@ def _is_positive_atom(node: AST) -> bool:
 
 
 def _question(
-    statement: ast.Query | ast.Map | ast.Evidence, meaning: Meaning
+    statement: ast.Query | ast.Map | ast.Evidence, logic: ast.Logic
 ) -> Iterator[Diagnostic]:
-    if meaning.logic.three_valued:
+    if logic.three_valued:
         return
     literals: Iterable[ast.Literal] = ()
     match statement:
@@ -258,7 +253,7 @@ def _question(
         if literal.mode is ast.Mode.UNDEFINED:
             yield Diagnostic(
                 "undef-two-valued",
-                f"no atom is ever undefined under the {meaning.logic.value} semantics",
+                f"no atom is ever undefined under the {logic.value} semantics",
                 literal.span,
                 "say '#semantics lstable.', partial, smproblog or wellfounded",
             )

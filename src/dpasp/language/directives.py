@@ -7,7 +7,7 @@ import re
 
 from clingo.ast import AST
 
-from dpasp.language import ast
+from dpasp.language import ast, engines
 from dpasp.language.annotations import Draft
 from dpasp.language.buffer import Buffer
 from dpasp.language.cursor import Cursor, nearest
@@ -17,7 +17,6 @@ from dpasp.language.options import call_arguments, function_name, read_call, rea
 from dpasp.language.source import SourceFile, Sources
 from dpasp.language.split import Piece
 
-METHODS = ("auto", "exact", "compile", "enumerate", "sample", "bounds", "aseo")
 _SEMANTICS_FORM = "semantics are written #semantics lstable, maxent."
 _LEARN_FORM = "learning is written #learn @labels, lr = 0.001, niters = 5."
 _INFERENCE_FORM = "inference is written #inference exact. or #inference sample, n = 10000."
@@ -149,10 +148,11 @@ def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     cursor.next()
     parenthesis = _wrapped(cursor)
     method = cursor.next()
-    if method.text not in METHODS:
+    known = engines.names()
+    if method.text not in known:
         missing = method.text in ("", ".")
         what = "a method is missing here" if missing else f"{method.text} is not a method"
-        help = nearest(method.text.strip('"'), METHODS) or f"known are {', '.join(METHODS)}"
+        help = nearest(method.text.strip('"'), known) or f"known are {', '.join(known)}"
         cursor.fail("unknown-method", what, method, help)
     options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
     if parenthesis:

@@ -22,7 +22,7 @@ from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.neural.evaluate import Engine, Fields, Native, masses, prepare
 from dpasp.neural.observations import Observation, observation_text
 from dpasp.semantics.dependencies import determined
-from dpasp.semantics.masses import all_undefined
+from dpasp.semantics.meaning import Meaning
 
 Objective = Literal["lower", "upper", "midpoint"]
 FEW = 64  # distinct observations that are worth a root each
@@ -180,38 +180,34 @@ def log_probability(weights: Tensor, way: Likelihood, ids: Tensor) -> Tensor:
 
 def likelihood(
     ground: GroundProgram,
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     observations: Sequence[Observation],
     objective: str = "midpoint",
     few: int = FEW,
     watch: Watch = UNLIMITED,
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways."""
-    if len(observations) > few and (
-        found := _as_leaves(ground, logic, probability, observations, watch)
-    ):
+    if len(observations) > few and (found := _as_leaves(ground, meaning, observations, watch)):
         return found
     questions = [
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     ]
-    engine = prepare(ground, logic, probability, questions, watch=watch)
-    mixture = _mixture(engine, logic, probability, observations, objective)
+    engine = prepare(ground, meaning, questions, watch=watch)
+    mixture = _mixture(engine, meaning, observations, objective)
     return Roots(engine, mixture)
 
 
 def _mixture(
     engine: Native,
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     observations: Sequence[Observation],
     objective: str,
 ) -> Mixture:
     """What the semantics makes of the masses."""
-    parts = {"qe": 1.0} if probability is Probability.MAXENT else _CREDAL[objective]
-    if probability is Probability.CREDAL and engine.circuit.definite:
+    parts = {"qe": 1.0} if meaning.maxent else _CREDAL[objective]
+    if not meaning.maxent and engine.circuit.definite:
         parts = {"a": 1.0}  # lower and upper are the same
-    undefined = [logic is Logic.SMPROBLOG and all_undefined(o) for o in observations]
+    undefined = [meaning.holds_without_models(o) for o in observations]
     fields = (*parts, "consistent") if any(undefined) else tuple(parts)
     rows = torch.zeros(len(observations), len(fields), dtype=torch.float64)
     for i, coefficient in enumerate(parts.values()):
@@ -225,8 +221,7 @@ def _mixture(
 
 def _as_leaves(
     ground: GroundProgram,
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     observations: Sequence[Observation],
     watch: Watch,
 ) -> Leaves | None:
@@ -238,7 +233,7 @@ def _as_leaves(
     atoms = sorted({literal.atom for literal in literals})
     always = GroundQuery((), (), "", NOWHERE)
     try:
-        engine = prepare(ground, logic, probability, [always], atoms, watch)
+        engine = prepare(ground, meaning, [always], atoms, watch)
     except (InferenceError, SizeLimit):
         return None
     place = {atom: 2 * i for i, atom in enumerate(atoms)}

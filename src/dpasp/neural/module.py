@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.inference.credal.vertices import corners, vertex_weights
-from dpasp.language.ast import Logic, Probability
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
 from dpasp.neural.answers import Bounds, probabilities
@@ -31,6 +30,7 @@ from dpasp.neural.parameters import Parameters
 from dpasp.neural.python_blocks import Python
 from dpasp.neural.weights import Sources, join, needed, network_outputs, sources
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
 Data = Mapping[str, Tensor] | Mapping[Symbol, Tensor]
 Ask = Callable[[str], Sequence[GroundQuery]]
@@ -46,8 +46,7 @@ class ProgramModule(nn.Module):
     def __init__(
         self,
         ground: GroundProgram,
-        logic: Logic,
-        probability: Probability,
+        meaning: Meaning,
         python: Python,
         ask: Ask,
         objective: str = "midpoint",
@@ -58,7 +57,7 @@ class ProgramModule(nn.Module):
         if objective not in ("lower", "upper", "midpoint"):
             raise UsageError(f"the objective is lower, upper or midpoint, not {objective!r}")
         self.ground = ground
-        self.logic, self.probability = logic, probability
+        self.meaning = meaning
         self.objective = objective
         self.networks = other.networks if other else nn.ModuleList(build(ground, python))
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
@@ -72,7 +71,7 @@ class ProgramModule(nn.Module):
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
-        own = (self.ground, self.logic, self.probability, self._python, self._ask, self.objective)
+        own = (self.ground, self.meaning, self._python, self._ask, self.objective)
         twin = ProgramModule(*own, other=self)
         memo[id(self)] = twin
         twin.networks = copy.deepcopy(self.networks, memo)
@@ -117,7 +116,7 @@ class ProgramModule(nn.Module):
         count = 1
         if self._vertices is not None:
             weights, count = self._at_vertices(weights)
-        found = probabilities(weights, engine, queries, self.logic, self.probability, count)
+        found = probabilities(weights, engine, queries, self.meaning, count)
         if isinstance(found, Bounds):
             return Bounds(found.lower.to(self._dtype), found.upper.to(self._dtype))
         return found.to(self._dtype)
@@ -196,9 +195,7 @@ class ProgramModule(nn.Module):
         distinct = self.reader.distinct
         known = sum(way.count for way, _ in self._groups)
         if known < len(distinct):
-            way = likelihood(
-                self.ground, self.logic, self.probability, distinct[known:], self.objective
-            )
+            way = likelihood(self.ground, self.meaning, distinct[known:], self.objective)
             self._groups.append((way, known))
 
     def ways(self, device: torch.device) -> list[tuple[Likelihood, int]]:
@@ -229,7 +226,7 @@ class ProgramModule(nn.Module):
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
             found = tuple(self._own(one) for text in texts for one in self._ask(text))
-            circuit = prepare(self.ground, self.logic, self.probability, found)
+            circuit = prepare(self.ground, self.meaning, found)
             engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))
