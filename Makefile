@@ -7,10 +7,14 @@
 #   make random   a long comparison of random programs with the definitions, by every way
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
 #   make sanitize the native part built with sanitizers, under the tests of circuits
+#   make smoke    a minute of each of the last two
 
 PYTHON ?= python3
 WORKERS ?= 2
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+FUZZ ?= 200000
+SANITIZE_RANDOM ?= 600
+SANITIZE_TESTS ?= tests/circuits
 NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hpp src/dpasp/native/*.h)
 
 # the version of Python is checked before anything is written
@@ -32,7 +36,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[learn,demo]'
 	touch $@
 
-.PHONY: demo test check bench bench-full random fuzz sanitize clean
+.PHONY: demo test check bench bench-full random fuzz sanitize smoke clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -57,7 +61,7 @@ random: .venv/test.stamp
 	    $(BIN)/python -m pytest -q -n $(WORKERS) tests/oracle tests/circuits/test_random.py
 
 fuzz: .venv/test.stamp
-	$(BIN)/python -m tests.language.fuzz 200000
+	$(BIN)/python -m tests.language.fuzz $(FUZZ)
 
 # -S: without the hook of the editable install, which would find the other build first
 sanitize: .venv/test.stamp
@@ -66,10 +70,14 @@ sanitize: .venv/test.stamp
 	$(BIN)/cmake --build build/sanitize
 	mkdir -p build/sanitized/dpasp && cp -r src/dpasp/. build/sanitized/dpasp
 	cp build/sanitize/_native*.so build/sanitized/dpasp/native
-	DPASP_RANDOM_CIRCUITS=600 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+	DPASP_RANDOM_CIRCUITS=$(SANITIZE_RANDOM) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
 	    PYTHONPATH=build/sanitized:$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("purelib"))') \
 	    LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
-	    $(BIN)/python -S -m pytest -q -p no:cacheprovider tests/circuits
+	    $(BIN)/python -S -m pytest -q -p no:cacheprovider $(SANITIZE_TESTS)
+
+smoke:
+	$(MAKE) fuzz FUZZ=4000
+	$(MAKE) sanitize SANITIZE_RANDOM=60 SANITIZE_TESTS="tests/circuits/test_random.py tests/circuits/test_circuit.py"
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache

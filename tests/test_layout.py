@@ -16,8 +16,10 @@ SOURCE = Path(__file__).parent.parent / "src" / "dpasp"
 # What may be imported by what: each row only from the rows above it (and from its own folder).
 ROWS = [
     ["version"],
+    ["shown"],
     ["errors"],
     ["limits"],
+    ["pictures"],
     ["language"],
     ["logic"],
     ["semantics"],
@@ -31,10 +33,39 @@ ROWS = [
     ["__init__"],
     ["display"],
     ["integrations"],
+    ["playground"],
     ["cli"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
+
+# The same inside folders: parts of a folder, each importing only from the rows above it.
+INSIDE = {
+    "language": [
+        ["collector"],
+        ["text"],
+        ["statements"],
+        ["ast"],
+        ["printer"],
+        ["mistakes"],
+        ["reader"],
+        ["checks"],
+        ["arguments"],
+        ["__init__"],
+    ],
+    "inference": [
+        ["answers"],
+        ["method"],
+        ["asked"],
+        ["engines"],
+        ["credal"],
+        ["probable"],
+        ["exact"],
+        ["explain"],
+        ["answer"],
+        ["__init__"],
+    ],
+}
 
 # Where a module may import these when it is itself imported; elsewhere only inside functions.
 HEAVY = {
@@ -42,6 +73,9 @@ HEAVY = {
     "rich": set[str](),
     "matplotlib": set[str](),
     "pandas": set[str](),
+    "pygraphviz": set[str](),
+    "starlette": {"playground"},
+    "uvicorn": set[str](),
     "safetensors": {"neural", "learning", "scale"},
 }
 
@@ -98,6 +132,33 @@ def wrong_directions(path: Path) -> list[str]:
         for found in imports(path)
         if (there := target(found)) is not None and there != here and not (RANK[there] < RANK[here])
     ]
+
+
+def inner_directions(folder: str) -> list[str]:
+    """The imports inside a folder that do not go up its rows."""
+    rank = {name: row for row, names in enumerate(INSIDE[folder]) for name in names}
+    wrong: list[str] = []
+    for path in sorted((SOURCE / folder).rglob("*.py")):
+        here = path.relative_to(SOURCE / folder).parts[0].removesuffix(".py")
+        for found in imports(path):
+            words = [*found.module.split("."), found.name]
+            if words[:2] != ["dpasp", folder]:
+                continue
+            there = words[2] if words[2] in rank else "__init__"
+            if there != here and not rank[there] < rank[here]:
+                wrong.append(f"{path.relative_to(SOURCE)}:{found.line}: {here} imports {there}")
+    return wrong
+
+
+@pytest.mark.parametrize("folder", INSIDE)
+def test_folders_have_an_inner_order(folder: str) -> None:
+    rows = {name for row in INSIDE[folder] for name in row}
+    parts = {
+        path.relative_to(SOURCE / folder).parts[0].removesuffix(".py")
+        for path in (SOURCE / folder).rglob("*.py")
+    }
+    assert parts <= rows
+    assert inner_directions(folder) == []
 
 
 def test_every_part_has_its_row() -> None:

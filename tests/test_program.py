@@ -146,7 +146,9 @@ def test_statements_keep_their_places_whatever_is_asked() -> None:
     program = dpasp.loads("#query a. ?::a. #query b. 0.2::b.")
     indices = [choice.statement for choice in program.ground().choices]
     program.query("a, b")
-    asked = program._grounded(("#query a, b.",), (), dpasp.Limits().start()).program
+    asked = program._asked(
+        program._checked(("#query a, b.",), (), None), dpasp.Limits().start()
+    ).ground
     assert [choice.statement for choice in asked.choices] == indices
 
 
@@ -211,3 +213,35 @@ def test_a_plan_of_what_is_not_compiled() -> None:
     with pytest.raises(dpasp.InferenceError) as caught:
         dpasp.loads("a; b. a :- b. b :- a. #query a.").plan()
     assert "--engine" not in caught.value.diagnostics[0].help
+
+
+def test_a_program_is_ground_once_whatever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpasp.logic.ground import Grounder
+
+    made: list[Grounder] = []
+    start = Grounder.__init__
+
+    def counted(self: Grounder, *arguments: Any, **options: Any) -> None:
+        made.append(self)
+        start(self, *arguments, **options)
+
+    monkeypatch.setattr(Grounder, "__init__", counted)
+    program = dpasp.loads("#const n = 2. 0.5::b(1..n). c :- b(1). #query c. #evidence b(n).")
+    assert [answer.query for answer in program.query()] == ["c"]
+    assert [answer.query for answer in program.query("b(X), not c")] == [
+        "b(1), not c",
+        "b(2), not c",
+    ]
+    assert program.query("c", evidence="b(n-1)")[0].lower == 1
+    assert program.query("d").warnings[0].code == "unknown-atom"
+    assert program.query("c").warnings == ()
+    assert len(made) == 1
+
+
+def test_a_question_that_fails_leaves_the_program_as_it_was() -> None:
+    program = dpasp.loads("0.5::b(1..2). #query b(1).")
+    for _ in range(2):
+        with pytest.raises(dpasp.ProgramError) as caught:
+            program.query("b(1) | not b(X), X < Y")
+        assert [d.code for d in caught.value.diagnostics] == ["unsafe-variable"]
+        assert program.query("b(2)")[0].lower == 0.5

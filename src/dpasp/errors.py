@@ -27,7 +27,10 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import ClassVar, Literal
+
+from dpasp.shown import display
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -80,6 +83,16 @@ class Diagnostic:
         return f"{place}{self.severity}: {self.message} [{self.code}]"
 
 
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence naming the known word that is closest, or nothing.
+
+    >>> nearest("maxnet", ["maxent", "credal"])
+    "did you mean 'maxent'?"
+    """
+    found = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f"did you mean '{found[0]}'?" if found else ""
+
+
 class Error(Exception):
     """Anything that dPASP refuses or gives up on; ``diagnostics`` says what and where."""
 
@@ -93,6 +106,9 @@ class Error(Exception):
             problem = (problem,)
         self.diagnostics: tuple[Diagnostic, ...] = tuple(problem)
         super().__init__("\n".join(map(str, self.diagnostics)))
+
+    def _repr_html_(self) -> str:
+        return str(display("html.error")(self))
 
 
 class ProgramError(Error):

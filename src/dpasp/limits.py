@@ -13,7 +13,6 @@ True
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -133,12 +132,14 @@ def started(limits: object, report: Report = silent) -> Watch:
 
 
 def memory_in_use() -> float:
-    """Megabytes of memory that this process holds now (its peak where only that is known)."""
+    """Megabytes of memory that this process holds now.
+
+    Linux tells it in a file; elsewhere psutil knows (it is installed with dPASP there).
+    """
     try:
         with open("/proc/self/statm", "rb") as statm:
             return int(statm.read().split()[1]) * _PAGE_MB
     except OSError:
-        import resource
+        import psutil
 
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (2**20 if sys.platform == "darwin" else 2**10)
+        return float(psutil.Process().memory_info().rss) / 2**20

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -123,3 +125,24 @@ def test_questions_without_instances(dpasp: Command, command: str) -> None:
     assert "no-instances" in err
     assert "no atoms match the questions" in err
     assert "asks nothing" not in err
+
+
+def test_a_command_is_one_module_and_one_line(
+    dpasp: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpasp.cli.commands import COMMANDS
+    from dpasp.cli.options import FILES, OUTPUT, Group, Option, count
+
+    toy = ModuleType("dpasp.cli.toy")
+    times = Group("", (Option(("--times",), "how often", "N", count, default=1),))
+    vars(toy).update(
+        DESCRIPTION="Say the names of files.",
+        OPTIONS=(FILES, times, OUTPUT),
+        execute=lambda options, console: console.answer(" ".join(options.files * options.times)),
+    )
+    monkeypatch.setitem(sys.modules, "dpasp.cli.toy", toy)
+    monkeypatch.setitem(COMMANDS, "toy", "say the names of files")
+    assert "say the names of files" in dpasp("--help").out
+    assert "--times N" in dpasp("toy", "--help").out
+    assert dpasp("toy", "x", "--times", "2").out == "x x\n"
+    assert "0 is not a whole number above 0" in dpasp("toy", "x", "--times", "0").err

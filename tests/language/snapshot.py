@@ -28,7 +28,7 @@ from pathlib import Path
 
 from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error
-from dpasp.language.files import load_text
+from dpasp.language.text.files import load_text
 from dpasp.logic import check
 from dpasp.logic.reading import read as read_program
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpasp.errors import ProgramError, Span
 from dpasp.language import ast, extend, parse, parse_files
-from dpasp.language.source import Place, Sources
+from dpasp.language.text.source import Place, Sources
 
 TEXT = """\
 % Zoë's program – with dashes

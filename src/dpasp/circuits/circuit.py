@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,9 @@ from dpasp.circuits.layers import Layers, decode
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.native import _native
+from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.meaning import Meaning
+from dpasp.shown import display
 
 Array = NDArray[np.float64]
 MAGIC = b"dPASP circuit 1\n"
@@ -70,6 +73,8 @@ class Circuit:
     statistics: Statistics
     native: _native.Circuit = field(repr=False)
     cached: bool = field(default=False, compare=False)  # it was compiled before
+    leaf_names: tuple[str, ...] = field(default=(), repr=False, compare=False)  # if known
+    question_names: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def leaves(self) -> int:
@@ -153,6 +158,16 @@ class Circuit:
     @cached_property
     def _parts(self) -> dict[int, Layers]:
         return {}
+
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """The circuit as a picture, saved if there is a path (.svg, .png or .pdf)."""
+        return drawn(display("plot.circuit")(self), path)
+
+    def _repr_html_(self) -> str:
+        return str(display("html.circuit")(self))
+
+    def __str__(self) -> str:
+        return str(display("circuit.statistics_text")(self.statistics, parts=True))
 
     def to_bytes(self) -> bytes:
         """The circuit as bytes, the same on every run."""

@@ -6,18 +6,19 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
 from dpasp.circuits.flatten import Flat, flatten
-from dpasp.errors import Diagnostic, InferenceError, SizeLimit
+from dpasp.errors import Diagnostic, Error, InferenceError, SizeLimit
 from dpasp.limits import UNLIMITED, Watch, silent
 from dpasp.logic.program import GroundProgram
 from dpasp.native import _native
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import translate
 
+Mode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
 Way = Literal["auto", "search", "tables", "diagram"]
 Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency"]
 
@@ -98,7 +99,10 @@ def plan(
     """What compiling would work on, the widest part first; quick even where compiling is not."""
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
-    _, report = _run(flat, meaning, options, watch, plan=True)
+    try:
+        report = _native.plan(*_inputs(flat, meaning, options, watch))
+    except _native.Stopped as stopped:
+        raise _failure(stopped, watch) from None
     parts: list[PartPlan] = []
     for one in report["parts"]:
         text = f"{one['way']}, {one['order']}"
@@ -123,40 +127,31 @@ def compile_flat(
 ) -> Circuit:
     """The circuit of a flattened program."""
     started = watch.elapsed()
-    native, report = _run(flat, meaning, options, watch)
+    progress = None if watch.report is silent else lambda share: watch.report(share, 1.0)
+    try:
+        native, report = _native.compile(*_inputs(flat, meaning, options, watch), progress)
+    except _native.Stopped as stopped:
+        raise _failure(stopped, watch) from None
     seconds = watch.elapsed() - started
     return Circuit(meaning, _statistics(native, report, choices, seconds), native)
 
 
-def _run(
-    flat: Flat,
-    meaning: Meaning,
-    options: Options,
-    watch: Watch,
-    *,
-    plan: bool = False,
-) -> tuple[_native.Circuit, dict[str, Any]]:
-    """Call the native compiler."""
+def _inputs(
+    flat: Flat, meaning: Meaning, options: Options, watch: Watch
+) -> tuple[_native.Ground, _native.Options, _native.Limits]:
+    """What the native compiler takes."""
     watch.check()
-    left = watch.remaining()
-    memory = watch.limits.megabytes
-    progress = None if watch.report is silent else lambda share: watch.report(share, 1.0)
-    result = _native.compile(
-        *(flat.atoms, flat.rules, flat.choices, flat.questions, flat.own, flat.observed),
-        "least" if len(flat.own) else "counts" if meaning.maxent else "bits",
-        options.way,
-        options.order,
-        options.nodes,
-        options.work,
-        -1.0 if left is None else left,
-        -1.0 if memory is None else memory,
-        progress,
-        plan,
+    mode: Mode = "counts" if meaning.maxent else "bits"
+    if len(flat.own):
+        mode = "least"
+    left, memory = watch.remaining(), watch.limits.megabytes
+    return (
+        _native.Ground(
+            flat.atoms, flat.rules, flat.choices, flat.questions, flat.own, flat.observed
+        ),
+        _native.Options(mode, options.way, options.order, options.nodes, options.work),
+        _native.Limits(-1.0 if left is None else left, -1.0 if memory is None else memory),
     )
-    if isinstance(result, str):
-        reason, _, text = result.partition(": ")
-        _fail(reason, text, watch)
-    return result
 
 
 def _statistics(
@@ -185,28 +180,25 @@ def _most(names: Any) -> str:
     return "+".join(name for name, _ in Counter(names).most_common())
 
 
-def _fail(reason: str, text: str, watch: Watch) -> NoReturn:
-    """Raise what the native code reported."""
-    if reason == "head-cycle":
-        raise HeadCycle(
-            "this program has a disjunction through a positive loop, which is not compiled",
-            help="query() and circuit() do without: they enumerate its total choices",
-        )
-    if reason == "observed":
-        raise InferenceError(
-            Diagnostic(
-                "observed-inner",
-                f"atom {text} is not determined by the choices, so it cannot be a leaf",
+def _failure(stopped: _native.Stopped, watch: Watch) -> Error:
+    """The error for why the native code stopped."""
+    match stopped.reason:
+        case _native.Reason.HEAD_CYCLE:
+            return HeadCycle(
+                "this program has a disjunction through a positive loop, which is not compiled",
+                help="query() and circuit() do without: they enumerate its total choices",
             )
-        )
-    if reason == "time":
-        raise watch.out_of_time()
-    if reason == "memory":
-        raise watch.out_of_memory()
-    raise SizeLimit(
+        case _native.Reason.OBSERVED:
+            text = f"{stopped}, so it cannot be a leaf"
+            return InferenceError(Diagnostic("observed-inner", text))
+        case _native.Reason.TIME:
+            return watch.out_of_time()
+        case _native.Reason.MEMORY:
+            return watch.out_of_memory()
+    return SizeLimit(
         Diagnostic(
             "size-limit",
-            f"the circuit is too large: {text}",
+            f"the circuit is too large: {stopped}",
             help="ask fewer questions at once, make the loops of the program narrower, "
             "or use --engine bounds or sample",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpasp.circuits.compiler import PartPlan
+from dpasp.shown import display
 
 _WAYS = {"diagram": "diagrams"}  # in words, where they differ
 
@@ -40,6 +41,9 @@ width about 4; trying diagrams (narrow), tables (narrow)
         else:
             text += f"; {', '.join(size[1:])}"
         return f"{text}; trying {_tries(widest.tries)}"
+
+    def _repr_html_(self) -> str:
+        return str(display("html.plan")(self))
 
 
 def _tries(tries: tuple[str, ...]) -> str:

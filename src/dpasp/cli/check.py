@@ -5,9 +5,20 @@ from __future__ import annotations
 from argparse import Namespace
 
 from dpasp.cli.console import Console
+from dpasp.cli.options import CONSTANTS, FILES, OUTPUT
 from dpasp.cli.reading import read_program
 from dpasp.display.diagnostics import to_json
 from dpasp.logic import check
+
+DESCRIPTION = """\
+Read the program and report every mistake, with the place, the reason and the remedy.
+Nothing is grounded and nothing in the program is run.
+
+examples:
+    dpasp check alarm.plp
+    dpasp check --json alarm.plp
+"""
+OPTIONS = (FILES, CONSTANTS, OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from dpasp.circuits import Circuit, dot, nnf, nnf_map, to_json
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
+from dpasp.cli.options import FILES, LIMITS, OUTPUT, PYTHON, QUESTIONS, Group, Option
 from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
     nothing_asked,
@@ -19,13 +20,29 @@ from dpasp.cli.reading import (
     read_program,
     wanted_semantics,
 )
-from dpasp.display.circuit import statistics_text, svg
+from dpasp.display.circuit import statistics_text
 from dpasp.errors import UsageError, cannot_write
 from dpasp.logic.program import GroundProgram, Interval
 from dpasp.semantics.leaves import choice_weights
 from dpasp.semantics.names import leaf_names
 
 FORMATS = (".json", ".nnf", ".dot", ".svg")
+
+
+DESCRIPTION = """\
+Compile the program into the circuit that answers its queries, and print what it is made of.
+With -o the circuit is written: .json (our own), .nnf (one query, for other tools), .dot or .svg.
+
+examples:
+    dpasp compile alarm.plp
+    dpasp compile alarm.plp -o alarm.svg
+    dpasp compile graph.plp -c n=20 --time-limit 60 -v
+"""
+CIRCUIT_FILE = Group(
+    "",
+    (Option(("-o", "--output"), "write the circuit: .json, .nnf, .dot or .svg", "OUT"),),
+)
+OPTIONS = (FILES, CIRCUIT_FILE, QUESTIONS, LIMITS, PYTHON, OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:
@@ -83,7 +100,7 @@ def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]
     if suffix == ".dot":
         return dot(circuit, names)
     if suffix == ".svg":
-        return svg(circuit, names, questions)
+        return circuit.plot().svg
     if len(questions) > 1:
         raise UsageError(
             f".nnf holds one question, and the program asks {len(questions)}",

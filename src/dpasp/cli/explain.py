@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
+from dpasp.cli.options import FILES, LIMITS, OTHER_QUESTIONS, OUTPUT, PYTHON, Group, Option, count
 from dpasp.cli.reading import (
     nothing_asked,
     read_limits,
@@ -16,6 +17,21 @@ from dpasp.cli.reading import (
 )
 from dpasp.display.explain import explanation_text
 from dpasp.language.ast import Map, Query
+
+DESCRIPTION = """\
+Show what is behind an answer: the most probable total choices in which the query and the
+evidence hold, and for each choice how probable it is given them and what the answer would
+be if it were certain. Questions for most probable values (#map, #mpe) are left out, and
+programs with intervals of probabilities are not explained.
+
+examples:
+    dpasp explain alarm.plp
+    dpasp explain alarm.plp --query "burglary | alarm" --top 3
+"""
+TOP_CHOICES = Group(
+    "", (Option(("--top",), "so many total choices (default: 5)", "N", count, default=5),)
+)
+OPTIONS = (FILES, TOP_CHOICES, OTHER_QUESTIONS, LIMITS, PYTHON, OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:

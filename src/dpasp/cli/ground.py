@@ -6,10 +6,21 @@ import json
 from argparse import Namespace
 
 from dpasp.cli.console import Console
+from dpasp.cli.options import CONSTANTS, FILES, LIMITS, OUTPUT, PYTHON
 from dpasp.cli.reading import python_allowed, read_limits, read_program
 from dpasp.display.ground import ground_dict
 from dpasp.logic import ground_text
 from dpasp.program import Program
+
+DESCRIPTION = """\
+Show the ground program as readable text: its choices with their probabilities, and its rules.
+With --json the same as an object, for other programs.
+
+examples:
+    dpasp ground alarm.plp
+    dpasp ground graph.plp -c n=3
+"""
+OPTIONS = (FILES, CONSTANTS, LIMITS, PYTHON, OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:

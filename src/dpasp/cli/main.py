@@ -8,9 +8,9 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from io import TextIOWrapper
 
+from dpasp.cli.commands import command
 from dpasp.cli.console import Console, answers_apart, writing_answers
 from dpasp.cli.parser import parse
 from dpasp.errors import Diagnostic, Error, Interrupted, MemoryLimit, OutputError
@@ -63,10 +63,8 @@ def execute(options: Namespace, console: Console) -> int:
     """Run one command; its module is imported only now, for a quick start."""
     options.started = time.monotonic()
     console.quiet, console.verbose = options.quiet, options.verbose
-    command = import_module(f"dpasp.cli.{options.command}")
     with answers_apart() as answers:
-        code: int = command.execute(options, replace(console, answers=answers))
-    return code
+        return command(options.command).execute(options, replace(console, answers=answers))
 
 
 def fail(error: Error, console: Console) -> int:

@@ -13,7 +13,7 @@ from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.language import extend
 from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
-from dpasp.language.files import load_text
+from dpasp.language.text.files import load_text
 from dpasp.limits import Limits
 from dpasp.logic.reading import read
 

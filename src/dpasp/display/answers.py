@@ -2,41 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from dpasp.inference.answers import Answer, Answers, number_text
+from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text, number_text
+
+EDGE = 5  # test rows at the top and at the bottom of a long table
+Cells = list[str]
 
 
-def answers_text(answers: Answers) -> str:
-    """What the command line prints for the answers, without a final line end."""
-    by_row = [answer for answer in answers if isinstance(answer, Answer) and _has_rows(answer)]
-    lines = [str(answer) for answer in answers if not any(answer is one for one in by_row)]
-    if by_row:
-        lines += _table(by_row)
+def answers_text(answers: Answers, *, brief: bool = False) -> str:
+    """What the command line prints for the answers, without a final line end.
+
+    Where they have a number for each test row there is a table: every number of every row,
+    or, if it is to be ``brief`` (for a terminal), the most probable answer of the
+    first and the last rows.
+    """
+    rows = [answer for answer in answers if isinstance(answer, Answer) and by_rows(answer)]
+    lines = [str(answer) for answer in answers if not by_rows(answer)]
+    if rows and brief:
+        head, table = most_probable_rows(rows)
+        lines += _aligned([head, *table])
+    elif rows:
+        lines += _aligned(_every_number(rows))
     return "\n".join(lines)
 
 
-def _has_rows(answer: Answer) -> bool:
+def by_rows(answer: Answer | MapAnswer) -> bool:
+    """Whether an answer has a number for each test row."""
     return any(np.ndim(number) > 0 for number in answer.numbers)
 
 
-def _table(answers: list[Answer]) -> list[str]:
+def most_probable_rows(answers: Sequence[Answer], edge: int = EDGE) -> tuple[Cells, list[Cells]]:
+    """The head and the rows of a table with the most probable answer of each test row.
+
+    Answers about one predicate are the alternatives; under credal the greatest upper
+    probability counts. Rows between the first and the last few are left out.
+    """
+    groups: dict[str, list[Answer]] = {}
+    for answer in answers:
+        groups.setdefault(_alternatives(answer.query), []).append(answer)
+    count = max(np.size(number) for answer in answers for number in answer.numbers)
+    shown = [i for i in range(count) if i < edge or i >= count - edge]
+    head, columns = ["row"], [list(map(str, shown))]
+    for name, own in groups.items():
+        numbers = [np.broadcast_arrays(*answer.numbers) for answer in own]
+        best = [int(np.argmax([one[-1][i] for one in numbers])) for i in shown]
+        texts = [
+            interval_text([one[i] for one in numbers[k]]) for i, k in zip(shown, best, strict=True)
+        ]
+        if len(own) > 1:
+            head.append(f"most probable {name}")
+            columns.append([own[k].query for k in best])
+        head.append("probability" if len(own) > 1 else f"ℙ({own[0].query})")
+        columns.append(texts)
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    if len(shown) < count:
+        left = f"… {count - len(shown):,} more"
+        rows.insert(edge, [left, *[""] * (len(head) - 1)])
+    return head, rows
+
+
+def _alternatives(query: str) -> str:
+    """What answers that exclude each other have in common: the predicate of one atom."""
+    literal, bar, given = query.partition(" | ")
+    name, parenthesis, rest = literal.partition("(")
+    single = parenthesis and rest.endswith(")") and ", " not in literal and " " not in name
+    return f"{name}{bar}{given}" if single else query
+
+
+def _every_number(answers: Sequence[Answer]) -> list[Cells]:
     """A column for each answer, a line for each test row."""
     columns = [_column(answer) for answer in answers]
     length = max(len(column) for column in columns)
     rows = ["row", *map(str, range(length - 1))]
-    widths = [max(map(len, column)) for column in (rows, *columns)]
-    return [
-        "  ".join(
-            column[i].rjust(width) for column, width in zip((rows, *columns), widths, strict=True)
-        )
-        for i in range(length)
-    ]
+    return [list(row) for row in zip(rows, *columns, strict=True)]
 
 
-def _column(answer: Answer) -> list[str]:
+def _column(answer: Answer) -> Cells:
     """The name of an answer and its numbers, one text a row."""
     numbers = np.broadcast_arrays(*answer.numbers)
     texts = [[number_text(float(number)) for number in row] for row in zip(*numbers, strict=True)]
     shown = [row[0] if len(row) == 1 else f"[{', '.join(row)}]" for row in texts]
     return [f"ℙ({answer.query})", *shown]
+
+
+def _aligned(table: Sequence[Cells]) -> list[str]:
+    """The rows as lines, every column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]

@@ -1,76 +1,63 @@
-"""Answers (and the curve of learning) as a picture; matplotlib is imported only here."""
+"""What each result looks like as a picture."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dpasp.errors import Diagnostic, UsageError, cannot_write
+from dpasp.circuits import Circuit
+from dpasp.display.charts import bars, curve
+from dpasp.display.circuit_picture import circuit_scene
+from dpasp.display.dependencies import dependencies
+from dpasp.errors import UsageError
 from dpasp.inference.answers import Answer, Answers
+from dpasp.logic.program import GroundProgram
+from dpasp.pictures.scene import Scene, Shape, moved
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-MOST_BARS = 60
-COLOUR = "#0a58a8"
+    from dpasp.learning.history import History
 
 
-def plot(answers: Answers, path: str | Path) -> None:
-    """Draw the answers to a file: bars for probabilities, segments for intervals.
-
-    Answers with a number for each test row show their mean. What was learned adds the
-    log-likelihood by iteration.
-    """
-    found = [answer for answer in answers if isinstance(answer, Answer)]
-    if not found and not answers.history:
+def answers(found: Answers) -> Scene:
+    """Bars for probabilities, segments for intervals; below, the curve of what was learned."""
+    asked = [answer for answer in found if isinstance(answer, Answer)]
+    if not asked and not found.history:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
-    figure_class = _figure()
-    panels = bool(found) + bool(answers.history)
-    height = max(2.5, 0.35 * min(len(found), MOST_BARS) + 1)
-    figure = figure_class(figsize=(7 * panels, height), layout="constrained")
-    axes = list(figure.subplots(1, panels, squeeze=False)[0])
-    if answers.history:
-        _curve(axes.pop(), [float(record["log_likelihood"]) for record in answers.history])
-    if found:
-        _bars(axes.pop(), found[:MOST_BARS])
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    except ValueError as error:  # a format that does not exist
-        raise UsageError(f"cannot write {path}: {error}") from error
+    title = f"{', '.join(found.files)}{' · ' * bool(found.files)}{found.logic}, {found.probability}"
+    scenes = [bars(asked, title)] if asked else []
+    if found.history:
+        scenes.append(_learning(found.history))
+    return above(scenes)
 
 
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        message = "a picture needs matplotlib, which is not installed"
-        help = "pip install 'dpasp[plot]'"
-        raise UsageError(Diagnostic("plot-missing", message, help=help)) from error
-    return Figure
+def history(found: History) -> Scene:
+    """The log-likelihood by iteration."""
+    if not len(found):
+        raise UsageError("there is nothing to draw: no iteration is done")
+    return _learning(found.to_list())
 
 
-def _bars(axes: Axes, answers: list[Answer]) -> None:
-    """One row for each answer, the first at the top."""
-    for row, answer in enumerate(answers):
-        numbers = [float(np.mean(number)) for number in answer.numbers]
-        if len(numbers) == 1:
-            axes.barh(row, numbers[0], color=COLOUR, height=0.6)
-        else:
-            axes.plot(numbers, [row, row], color=COLOUR, linewidth=6, solid_capstyle="butt")
-            axes.plot(numbers, [row, row], "|", color=COLOUR, markersize=12)
-    labels = [f"P({answer.query})".replace("$", r"\$") for answer in answers]  # no formulas
-    axes.set_yticks(range(len(answers)), labels)
-    axes.set_ylim(len(answers) - 0.5, -0.5)
-    axes.set_xlim(0, 1)
-    axes.grid(axis="x", alpha=0.3)
+def circuit(found: Circuit) -> Scene:
+    """The circuit with its questions."""
+    title = f"circuit · {found.meaning.logic.value}"
+    return circuit_scene(found, found.leaf_names, found.question_names, title)
 
 
-def _curve(axes: Axes, likelihoods: list[float]) -> None:
-    axes.plot(range(1, len(likelihoods) + 1), likelihoods, color=COLOUR)
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("log-likelihood")
-    axes.grid(alpha=0.3)
+def program(ground: GroundProgram, title: str) -> Scene:
+    """The dependencies of a program."""
+    return dependencies(ground, title)
+
+
+def above(scenes: Sequence[Scene]) -> Scene:
+    """Some scenes as one, the first at the top."""
+    shapes: list[Shape] = []
+    down = 0.0
+    for scene in scenes:
+        shapes += (moved(shape, 0, down) for shape in scene.shapes)
+        down += scene.height
+    return Scene(max(s.width for s in scenes), down, tuple(shapes), scenes[0].title)
+
+
+def _learning(records: Sequence[Mapping[str, Any]]) -> Scene:
+    held_out = [float(record["validation"]) for record in records if "validation" in record]
+    return curve([float(record["log_likelihood"]) for record in records], "learning", held_out)

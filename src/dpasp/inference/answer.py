@@ -18,7 +18,7 @@ from typing import cast
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.found import Found, inconsistent_choices
-from dpasp.language.engines import ENGINES
+from dpasp.language.statements.engines import ENGINES
 
 Solve = Callable[[Asked], Found]
 

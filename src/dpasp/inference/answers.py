@@ -11,13 +11,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, UsageError
+from dpasp.pictures.picture import Picture, drawn
+from dpasp.shown import display
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
@@ -83,9 +85,11 @@ class Answer:
         name = f"ℙ({self.query})"
         rows = np.broadcast_arrays(*self.numbers)
         if not rows[0].ndim:
-            return f"{name} = {_interval(self.numbers)}{self._precision()}"
+            return f"{name} = {interval_text(self.numbers)}{self._precision()}"
         lines = [f"{name}:"]
-        lines += [f"  {i:5d}  {_interval(row)}" for i, row in enumerate(zip(*rows, strict=True))]
+        lines += [
+            f"  {i:5d}  {interval_text(row)}" for i, row in enumerate(zip(*rows, strict=True))
+        ]
         return "\n".join(lines)
 
     def _precision(self) -> str:
@@ -93,9 +97,12 @@ class Answer:
         if self.interval is None:
             return ""
         if self.samples is not None:
-            return f"  (95 %: {_interval(self.interval)}, {self.samples} samples)"
-        within = "" if self.value is None else f"within {_interval(self.interval)}, "
+            return f"  (95 %: {interval_text(self.interval)}, {self.samples} samples)"
+        within = "" if self.value is None else f"within {interval_text(self.interval)}, "
         return f"  ({within}gap {number_text(float(self.gap or 0.0))})"
+
+    def _repr_html_(self) -> str:
+        return str(display("html.answer")(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +171,9 @@ class MapAnswer:
                 ways += f" and more than {left} others" if more else f" and {left} more"
             lines.append(f"{name}({self.query}) = {number_text(value or 0.0)} at {ways}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return str(display("html.answer")(self))
 
 
 def assignment_text(assignment: Assignment) -> str:
@@ -274,22 +284,23 @@ class Answers(Sequence[Answer | MapAnswer]):
     def __str__(self) -> str:
         return "\n".join(map(str, self.answers))
 
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """The answers as bars and intervals, above the curve of learning; saved if there is a path.
+
+        A notebook shows it; ``path`` ends in .svg, or (by matplotlib) in .png or .pdf.
+        """
+        return drawn(display("plot.answers")(self), path)
+
     def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        lines = []
-        for answer in self.answers:
-            for line in str(answer).splitlines():
-                name, _, value = line.partition(" = ")
-                lines.append(
-                    f"<tr><td style='text-align:left'>{escape(name)}</td>"
-                    f"<td style='text-align:left'>{escape(value)}</td></tr>"
-                )
-        notes = "".join(f"<p>{escape(warning.message)}</p>" for warning in self.warnings)
-        about = f"{self.logic}, {self.probability} · {self.engine}"
-        return f"<table><caption>{about}</caption>{''.join(lines)}</table>{notes}"
+        return str(display("html.answers")(self))
 
 
-def _interval(numbers: Sequence[Any]) -> str:
+def interval_text(numbers: Sequence[Any]) -> str:
+    """One number as it is, two as an interval.
+
+    >>> interval_text([0.2, 0.7])
+    '[0.200000, 0.700000]'
+    """
     texts = [number_text(float(number)) for number in numbers]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 

@@ -32,6 +32,7 @@ from dpasp.semantics.masses import Array, Masses, joined
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import TotalChoice, most_probable_first, probability_of
+from dpasp.shown import display
 
 TOP = 5
 LOOKED_AT = 10_000  # total choices, at most
@@ -102,6 +103,12 @@ class Explanation:
             "contributions": [one.to_dict() for one in self.contributions],
         }
 
+    def __str__(self) -> str:
+        return str(display("explain.explanation_text")(self))
+
+    def _repr_html_(self) -> str:
+        return str(display("html.explanation")(self))
+
 
 @dataclass(frozen=True, slots=True)
 class Explanations(Sequence[Explanation]):
@@ -130,6 +137,12 @@ class Explanations(Sequence[Explanation]):
         if self.warnings:
             told["warnings"] = [warning.to_dict() for warning in self.warnings]
         return told
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.found))
+
+    def _repr_html_(self) -> str:
+        return str(display("html.explanations")(self))
 
 
 def explain(asked: Asked, top: int = TOP) -> Explanations:

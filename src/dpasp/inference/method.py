@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from dpasp.errors import Diagnostic, UsageError
-from dpasp.language import ast, engines
-from dpasp.language.known_options import check_options
+from dpasp.language import ast
+from dpasp.language.statements import engines
+from dpasp.language.statements.inference import inference_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def _check(name: str, options: Mapping[str, object]) -> None:
     given = tuple(ast.Option(key, value) for key, value in options.items())  # type: ignore[arg-type]
     problems = [
         replace(d, span=None, message=d.message.removeprefix("#inference "))
-        for d in check_options(ast.Inference(name, given))
+        for d in inference_problems(ast.Inference(name, given))
     ]
     if problems:
         raise UsageError(problems)

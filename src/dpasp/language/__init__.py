@@ -15,8 +15,8 @@ from pathlib import Path
 
 from dpasp.language.ast import Program
 from dpasp.language.checks import check
-from dpasp.language.files import load_text
 from dpasp.language.reader import read_texts
+from dpasp.language.text.files import load_text
 
 
 def parse(text: str, file: str = "<program>") -> Program:

@@ -6,66 +6,32 @@ Errors are collected statement by statement, so one run reports all of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from clingo.ast import AST, ASTType
 
-from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language import ast
-from dpasp.language.annotations import Draft, read_annotated
-from dpasp.language.buffer import Buffer
-from dpasp.language.clingo_text import Stuck, parse_clingo, too_deep
+from dpasp.errors import Diagnostic, ProgramError, nearest
 from dpasp.language.collector import collector_paused
-from dpasp.language.cursor import Refused, nearest
-from dpasp.language.data import is_data, read_data
-from dpasp.language.diagnose import diagnose, is_open, missing_end, structural, unexpected
-from dpasp.language.directives import (
-    read_const,
-    read_include,
-    read_inference,
-    read_learn,
-    read_python,
-    read_script,
-    read_semantics,
-)
-from dpasp.language.doubts import doubts
-from dpasp.language.files import find_included, load_text
-from dpasp.language.lexer import DIRECTIVES, INLINE, QUESTIONS, RESERVED, tokens
-from dpasp.language.neural import is_neural, read_neural
-from dpasp.language.nodes import walk
-from dpasp.language.problems import REFUSED, describe, describe_mark, is_left, refusal
-from dpasp.language.questions import asks, join_outcomes, read_question
-from dpasp.language.source import SourceFile, Sources
-from dpasp.language.split import Mark, Piece, Split, split
+from dpasp.language.mistakes.diagnose import diagnose, missing_end, structural, unexpected
+from dpasp.language.mistakes.doubts import doubts
+from dpasp.language.mistakes.unreadable import REFUSED, describe, describe_mark, is_left, refusal
+from dpasp.language.statements.include import Include
+from dpasp.language.statements.kind import Draft, recognised, words
+from dpasp.language.statements.plain import Plain
+from dpasp.language.statements.questions import asks, join_outcomes
+from dpasp.language.statements.statement import Program, Statement
+from dpasp.language.text.brackets import is_open
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.clingo_text import Stuck, parse_clingo, too_deep
+from dpasp.language.text.cursor import Refused
+from dpasp.language.text.files import find_included, load_text
+from dpasp.language.text.lexer import INLINE, RESERVED, tokens
+from dpasp.language.text.pieces import Mark, Piece, Split, split
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import walk
 
-Reader = Callable[[SourceFile, Piece, Buffer], Draft]
-
-_READERS: dict[str, Reader] = {
-    "#query": read_question,
-    "#pr": read_question,
-    "#map": read_question,
-    "#mpe": read_question,
-    "#evidence": read_question,
-    "#semantics": read_semantics,
-    "#learn": read_learn,
-    "#inference": read_inference,
-    "#python": read_python,
-    "#script": read_script,
-}
-
-
-_AGGREGATE = re.compile(r"#max\s*\{")
 _BASE = re.compile(r"#program\s+base\s*\.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Include:
-    """Stands for the statements of another file until they are read."""
-
-    path: str
-    span: Span
 
 
 @dataclass
@@ -73,13 +39,13 @@ class _Reading:
     """What has been read so far."""
 
     sources: Sources = field(default_factory=Sources)
-    statements: list[ast.Statement] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
     errors: list[Diagnostic] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
     seen: set[Path] = field(default_factory=set)
 
 
-def read_texts(texts: list[tuple[str, str]], after: Sources | None = None) -> ast.Program:
+def read_texts(texts: list[tuple[str, str]], after: Sources | None = None) -> Program:
     """Read named texts, one after the other, into one program."""
     program, errors = read_readable(texts, after)
     if errors:
@@ -89,7 +55,7 @@ def read_texts(texts: list[tuple[str, str]], after: Sources | None = None) -> as
 
 def read_readable(
     texts: list[tuple[str, str]], after: Sources | None = None
-) -> tuple[ast.Program, list[Diagnostic]]:
+) -> tuple[Program, list[Diagnostic]]:
     """The statements that can be read, and what is wrong with the others, in their order."""
     reading = _Reading(after or Sources())
     with collector_paused():
@@ -100,18 +66,8 @@ def read_readable(
     statements = join_outcomes(reading.statements)
     asked = asks(statements)
     warnings = tuple(w for w in reading.warnings if not (asked and w.code == "problog-directive"))
-    program = ast.Program(statements, reading.sources, warnings)
-    return program, sorted(reading.errors, key=_order(reading.sources))
-
-
-def _order(sources: Sources) -> Callable[[Diagnostic], tuple[int, int, int]]:
-    names = {name: position for position, name in enumerate(sources)}
-
-    def key(diagnostic: Diagnostic) -> tuple[int, int, int]:
-        span = diagnostic.span
-        return (names[span.file], span.line, span.column) if span else (-1, 0, 0)
-
-    return key
+    program = Program(statements, reading.sources, warnings)
+    return program, reading.sources.in_order(reading.errors)
 
 
 def _read_file(reading: _Reading, name: str, text: str) -> None:
@@ -121,7 +77,7 @@ def _read_file(reading: _Reading, name: str, text: str) -> None:
     nodes = reader.parse()
     reading.sources = reading.sources.with_wide_lines(reader.buffer.text(), reader.file.first_line)
     for statement in reader.merge(nodes, reading.sources):
-        if isinstance(statement, _Include):
+        if isinstance(statement, Include):
             _include(reading, reader.file, statement)
         else:
             reading.statements.append(statement)
@@ -134,9 +90,9 @@ class _FileReader:
 
     def __init__(self, file: SourceFile) -> None:
         self.file = file
-        self.split: Split = split(file.text)
+        self.split: Split = split(file.text, words())
         self.buffer = Buffer(file.text)
-        self.drafts: dict[int, Draft | _Include] = {}  # by index of the piece
+        self.drafts: dict[int, Draft] = {}  # by index of the piece
         self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 for no piece
         self.warnings: list[Diagnostic] = []
         self.reserved = RESERVED in file.text
@@ -184,45 +140,27 @@ class _FileReader:
             if index < 0 or all(p.help != problem.help for p in self.failed.get(index, ())):
                 self._fail(index, problem)
 
-    def _draft(self, piece: Piece) -> Draft | _Include | None:
+    def _draft(self, piece: Piece) -> Draft | None:
         """Read one statement if it is ours; None leaves it to clingo."""
-        word = piece.directive
-        if not piece.dotted and word not in QUESTIONS:
-            problem = missing_end(self.file, piece)
-            raise Refused(problem, piece.end)
-        if word:
-            return self._directive(piece, word)
-        if self.file.text.startswith(":~", piece.start):
-            raise refusal(self.file, piece, ":~")
-        if piece.annotated:
-            text = self.file.text[piece.start : piece.end]
-            read = read_neural if is_neural(text) else read_annotated
-            return read(self.file, piece, self.buffer)
-        if piece.data and is_data(self.file, piece):
-            return read_data(self.file, piece, self.buffer)
-        return None
-
-    def _directive(self, piece: Piece, word: str) -> Draft | _Include | None:
-        file, buffer = self.file, self.buffer
-        if word in _READERS:
-            return _READERS[word](file, piece, buffer)
-        if word == "#max" and not _AGGREGATE.match(file.text, piece.start, piece.end):
-            return read_question(file, piece, buffer)
-        if word == "#include":
-            path, token = read_include(file, piece, buffer)
-            return _Include(path, file.span(token.start, token.end))
-        if word == "#const" and any(mark.kind == "decimal" for mark in piece.marks):
-            return read_const(file, piece, buffer)
-        if word in REFUSED and not _BASE.match(buffer.text(piece.start, piece.end)):
+        word, file = piece.directive, self.file
+        if not piece.dotted and word not in words().open_ended:
+            raise Refused(missing_end(file, piece), piece.end)
+        if file.text.startswith(":~", piece.start):
+            raise refusal(file, piece, ":~")
+        kind = recognised(file, piece)
+        if kind is not None and kind.read is not None:
+            return kind.read(file, piece, self.buffer)
+        if word in REFUSED and not _BASE.match(self.buffer.text(piece.start, piece.end)):
             raise refusal(file, piece, word)
-        if word == "#end" or word not in DIRECTIVES | INLINE:
+        if word and (word == "#end" or word not in words().begin | INLINE):
             self._unknown(piece, word)
         return None
 
     def _unknown(self, piece: Piece, word: str) -> None:
         span = self.file.span(piece.start, piece.start + len(word))
         message = f"unknown directive {word}"
-        help = nearest(word.lower(), DIRECTIVES) or f"known are {', '.join(sorted(DIRECTIVES))}"
+        known = words().begin
+        help = nearest(word.lower(), known) or f"known are {', '.join(sorted(known))}"
         if word == "#end":
             message, help = "'#end' closes nothing", "begin the block with #python, or remove it"
         raise Refused(Diagnostic("unknown-directive", message, span, help), piece.start)
@@ -278,22 +216,20 @@ class _FileReader:
 
     # --- both together --------------------------------------------------------------------------
 
-    def merge(self, nodes: list[AST], sources: Sources) -> list[ast.Statement | _Include]:
+    def merge(self, nodes: list[AST], sources: Sources) -> list[Statement]:
         """Our drafts and clingo's nodes, in the order of the text."""
         by_piece = self._by_piece(nodes, sources)
-        merged: list[ast.Statement | _Include] = []
+        merged: list[Statement] = []
         for index, piece in enumerate(self.split.pieces):
             draft, found = self.drafts.get(index), by_piece.get(index, [])
             if index in self.failed:
                 continue
-            if isinstance(draft, _Include):
-                merged.append(draft)
-            elif self._has_theory(index, piece, found, sources):
+            if self._has_theory(index, piece, found, sources):
                 continue
             elif draft is None:
                 self.warnings += doubts(self.file, piece, self.buffer)
                 span = self.file.span(piece.start, piece.end)
-                merged += [ast.Plain(node, span) for node in found]
+                merged += [Plain(node, span) for node in found]
             elif (statement := self._finish(index, draft, found, sources)) is not None:
                 merged.append(statement)
         return merged
@@ -330,12 +266,11 @@ class _FileReader:
     def _is_shared(self, index: int) -> bool:
         """Whether something of a piece was left to clingo."""
         draft = self.drafts.get(index)
-        ours = isinstance(draft, _Include) or (draft is not None and draft.whole)
-        return not ours and index not in self.failed
+        return not (draft is not None and draft.whole) and index not in self.failed
 
     def _finish(
         self, index: int, draft: Draft, nodes: list[AST], sources: Sources
-    ) -> ast.Statement | None:
+    ) -> Statement | None:
         try:
             statement = draft.finish(nodes, sources)
         except ProgramError as error:
@@ -363,7 +298,7 @@ class _FileReader:
 # --- other files --------------------------------------------------------------------------------
 
 
-def _include(reading: _Reading, file: SourceFile, include: _Include) -> None:
+def _include(reading: _Reading, file: SourceFile, include: Include) -> None:
     """Read an included file in its place: beside the including file, or from where we are."""
     try:
         path = find_included(include.path, file.name)

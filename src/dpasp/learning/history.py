@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, overload
+
+from dpasp.pictures.picture import Picture, drawn
+from dpasp.shown import display
 
 
 class Reason(Enum):
@@ -59,6 +63,24 @@ class History(Sequence[Record]):
     def to_list(self) -> list[dict[str, Any]]:
         """The JSON form."""
         return [record.to_dict() for record in self.records]
+
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """The log-likelihood by iteration, saved if there is a path (.svg, .png or .pdf)."""
+        return drawn(display("plot.history")(self), path)
+
+    def __str__(self) -> str:
+        if not self.records:
+            return f"no iteration: {self.reason.value}"
+        first, last = self.records[0].log_likelihood, self.records[-1].log_likelihood
+        count = len(self.records)
+        return (
+            f"{count} iteration{'s' * (count != 1)} over {self.examples:,} "
+            f"example{'s' * (self.examples != 1)}: log-likelihood {first:.6f} → {last:.6f}; "
+            f"{self.reason.value} ({self.seconds:.1f} s)"
+        )
+
+    def _repr_html_(self) -> str:
+        return str(display("html.history")(self))
 
 
 @dataclass(frozen=True, slots=True)

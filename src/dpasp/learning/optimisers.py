@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from dpasp.errors import DataError, Diagnostic
+from dpasp.errors import DataError, Diagnostic, nearest
 from dpasp.language import ast
-from dpasp.language.cursor import nearest
 from dpasp.learning.options import NETWORK_RATE
 from dpasp.neural.networks import Network, trainable
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import torch
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
-from dpasp.language.cursor import nearest
-from dpasp.language.known_options import LEARN
+from dpasp.language.statements.known_options import LEARN
 
 NETWORK_RATE = 0.001
 PARAMETER_RATE = 0.1

@@ -67,8 +67,7 @@ def start(model: ProgramModule, job: Job) -> Loop:
     model.to(device)
     way = likelihood(
         model.ground,
-        model.logic,
-        model.probability,
+        model.meaning,
         job.observations.distinct,
         job.options.objective,
         watch=job.watch,

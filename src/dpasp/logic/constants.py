@@ -13,10 +13,9 @@ from collections.abc import Iterator, Mapping
 from clingo import MessageCode, Symbol, SymbolType, parse_term
 from clingo.ast import AST, ASTType, Definition
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
-from dpasp.language.constants import number
-from dpasp.language.cursor import nearest
+from dpasp.language.statements.constants import number
 from dpasp.logic.terms import NOWHERE, symbolic
 
 

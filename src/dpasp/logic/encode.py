@@ -14,10 +14,10 @@ from dpasp.language import ast
 from dpasp.logic.constants import definitions, override
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
 from dpasp.logic.neural import NeuralMarkers, data_rules
-from dpasp.logic.questions import QuestionMarkers
+from dpasp.logic.questions import Question, QuestionMarkers
 from dpasp.logic.terms import NOWHERE
 
-QUESTIONS = f"{HIDDEN}questions"  # the program part that the questions are in
+QUESTIONS = f"{HIDDEN}questions"  # what the program parts of questions are called
 
 # What clingo is told, and what is refused. The rest says nothing about probabilities
 # (#show, #project, #heuristic) or is dealt with elsewhere (#script).
@@ -48,9 +48,33 @@ class Encoding:
         with ProgramBuilder(control) as builder:
             for node in base:
                 builder.add(node)
-            builder.add(Part(NOWHERE, QUESTIONS, []))
-            for node in self.questions.rules:
-                builder.add(node)
+            _add_questions(builder, self.questions)
+
+
+def questions_part(markers: QuestionMarkers) -> str:
+    """The name of the program part that these questions are in."""
+    return f"{QUESTIONS}{markers.round}"
+
+
+def add_questions(control: Control, markers: QuestionMarkers) -> None:
+    """Give clingo questions, as a program part of their own."""
+    with ProgramBuilder(control) as builder:
+        _add_questions(builder, markers)
+
+
+def _add_questions(builder: ProgramBuilder, markers: QuestionMarkers) -> None:
+    builder.add(Part(NOWHERE, questions_part(markers), []))
+    for node in markers.rules:
+        builder.add(node)
+
+
+def encode_questions(program: ast.Program, round: int) -> QuestionMarkers:
+    """The questions of a program, apart from the rest of it."""
+    markers = QuestionMarkers(round)
+    for index, statement in enumerate(program.statements):
+        if isinstance(statement, Question):
+            markers.add(index, statement)
+    return markers
 
 
 def encode(program: ast.Program, constants: Mapping[str, str]) -> Encoding:

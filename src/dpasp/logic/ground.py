@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from threading import Lock
 
 from clingo import Control, MessageCode, Symbol
 
@@ -18,18 +19,27 @@ from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
 from dpasp.language import ast
 from dpasp.language import check as check_language
 from dpasp.language.collector import collector_paused
-from dpasp.language.constants import numeric_constants
+from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.ask import ask
 from dpasp.logic.assemble import Assembly, assemble
 from dpasp.logic.constants import unused
-from dpasp.logic.encode import QUESTIONS, Encoding, encode, raise_problems, sorted_by_place
+from dpasp.logic.encode import (
+    Encoding,
+    add_questions,
+    encode,
+    encode_questions,
+    questions_part,
+    raise_problems,
+    sorted_by_place,
+)
 from dpasp.logic.markers import is_hidden
 from dpasp.logic.messages import Messages
 from dpasp.logic.neural import read_data
 from dpasp.logic.observer import Rules
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, run_scripts
+from dpasp.logic.questions import QuestionMarkers
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import Signature
 
@@ -58,32 +68,88 @@ def ground(
     object whose functions are the program's ``@functions``; None does not allow Python,
     and an empty mapping allows the program's ``#script`` blocks.
     """
-    given = constants or {}
-    scripts = run_scripts(program, allowed=python is not None)
-    sources = [source for source in (scripts or None, python) if source is not None]
-    with collector_paused():
-        encoding = encode(program, given)
-        raise_problems(encoding.problems, program)
-        session = Session(encoding, Functions(program, sources, encoding.choices.facts), watch)
-        session.ground("base")
-        numbers = numeric_constants(program, given)
-        assembly = assemble(encoding, session.control, session.rules, numbers)
-        raise_problems(assembly.problems, program)
-        return _finish(encoding, session, assembly, unused(program, given))
+    return Grounder(program, constants=constants, python=python, watch=watch).ask(program, watch)
 
 
-def _finish(
-    encoding: Encoding, session: Session, assembly: Assembly, warnings: list[Diagnostic]
+class Grounder:
+    """A program that is ground once, and asked any number of questions.
+
+    The arguments are those of :func:`ground`. After an error of :meth:`ask` it cannot be
+    asked again: make a new one.
+
+    >>> from dpasp.language import extend, parse
+    >>> program = parse("d(1..2). 0.5::b(X) :- d(X).")
+    >>> grounder = Grounder(program)
+    >>> for text in ("#query b(1).", "#query b(X)."):
+    ...     found = grounder.ask(extend(program, text), UNLIMITED)
+    ...     print([question.text for question in found.questions])
+    ['b(1)']
+    ['b(1)', 'b(2)']
+    """
+
+    def __init__(
+        self,
+        program: ast.Program,
+        *,
+        constants: Mapping[str, str] | None = None,
+        python: object | None = None,
+        watch: Watch = UNLIMITED,
+    ) -> None:
+        given = constants or {}
+        scripts = run_scripts(program, allowed=python is not None)
+        sources = [source for source in (scripts or None, python) if source is not None]
+        self._lock = Lock()  # clingo's controls are not for several threads at once
+        with collector_paused():
+            encoding = encode(program, given)
+            raise_problems(encoding.problems, program)
+            functions = Functions(program, sources, encoding.choices.facts)
+            session = self._session = Session(encoding, functions, watch)
+            session.ground("base")
+            numbers = numeric_constants(program, given)
+            assembly = assemble(encoding, session.control, session.rules, numbers)
+            raise_problems(assembly.problems, program)
+            self._ground = _without_questions(program, session, assembly, unused(program, given))
+            session.rules.open = False
+        self._first: QuestionMarkers | None = encoding.questions
+        self._rounds = 1
+
+    def ask(self, program: ast.Program, watch: Watch) -> GroundProgram:
+        """The ground program with the questions and the evidence of ``program``.
+
+        ``program`` is the one that was ground, or that with other questions at its end;
+        everything but ``questions``, ``evidence`` and ``warnings`` is shared by all answers.
+        """
+        session, known = self._session, self._ground
+        with self._lock, collector_paused():
+            session.turn_to(program, watch)
+            markers = self._markers(program)
+            session.ground(questions_part(markers))
+            asked = ask(markers, session.control, program, known.atoms)
+            # What the questions name and nothing defines is told by the questions themselves.
+            told = (w for w in session.warnings() if w.code != "undefined-atom")
+        return replace(
+            known,
+            program=program,
+            questions=asked.found,
+            evidence=asked.evidence,
+            warnings=tuple(sorted_by_place([*known.warnings, *told, *asked.warnings], program)),
+        )
+
+    def _markers(self, program: ast.Program) -> QuestionMarkers:
+        """The questions of a program, which clingo has been given."""
+        first, self._first = self._first, None
+        if first is not None and program is self._ground.program:
+            return first
+        markers = encode_questions(program, self._rounds)
+        self._rounds += 1
+        add_questions(self._session.control, markers)
+        return markers
+
+
+def _without_questions(
+    program: ast.Program, session: Session, assembly: Assembly, warnings: list[Diagnostic]
 ) -> GroundProgram:
-    """Ground the questions too, and put everything together."""
-    program = encoding.program
-    warnings += session.warnings()
-    session.rules.open = False
-    session.ground(QUESTIONS)
-    questions = ask(encoding.questions, session.control, program, assembly.atoms)
-    # What the questions name and nothing defines is told by the questions themselves.
-    warnings += (w for w in session.warnings() if w.code != "undefined-atom")
-    warnings += questions.warnings
+    """What has been ground, before any question."""
     return GroundProgram(
         program=program,
         symbols=assembly.symbols(),
@@ -91,9 +157,7 @@ def _finish(
         choices=tuple(assembly.choices),
         parameters=tuple(assembly.weights.parameters),
         networks=tuple(assembly.networks),
-        questions=questions.found,
-        evidence=questions.evidence,
-        warnings=tuple(sorted_by_place(warnings, program)),
+        warnings=(*warnings, *session.warnings()),
         atoms=assembly.atoms,
         data=tuple(read_data(session.control, program)),
     )
@@ -134,12 +198,20 @@ class Session:
         self._program = encoding.program
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
-        self._rewriter = Messages(encoding.program.sources, encoding.choices.lines)
+        self._lines = encoding.choices.lines
+        self._rewriter = Messages(encoding.program.sources, self._lines)
         self._supervisor = Supervisor(watch)
-        self.rules = Rules(self._supervisor.check)
+        self.rules = Rules(lambda: self._supervisor.check())
         self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
         self.control.register_observer(self.rules, replace=True)
         encoding.add_to(self.control)
+
+    def turn_to(self, program: ast.Program, watch: Watch) -> None:
+        """Go on with the same program and other questions, under another clock."""
+        self._program = program
+        self._messages.clear()
+        self._rewriter = Messages(program.sources, self._lines)
+        self._supervisor = Supervisor(watch)
 
     def _note(self, code: MessageCode, message: str) -> None:
         self._messages.append((code, message))

@@ -40,8 +40,8 @@ from clingo.ast import Function as FunctionTerm
 
 from dpasp.errors import Diagnostic
 from dpasp.language import ast
-from dpasp.language.distributions import weight_variables
-from dpasp.language.lexer import RESERVED
+from dpasp.language.statements.weights import weight_variables
+from dpasp.language.text.lexer import RESERVED
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.terms import (
     NOWHERE,

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 from clingo.ast import AST, ASTType
 
-from dpasp.errors import Diagnostic, Span
-from dpasp.language.cursor import nearest
-from dpasp.language.source import Sources
+from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.language.text.source import Sources
 from dpasp.logic.markers import Line, is_hidden
 from dpasp.logic.terms import Signature, descendants
 

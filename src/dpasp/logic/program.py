@@ -20,6 +20,7 @@ from clingo import Symbol
 
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.ast import Mode, Program
+from dpasp.shown import display
 
 
 class Rule(NamedTuple):
@@ -163,3 +164,11 @@ class GroundProgram:
     warnings: tuple[Diagnostic, ...] = ()
     atoms: Mapping[Symbol, int] = field(default_factory=dict, repr=False)  # by name
     data: tuple[GroundData, ...] = ()
+
+    def __str__(self) -> str:
+        from dpasp.logic.text import ground_text
+
+        return ground_text(self)
+
+    def _repr_html_(self) -> str:
+        return str(display("html.ground")(self))

@@ -11,9 +11,8 @@ from typing import Any
 from clingo import Number, String, Symbol
 from clingo.ast import AST, ASTType
 
-from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language import ast
-from dpasp.language.cursor import nearest
 from dpasp.logic.blocks import run_code
 from dpasp.logic.markers import FACTS
 from dpasp.logic.terms import descendants

@@ -2,7 +2,7 @@
 
 ``#query a(X), not b(X) | c, X < 3.`` (statement 7) becomes, in a part of its own,
 
-    {_dpasp_ask7_0((X,), (X,), ())} :- a(X), X < 3.
+    {_dpasp_ask0_7_0((X,), (X,), ())} :- a(X), X < 3.
 
 whose instances tell the arguments of all literals. Positive and ``undef`` literals
 bind their variables; ``not`` ones only those that nothing else binds. A literal
@@ -80,8 +80,9 @@ class _Pattern:
 
 @dataclass(slots=True)
 class QuestionMarkers:
-    """The markers of all questions of a program."""
+    """The markers of the questions that are asked together, the ``round``-th of a program."""
 
+    round: int = 0
     rules: list[AST] = field(default_factory=list)
     _patterns: dict[int, list[_Pattern]] = field(default_factory=dict)
 
@@ -106,7 +107,7 @@ class QuestionMarkers:
     ) -> None:
         patterns = self._patterns[index]
         for symbols in product(*(unpooled_atoms(literal.atom) for literal in group)):
-            name = f"{HIDDEN}ask{index}_{len(patterns)}"
+            name = f"{HIDDEN}ask{self.round}_{index}_{len(patterns)}"
             naming = _Naming()
             named = [naming.name(symbol) for symbol in symbols]
             split = [split_atom(symbol) for symbol in named]

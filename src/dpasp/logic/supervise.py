@@ -8,6 +8,7 @@ and can leave at any moment; the work then ends at its next call back into Pytho
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from threading import Event, Thread
@@ -72,6 +73,8 @@ def _exit_at_once() -> None:
     was left behind, and the process would crash. Where there is no ``on_exit`` to
     prevent that (it is glibc's), so be it.
     """
+    if not sys.platform.startswith("linux"):
+        return
     import ctypes
 
     library = ctypes.CDLL(None)

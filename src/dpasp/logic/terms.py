@@ -32,7 +32,7 @@ from clingo.ast import (
     SymbolicTerm,
 )
 
-from dpasp.language.nodes import children
+from dpasp.language.text.trees import children
 
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}

@@ -9,14 +9,14 @@ from clingo import Symbol
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
-from dpasp.language.distributions import (
+from dpasp.language.statements.distributions import (
     Bounded,
     Distribution,
     Given,
     Start,
     distribution,
-    weight_variables,
 )
+from dpasp.language.statements.weights import weight_variables
 from dpasp.logic.constants import symbol_number
 from dpasp.logic.program import Fixed, Interval, Learned, Parameter, Weight
 
@@ -72,7 +72,7 @@ class Weights:
                 raise ProgramError(_not_a_number(variable, symbols[variable.name]))
             values[variable.name] = value
         try:
-            return distribution(statement, values)
+            return distribution(statement.heads, values)
         except ProgramError as error:
             names = dict.fromkeys(variable.name for variable in needed)
             given = ", ".join(f"{name} = {symbols[name]}" for name in names)

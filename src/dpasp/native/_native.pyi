@@ -1,6 +1,7 @@
 """The compiler and the evaluation of circuits."""
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +11,41 @@ Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 build: str  # a hash of the sources
+
+class Reason(Enum):
+    SIZE = ...
+    TIME = ...
+    MEMORY = ...
+    INTERRUPT = ...
+    HEAD_CYCLE = ...
+    OBSERVED = ...
+
+class Stopped(Exception):
+    reason: Reason
+
+class Ground:
+    def __init__(
+        self,
+        atoms: int,
+        rules: Integers,
+        choices: Integers,
+        questions: Integers,
+        own: Integers,
+        observed: Integers,
+    ) -> None: ...
+
+class Options:
+    def __init__(
+        self,
+        mode: Literal["bits", "counts", "least"],
+        way: str,
+        order: str,
+        nodes: int,
+        work: int,
+    ) -> None: ...
+
+class Limits:
+    def __init__(self, seconds: float, megabytes: float) -> None: ...
 
 class Circuit:
     @property
@@ -35,19 +71,6 @@ class Circuit:
 
 def fold(widths: Integers, values: Integers, counts: Numbers) -> Circuit: ...
 def compile(
-    atoms: int,
-    rules: Integers,
-    choices: Integers,
-    questions: Integers,
-    own: Integers,
-    observed: Integers,
-    mode: Literal["bits", "counts", "least"],
-    way: str,
-    order: str,
-    nodes: int,
-    work: int,
-    seconds: float,
-    megabytes: float,
-    progress: Callable[[float], None] | None,
-    plan: bool = False,
-) -> tuple[Circuit, dict[str, Any]] | str: ...
+    ground: Ground, options: Options, limits: Limits, progress: Callable[[float], None] | None
+) -> tuple[Circuit, dict[str, Any]]: ...
+def plan(ground: Ground, options: Options, limits: Limits) -> dict[str, Any]: ...

@@ -1,6 +1,11 @@
 #include "circuit.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <stdexcept>
+
+#include "hashing.hpp"
+#include "limits.hpp"
 
 namespace dpasp {
 
@@ -49,7 +54,7 @@ uint32_t Builder::sum(std::vector<Edge> list) {
                               [](const Edge &edge) { return edge.child == FALSE_NODE; }),
                list.end());
     if (list.empty()) return FALSE_NODE;
-    if (list.size() == 1 && list[0].weight < 0) return list[0].child;
+    if (list.size() == 1 && list[0].weight == ONE) return list[0].child;
     std::sort(list.begin(), list.end(), [](const Edge &a, const Edge &b) {
         return a.weight != b.weight ? a.weight < b.weight : a.child < b.child;
     });
@@ -61,8 +66,7 @@ uint32_t Builder::decision(uint32_t first, const std::vector<uint32_t> &children
     for (uint32_t child : children) same = same && child == children[0];
     if (same) return children[0];  // the weights of a choice sum to 1
     std::vector<Edge> list;
-    for (size_t v = 0; v < children.size(); ++v)
-        list.push_back({int32_t(first + v), children[v]});
+    for (size_t v = 0; v < children.size(); ++v) list.push_back({int32_t(first + v), children[v]});
     return sum(std::move(list));
 }
 
@@ -71,7 +75,7 @@ uint32_t Builder::product(uint32_t a, uint32_t b) {
     if (a == TRUE_NODE) return b;
     if (b == TRUE_NODE) return a;
     if (a > b) std::swap(a, b);
-    return find(Op::Product, {{-1, a}, {-1, b}});
+    return find(Op::Product, {{ONE, a}, {ONE, b}});
 }
 
 Circuit Circuit::gather(const Builder &builder, const std::vector<uint32_t> &roots,

@@ -1,9 +1,10 @@
 // The circuit: sums over values of choices, products of independent parts, and value leaves.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <unordered_map>
-
-#include "common.hpp"
+#include <vector>
 
 namespace dpasp {
 
@@ -16,8 +17,10 @@ struct Value {
     bool operator==(const Value &o) const { return kinds == o.kinds && qe == o.qe && e == o.e; }
 };
 
+constexpr int32_t ONE = -1;  // the weight of an edge that has none
+
 struct Edge {
-    int32_t weight;  // index of a leaf weight, or -1 for 1
+    int32_t weight;  // index of a leaf weight, or ONE
     uint32_t child;
     bool operator==(const Edge &o) const { return weight == o.weight && child == o.child; }
 };

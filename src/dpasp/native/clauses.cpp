@@ -1,6 +1,8 @@
 #include "clauses.hpp"
 
+#include <algorithm>
 #include <set>
+#include <unordered_map>
 
 namespace dpasp {
 
@@ -9,7 +11,7 @@ Clauses::Clauses(const Problem &problem, const Part &part) {
     std::unordered_map<uint32_t, uint32_t> first;  // by choice: its first variable
     auto fresh = [&](Class which) {
         kind.push_back(which);
-        weight.insert(weight.end(), {-1, -1});
+        weight.insert(weight.end(), {ONE, ONE});
         group.push_back({variables, variables + 1});
         return variables++;
     };
@@ -38,7 +40,8 @@ Clauses::Clauses(const Problem &problem, const Part &part) {
         const Gate &gate = gates.gates[g];
         Lit lit;
         if (gate.kind == Kind::Value) {
-            lit = 2 * (first.at(gate.first) + (gates.choices[gate.first].values == 2 ? 0 : gate.second));
+            lit = 2 * (first.at(gate.first) +
+                       (gates.choices[gate.first].values == 2 ? 0 : gate.second));
         } else {
             lit = 2 * fresh(gate.inner ? Class::Inner : Class::Determined);
         }
@@ -168,7 +171,8 @@ class Eliminator {
         depth[from] = 0;
         for (size_t i = 0; i < todo.size(); ++i)
             for (uint32_t next : tree[todo[i]])
-                if (depth[next] == UINT32_MAX) depth[next] = depth[todo[i]] + 1, todo.push_back(next);
+                if (depth[next] == UINT32_MAX)
+                    depth[next] = depth[todo[i]] + 1, todo.push_back(next);
     }
 };
 

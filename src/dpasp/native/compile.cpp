@@ -1,7 +1,11 @@
 #include "compile.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
+
+#include "order.hpp"
+#include "ways.hpp"
 
 namespace dpasp {
 namespace {
@@ -44,10 +48,7 @@ class Compiler {
     void plan(Compiled &result) {
         for (const Part &part : split(problem_))
             for (const Attempt &attempt : attempts(part, false))
-                result.parts.push_back({uint32_t(part.choices.size()),
-                                        uint32_t(part.guesses.size()),
-                                        uint32_t(part.gates.size()), attempt.width, attempt.way,
-                                        attempt.order, 0, 0});
+                result.parts.push_back(report(part, attempt, attempt.width));
     }
 
     Builder builder;
@@ -59,7 +60,7 @@ class Compiler {
     std::atomic<double> &done_;
     double ready_ = 0, share_ = 0;  // of the whole: the parts that are compiled, and this one
     size_t largest_ = 0;            // of the attempts on this part: nodes
-    std::vector<std::vector<uint32_t>> positions_;  // by sweep, made when first needed
+    std::vector<std::vector<uint32_t>> positions_;  // by order, made when first needed
 
     // What each question asks of the parts that its literals lie in.
     std::vector<std::map<uint32_t, Ask>> ask(const std::vector<Part> &parts) const {
@@ -123,15 +124,14 @@ class Compiler {
         return Builder::TRUE_NODE;
     }
 
-    const std::vector<uint32_t> &positions(Sweep sweep) {
-        auto &known = positions_[size_t(sweep)];
-        if (known.empty()) known = arrange(problem_, sweep, watch_);
+    const std::vector<uint32_t> &positions(Order order) {
+        auto &known = positions_[size_t(order)];
+        if (known.empty()) known = arrange(problem_, order, watch_);
         return known;
     }
 
     // One attempt: a way, an order, and what it takes to run them.
-    struct Attempt {
-        std::string way, order;
+    struct Attempt : Attempted {
         std::vector<Input> inputs;
         uint32_t width = 0;
         double progress = 0;
@@ -139,46 +139,58 @@ class Compiler {
         int rank = 0;  // among those of its way
     };
 
+    static PartReport report(const Part &part, const Attempt &attempt, uint32_t width) {
+        return {uint32_t(part.choices.size()),
+                uint32_t(part.guesses.size()),
+                uint32_t(part.gates.size()),
+                width,
+                attempt,
+                0,
+                0};
+    }
+
+    bool allowed(Way way) const { return !options_.way || *options_.way == way; }
+
+    bool counting(const Part &part) const {
+        return options_.mode != Mode::Bits && !part.guesses.empty();
+    }
+
     // What to try; `hard` adds what takes long to prepare.
     std::vector<Attempt> attempts(const Part &part, bool hard) {
         std::vector<Attempt> list;
         bool least = options_.mode == Mode::Least && !part.undefined.empty();
-        auto allowed = [&](const std::string &way) {
-            return options_.way == "auto" || options_.way == way;
-        };
-        bool any_order = true;  // unless an order of this kind is forced
-        for (int s = 0; s < SWEEPS; ++s) any_order = any_order && options_.order != name(Sweep(s));
-        bool tiny = any_order && part.choices.size() + part.guesses.size() <= 6;
-        bool counting = options_.mode != Mode::Bits && !part.guesses.empty();
-        auto sweeps = [&](const std::string &way) {
-            // Diagrams that count have the choices first, whatever the order: few are enough.
-            bool few = any_order && !hard && (tiny || (counting && way == "diagram"));
-            for (int s = 0; s < (few ? 1 : SWEEPS); ++s) {
-                std::string named = name(Sweep(s));
-                bool costly = Sweep(s) == Sweep::Polished;
-                if (any_order ? costly != hard : options_.order != named) continue;
-                Attempt attempt{way, named, {}};
-                attempt.inputs = order_inputs(problem_, part, positions(Sweep(s)));
-                Attempt reverse{way, "reverse " + named, attempt.inputs};
-                std::reverse(reverse.inputs.begin(), reverse.inputs.end());
-                for (Attempt *one : {&attempt, &reverse}) {
-                    one->width = cut_width(problem_, part, one->inputs);
-                    if (way == "tables" && options_.way == "auto" && !least &&
-                        one->width > WIDEST_TABLE)
-                        continue;
-                    list.push_back(std::move(*one));
-                }
-            }
-        };
-        if (!least && allowed("diagram")) sweeps("diagram");
-        if (least || allowed("tables")) sweeps("tables");
+        if (!least && allowed(Way::Diagram)) add_sweeps(part, Way::Diagram, hard, list);
+        if (least || allowed(Way::Tables)) add_sweeps(part, Way::Tables, hard, list);
         std::stable_sort(list.begin(), list.end(),
                          [](auto &a, auto &b) { return a.width < b.width; });
-        if (!least && !hard && allowed("search"))
-            for (const char *order : {"width", "frequency"})
-                if (options_.order == "auto" || options_.order == order)
-                    list.push_back({"search", order, {}});
+        if (!least && !hard && allowed(Way::Search))
+            for (Order order : {Order::Width, Order::Frequency})
+                if (!options_.order || *options_.order == order)
+                    list.push_back({{Way::Search, order}, {}});
         return list;
+    }
+
+    // The attempts of a way that reads the inputs in an order, forwards and backwards.
+    void add_sweeps(const Part &part, Way way, bool hard, std::vector<Attempt> &list) {
+        bool any_order = !options_.order || int(*options_.order) >= SWEEPS;  // none is forced
+        bool tiny = part.choices.size() + part.guesses.size() <= 6;
+        // Diagrams that count have the choices first, whatever the order: few are enough.
+        bool few = any_order && !hard && (tiny || (counting(part) && way == Way::Diagram));
+        bool least = options_.mode == Mode::Least && !part.undefined.empty();
+        bool narrow_only = way == Way::Tables && !options_.way && !least;
+        for (int s = 0; s < (few ? 1 : SWEEPS); ++s) {
+            auto order = Order(s);
+            bool costly = order == Order::Polished;
+            if (any_order ? costly != hard : *options_.order != order) continue;
+            Attempt attempt{{way, order, false}, order_inputs(problem_, part, positions(order))};
+            Attempt reverse{{way, order, true}, attempt.inputs};
+            std::reverse(reverse.inputs.begin(), reverse.inputs.end());
+            for (Attempt *one : {&attempt, &reverse}) {
+                one->width = cut_width(problem_, part, one->inputs);
+                if (narrow_only && one->width > WIDEST_TABLE) continue;
+                list.push_back(std::move(*one));
+            }
+        }
     }
 
     // All attempts get a little work; the better half of them more, and so on, until one ends.
@@ -188,15 +200,16 @@ class Compiler {
         const std::vector<Attempt> first = list;
         largest_ = 0;
         // Counting favours tables, everything else diagrams.
-        std::string favourite =
-            options_.mode != Mode::Bits && !part.guesses.empty() ? "tables" : "diagram";
+        Way favourite = counting(part) ? Way::Tables : Way::Diagram;
         // A small width promises a quick end: the narrowest orders are given time for it.
         std::vector<Attempt> promising;
         for (const Attempt &attempt : list)
-            if (attempt.way != "search" && attempt.width <= 24 && attempt.order == "narrow")
+            if (attempt.way != Way::Search && attempt.width <= 24 &&
+                attempt.order == Order::Narrow && !attempt.reverse)
                 promising.push_back(attempt);
         if (auto nodes = race(promising, part, asks, 240000, result); !nodes.empty()) return nodes;
-        size_t work = std::max<size_t>(30000, 4 * part.gates.size());  // preparing takes its part
+        auto work =
+            std::max<uint64_t>(30000, 4 * uint64_t(part.gates.size()));  // preparing takes its part
         for (int round = 0;; ++round, work *= 4) {
             if (auto nodes = race(list, part, asks, work, result); !nodes.empty()) return nodes;
             if (round == (part.guesses.empty() ? 2 : 3)) {
@@ -216,7 +229,7 @@ class Compiler {
 
     // The roots from the first attempt that ends within so much work; none if no one does.
     std::vector<uint32_t> race(std::vector<Attempt> &list, const Part &part,
-                               const std::vector<Ask> &asks, size_t work, Compiled &result) {
+                               const std::vector<Ask> &asks, uint64_t work, Compiled &result) {
         for (Attempt &attempt : list) {
             auto start = Clock::now();
             size_t before = builder.nodes.size();
@@ -227,10 +240,10 @@ class Compiler {
             try {
                 auto nodes = run(part, asks, attempt, budget);
                 result.parts.push_back(
-                    {uint32_t(part.choices.size()), uint32_t(part.guesses.size()),
-                     uint32_t(part.gates.size()), std::max(attempt.width, budget.width),
-                     attempt.way, attempt.order, builder.nodes.size() - before,
-                     std::chrono::duration<double>(Clock::now() - start).count()});
+                    report(part, attempt, std::max(attempt.width, budget.width)));
+                result.parts.back().nodes = builder.nodes.size() - before;
+                result.parts.back().seconds =
+                    std::chrono::duration<double>(Clock::now() - start).count();
                 return nodes;
             } catch (const Stopped &stopped) {
                 if (stopped.reason != Reason::Size) throw;
@@ -256,9 +269,9 @@ class Compiler {
             list.resize(std::min<size_t>(list.size(), 2));
             return;
         }
-        std::map<std::string, int> seen;
+        std::map<Way, int> seen;
         for (Attempt &attempt : list)
-            attempt.rank = attempt.way == "search" && guesses ? 0 : seen[attempt.way]++;
+            attempt.rank = attempt.way == Way::Search && guesses ? 0 : seen[attempt.way]++;
         std::stable_sort(list.begin(), list.end(),
                          [](auto &a, auto &b) { return a.rank < b.rank; });
         size_t half = brief ? (list.size() + 1) / 2 : 0, best = 0;
@@ -272,29 +285,31 @@ class Compiler {
             if (!attempt.inputs.empty()) width = std::min(width, attempt.width);
         return "a part of the program with " + std::to_string(part.choices.size()) +
                " choices and " + std::to_string(part.guesses.size()) + " inner variables" +
-               (width == UINT32_MAX ? "" : " (width " + std::to_string(width) + ")") +
-               " reached " + std::to_string(largest_) + " nodes; allowed are " +
-               std::to_string(options_.nodes) + ", and " + std::to_string(options_.work) +
-               " steps";
+               (width == UINT32_MAX ? "" : " (width " + std::to_string(width) + ")") + " reached " +
+               std::to_string(largest_) + " nodes; allowed are " + std::to_string(options_.nodes) +
+               ", and " + std::to_string(options_.work) + " steps";
     }
 
     std::vector<uint32_t> run(const Part &part, const std::vector<Ask> &asks,
                               const Attempt &attempt, Budget &budget) {
-        if (attempt.way == "diagram")
-            return compile_diagram(problem_, part, attempt.inputs, asks, options_.mode, budget,
-                                   builder, watch_);
-        if (attempt.way == "search")
-            return compile_search(problem_, part, attempt.order == "frequency", asks, budget,
-                                  builder, watch_);
-        std::vector<uint32_t> roots;
-        Mode mode = options_.mode == Mode::Least && part.undefined.empty() ? Mode::Counts
-                                                                           : options_.mode;
-        for (const Ask &ask : asks)
-            roots.push_back(compile_tables(problem_, part, attempt.inputs, ask, mode,
-                                           1.0 / double(asks.size()), budget, builder, watch_));
-        return roots;
+        Job job{problem_, part, asks, options_.mode, budget, builder, watch_};
+        switch (attempt.way) {
+        case Way::Diagram:
+            return compile_diagram(job, attempt.inputs);
+        case Way::Tables:
+            return compile_tables(job, attempt.inputs);
+        default:
+            return compile_search(job, attempt.order);
+        }
     }
 };
+
+void count_atoms(const Problem &problem, Compiled &result) {
+    result.atoms_determined = problem.determined;
+    result.atoms_inner = problem.inner;
+    result.guesses = problem.guessed;
+    result.gates = uint32_t(problem.gates.size());
+}
 
 }  // namespace
 
@@ -302,19 +317,21 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
                  std::atomic<double> &done) {
     Compiled result;
     Problem problem = read_problem(ground, watch);
-    result.atoms_determined = problem.determined;
-    result.atoms_inner = problem.inner;
-    result.guesses = problem.guessed;
-    result.gates = uint32_t(problem.gates.size());
+    count_atoms(problem, result);
     Compiler compiler(problem, options, watch, done);
-    if (options.plan) {
-        compiler.plan(result);
-        return result;
-    }
     std::vector<uint32_t> roots = compiler.run(result);
     uint32_t weights = 0;
     for (const ChoiceShape &shape : problem.gates.choices) weights += shape.values;
     result.circuit = Circuit::gather(compiler.builder, roots, weights);
+    return result;
+}
+
+Compiled plan(const Ground &ground, const Options &options, Watch &watch) {
+    Compiled result;
+    Problem problem = read_problem(ground, watch);
+    count_atoms(problem, result);
+    std::atomic<double> done{0};
+    Compiler(problem, options, watch, done).plan(result);
     return result;
 }
 

@@ -1,25 +1,31 @@
 // Ground program in, circuit out: the parts, the race between the ways, the statistics.
 #pragma once
 
+#include <atomic>
 #include <string>
+#include <vector>
 
-#include "order.hpp"
+#include "circuit.hpp"
+#include "ground.hpp"
+#include "limits.hpp"
+#include "options.hpp"
 
 namespace dpasp {
 
-struct Options {
-    std::string way = "auto";    // auto, search, tables, diagram
-    std::string order = "auto";  // narrow, breadth, depth, polished for tables and
-                                 // diagrams; width, frequency for search
-    Mode mode = Mode::Counts;
-    bool plan = false;           // only report what would be tried
-    size_t nodes = 20000000;   // the most nodes a part may take
-    size_t work = 6000000000;  // the most work a single attempt may take (about 10 minutes)
+// A way of compiling a part, and the order that it works in.
+struct Attempted {
+    Way way = Way::Diagram;
+    Order order = Order::Narrow;
+    bool reverse = false;
+
+    std::string order_name() const {
+        return (reverse ? "reverse " : "") + std::string(name(order));
+    }
 };
 
 struct PartReport {
     uint32_t choices, guesses, gates, width;
-    std::string way, order;
+    Attempted attempted;
     size_t nodes;
     double seconds;
 };
@@ -33,5 +39,8 @@ struct Compiled {
 // `done` goes from 0 to 1 meanwhile, by the parts that are compiled.
 Compiled compile(const Ground &ground, const Options &options, Watch &watch,
                  std::atomic<double> &done);
+
+// What would be tried: one report for each part and attempt, without a circuit.
+Compiled plan(const Ground &ground, const Options &options, Watch &watch);
 
 }  // namespace dpasp

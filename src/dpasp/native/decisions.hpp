@@ -4,10 +4,13 @@
 // never complemented, so that equal functions are equal edges.
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
-#include "part.hpp"
+#include "budget.hpp"
+#include "hashing.hpp"
 
 namespace dpasp {
 
@@ -87,9 +90,8 @@ class Diagram {
 
     Dd all(std::vector<Dd> edges) {
         // Functions of late choices first: they share the most.
-        std::sort(edges.begin(), edges.end(), [&](Dd a, Dd b) {
-            return level(a) != level(b) ? level(a) > level(b) : a < b;
-        });
+        std::sort(edges.begin(), edges.end(),
+                  [&](Dd a, Dd b) { return level(a) != level(b) ? level(a) > level(b) : a < b; });
         Dd result = DD_TRUE;
         for (Dd edge : edges) {
             result = both(result, edge);

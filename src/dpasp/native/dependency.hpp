@@ -1,7 +1,11 @@
 // Strongly connected components of a directed graph, bottom up.
 #pragma once
 
-#include "common.hpp"
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace dpasp {
 
@@ -55,8 +59,7 @@ std::vector<std::vector<uint32_t>> components(const std::vector<uint32_t> &nodes
             if (down) continue;
             uint32_t done = path.back().first;
             path.pop_back();
-            if (!path.empty())
-                low[path.back().first] = std::min(low[path.back().first], low[done]);
+            if (!path.empty()) low[path.back().first] = std::min(low[path.back().first], low[done]);
             if (low[done] == order[done]) {
                 found.emplace_back();
                 uint32_t member;
@@ -70,6 +73,14 @@ std::vector<std::vector<uint32_t>> components(const std::vector<uint32_t> &nodes
         }
     }
     return found;
+}
+
+// The components of the whole graph, all edges followed.
+inline std::vector<std::vector<uint32_t>> components(const Edges &edges) {
+    size_t n = edges.start.size() - 1;
+    std::vector<uint32_t> all(n), order(n), low(n);
+    std::iota(all.begin(), all.end(), 0);
+    return components(all, edges, order, low, [](uint32_t, uint32_t) { return true; });
 }
 
 }  // namespace dpasp

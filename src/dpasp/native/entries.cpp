@@ -1,5 +1,7 @@
 #include "entries.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace dpasp {
@@ -64,8 +66,7 @@ void Entries::minimise(Table &table) const {
         for (uint32_t j = 0; j < table.count && !dominated; ++j) {
             const Word *other = data + size_t(j) * width;
             bool same = true, inside = true, equal = true;
-            for (uint32_t w = 0; w < words && same; ++w)
-                same = future(mine, w) == future(other, w);
+            for (uint32_t w = 0; w < words && same; ++w) same = future(mine, w) == future(other, w);
             if (!same) continue;
             for (uint32_t w = words; w < words + sets; ++w) {
                 inside = inside && (other[w] & ~mine[w]) == 0;
@@ -127,8 +128,8 @@ void Entries::rescale(Table &table) const {
     if (whole && largest < 4503599627370496.0) {
         uint64_t divisor = 0;
         for (uint32_t i = 0; i < table.count; ++i)
-            divisor = std::gcd(divisor,
-                               uint64_t(get_count(&table.words[size_t(i) * width + width - 1])));
+            divisor =
+                std::gcd(divisor, uint64_t(get_count(&table.words[size_t(i) * width + width - 1])));
         if (divisor > 1)
             for (uint32_t i = 0; i < table.count; ++i) {
                 Word *at = &table.words[size_t(i) * width + width - 1];

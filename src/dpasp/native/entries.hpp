@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstring>
+#include <vector>
 
-#include "part.hpp"
+#include "circuit.hpp"
+#include "hashing.hpp"
+#include "options.hpp"
 
 namespace dpasp {
 

@@ -1,7 +1,11 @@
 #include "evaluate.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <thread>
+
+#include "scaled.hpp"
 
 namespace dpasp {
 namespace {
@@ -129,7 +133,7 @@ template <class Number> class Tile {
         for (uint32_t e = node.begin; e < node.end; ++e) {
             const Edge &edge = circuit_.edges[e];
             const Number *child = values_.data() + edge.child * step_;
-            if (edge.weight < 0) {
+            if (edge.weight == ONE) {
                 for (size_t j = 0; j < step_; ++j) mine[j] += child[j];
                 continue;
             }
@@ -163,7 +167,7 @@ template <class Number> class Tile {
             const Edge &edge = circuit_.edges[e];
             const Number *child = values_.data() + edge.child * step_;
             Number *slope = slopes.data() + edge.child * step_;
-            if (edge.weight < 0) {
+            if (edge.weight == ONE) {
                 for (size_t j = 0; j < step_; ++j) slope[j] += mine[j];
                 continue;
             }
@@ -210,7 +214,7 @@ double plain(const Scaled &number) { return number.value(); }
 double logarithm(double number) { return number > 0 ? std::log(number) : -INFINITY; }
 double logarithm(const Scaled &number) { return number.log(); }
 
-struct Job {
+struct Evaluation {
     const Circuit &circuit;
     const Plan plan;
     const double *weights;
@@ -230,10 +234,10 @@ struct Job {
         for (size_t q = 0; q < circuit.roots.size(); ++q)
             for (int f = 0; f < FIELDS; ++f)
                 for (size_t j = 0; j < size; ++j)
-                    result(q, f, begin + j) =
-                        plan.field[f] < 0 ? std::numeric_limits<double>::quiet_NaN()
-                        : request.log     ? logarithm(number(tile, q, f, size, j))
-                                          : plain(number(tile, q, f, size, j));
+                    result(q, f, begin + j) = plan.field[f] < 0
+                                                  ? std::numeric_limits<double>::quiet_NaN()
+                                              : request.log ? logarithm(number(tile, q, f, size, j))
+                                                            : plain(number(tile, q, f, size, j));
         if (seeds) back(tile, local, begin, size);
     }
 
@@ -254,8 +258,8 @@ struct Job {
         for (size_t q = 0; q < circuit.roots.size(); ++q)
             for (int f = 0; f < FIELDS; ++f) {
                 if (plan.field[f] < 0) continue;
-                Number *root = slopes.data() + circuit.roots[q] * tile.step() +
-                               size_t(plan.field[f]) * size;
+                Number *root =
+                    slopes.data() + circuit.roots[q] * tile.step() + size_t(plan.field[f]) * size;
                 for (size_t j = 0; j < size; ++j) {
                     double seed = seeds[(q * FIELDS + size_t(f)) * batch + begin + j];
                     if (seed == 0) continue;
@@ -326,15 +330,16 @@ struct Job {
 
 void evaluate(const Circuit &circuit, const double *weights, size_t batch, const Request &request,
               double *out) {
-    Job{circuit, Plan(circuit.definite, request.fields), weights, batch, request, nullptr, out,
+    Evaluation{
+        circuit, Plan(circuit.definite, request.fields), weights, batch, request, nullptr, out,
         nullptr}
         .all();
 }
 
 void differentiate(const Circuit &circuit, const double *weights, size_t batch,
                    const Request &request, const double *seeds, double *out, double *gradient) {
-    Job{circuit, Plan(circuit.definite, request.fields), weights, batch, request, seeds, out,
-        gradient}
+    Evaluation{circuit, Plan(circuit.definite, request.fields), weights, batch, request, seeds, out,
+               gradient}
         .all();
 }
 

@@ -1,5 +1,6 @@
 #include "fixpoint.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace dpasp {
@@ -187,8 +188,8 @@ std::vector<Lit> GeneralSystem::solve(Watch &watch) {
         watch.look();
         uint32_t v = size;
         for (uint32_t i = 0; i < size; ++i)
-            if (!gone[i] && (v == size || users[i].size() * uses[i].size() <
-                                              users[v].size() * uses[v].size()))
+            if (!gone[i] &&
+                (v == size || users[i].size() * uses[i].size() < users[v].size() * uses[v].size()))
                 v = i;
         Map self{{gate_of(variables_[v]), FALSE_LIT}};
         equation[v] = substitute(equation[v], self);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "gates.hpp"
+#include "limits.hpp"
 
 namespace dpasp {
 
@@ -81,7 +82,7 @@ class Iteration {
     Gates &gates_;
     Equation equation_;
     Equal equal_;
-    std::vector<Sample> samples_;  // by gate
+    std::vector<Sample> samples_;                                // by gate
     std::unordered_map<uint32_t, std::vector<uint32_t>> drawn_;  // by choice: a value a lane
     std::mt19937_64 random_{11};
 };

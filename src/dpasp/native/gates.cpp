@@ -1,5 +1,10 @@
 #include "gates.hpp"
 
+#include <algorithm>
+
+#include "hashing.hpp"
+#include "limits.hpp"
+
 namespace dpasp {
 
 Gates::Gates(std::vector<ChoiceShape> shapes) : choices(std::move(shapes)) {

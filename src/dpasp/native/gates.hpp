@@ -4,9 +4,10 @@
 // so the numbering is a topological order. Equal gates are one gate.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <unordered_map>
-
-#include "common.hpp"
+#include <vector>
 
 namespace dpasp {
 

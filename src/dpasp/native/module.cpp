@@ -3,6 +3,8 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <functional>
+
 #include "compile.hpp"
 #include "evaluate.hpp"
 #include "fold.hpp"
@@ -18,10 +20,6 @@ using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::devic
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-std::vector<int64_t> list(const Integers &array) {
-    return {array.data(), array.data() + array.shape(0)};
-}
-
 template <class T> nb::object array(std::vector<T> items, std::vector<size_t> shape) {
     auto *held = new std::vector<T>(std::move(items));
     nb::capsule owner(held, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
@@ -33,23 +31,6 @@ template <class T> nb::object array(std::vector<T> items) {
     return array(std::move(items), shape);
 }
 
-const char *word(Reason reason) {
-    switch (reason) {
-    case Reason::Size:
-        return "size";
-    case Reason::Time:
-        return "time";
-    case Reason::Memory:
-        return "memory";
-    case Reason::Interrupt:
-        return "interrupt";
-    case Reason::Observed:
-        return "observed";
-    default:
-        return "head-cycle";
-    }
-}
-
 nb::dict report(const Compiled &compiled) {
     nb::list parts;
     for (const PartReport &part : compiled.parts) {
@@ -58,8 +39,8 @@ nb::dict report(const Compiled &compiled) {
         item["guesses"] = part.guesses;
         item["gates"] = part.gates;
         item["width"] = part.width;
-        item["way"] = part.way;
-        item["order"] = part.order;
+        item["way"] = name(part.attempted.way);
+        item["order"] = part.attempted.order_name();
         item["nodes"] = part.nodes;
         item["seconds"] = part.seconds;
         parts.append(item);
@@ -73,28 +54,29 @@ nb::dict report(const Compiled &compiled) {
     return result;
 }
 
-nb::object compile_ground(uint32_t atoms, Integers rules, Integers choices, Integers questions,
-                          Integers own, Integers observed, const std::string &mode,
-                          const std::string &way, const std::string &order, size_t nodes,
-                          size_t work, double seconds, double megabytes, nb::object progress, bool plan) {
-    Ground ground{atoms,     list(rules), list(choices), list(questions), list(own),
-                  list(observed)};
-    Options options;
-    options.way = way;
-    options.order = order;
-    options.mode = mode == "bits" ? Mode::Bits : mode == "least" ? Mode::Least : Mode::Counts;
-    options.nodes = nodes;
-    options.work = work;
-    options.plan = plan;
-    std::atomic<bool> stop{false};
-    std::atomic<double> done{0};
-    Watch watch;
-    watch.stop = &stop;
-    watch.deadline = seconds;
-    watch.megabytes = megabytes;
-    Compiled compiled;
+Ground ground(int64_t atoms, const Integers &rules, const Integers &choices,
+              const Integers &questions, const Integers &own, const Integers &observed) {
+    auto numbers = [](const Integers &array) { return Numbers{array.data(), array.shape(0)}; };
+    return read_ground(atoms, {numbers(rules), numbers(choices), numbers(questions), numbers(own),
+                               numbers(observed)});
+}
+
+Options options(const std::string &mode, const std::string &way, const std::string &order,
+                size_t nodes, uint64_t work) {
+    Options result;
+    result.mode = mode_named(mode);
+    if (way != "auto") result.way = way_named(way);
+    if (order != "auto") result.order = order_named(order);
+    result.nodes = nodes;
+    result.work = work;
+    return result;
+}
+
+// Runs native work on a deep stack, without the interpreter; `progress` (or None) is told the
+// share that is done, and signals are answered, about every 20 ms.
+void run_watched(nb::handle progress, const std::atomic<double> &done, std::atomic<bool> &stop,
+                 const std::function<void()> &work) {
     bool interrupted = false;
-    // Signals and progress are Python's; the work itself never touches the interpreter.
     auto tick = [&] {
         nb::gil_scoped_acquire hold;
         if (stop) return;
@@ -105,20 +87,35 @@ nb::object compile_ground(uint32_t atoms, Integers rules, Integers choices, Inte
         }
         if (!stop && PyErr_CheckSignals() != 0) stop = interrupted = true;
     };
-    nb::object reason;
     try {
         nb::gil_scoped_release free;
-        run_deep([&] { compiled = compile(ground, options, watch, done); }, tick);
-    } catch (const Stopped &stopped) {
-        if (!interrupted)
-            reason = nb::cast(std::string(word(stopped.reason)) + ": " + stopped.what());
+        run_deep(work, tick);
+    } catch (const Stopped &) {
+        if (!interrupted) throw;
     } catch (const std::bad_alloc &) {
-        if (!interrupted) reason = nb::cast(std::string("memory: out of memory"));
+        if (!interrupted) throw Stopped(Reason::Memory, "out of memory");
     }
-    if (interrupted) throw nb::python_error();
-    if (reason.is_valid()) return reason;
+    if (interrupted) throw nb::python_error();  // what Python has raised
+}
+
+nb::object compile_ground(const Ground &ground, const Options &options, const Limits &limits,
+                          nb::object progress) {
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch(limits, &stop);
+    Compiled compiled;
+    run_watched(progress, done, stop, [&] { compiled = compile(ground, options, watch, done); });
     nb::dict statistics = report(compiled);
     return nb::make_tuple(nb::cast(std::move(compiled.circuit)), statistics);
+}
+
+nb::dict plan_ground(const Ground &ground, const Options &options, const Limits &limits) {
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch(limits, &stop);
+    Compiled planned;
+    run_watched(nb::none(), done, stop, [&] { planned = plan(ground, options, watch); });
+    return report(planned);
 }
 
 nb::object masses(const Circuit &circuit, Matrix weights, uint32_t fields, bool log, int threads) {
@@ -203,9 +200,37 @@ nb::dict arrays(const Circuit &circuit) {
 
 }  // namespace
 
+// A stop becomes a Python exception that carries its reason.
+void translate_stop(const std::exception_ptr &problem, void *type) {
+    try {
+        std::rethrow_exception(problem);
+    } catch (const Stopped &stopped) {
+        nb::object raised = nb::borrow(static_cast<PyObject *>(type))(stopped.what());
+        raised.attr("reason") = nb::cast(stopped.reason);
+        PyErr_SetObject(static_cast<PyObject *>(type), raised.ptr());
+    }
+}
+
 NB_MODULE(_native, m) {
     m.doc() = "The compiler and the evaluation of circuits.";
     m.attr("build") = DPASP_BUILD;
+    nb::enum_<Reason>(m, "Reason")
+        .value("SIZE", Reason::Size)
+        .value("TIME", Reason::Time)
+        .value("MEMORY", Reason::Memory)
+        .value("INTERRUPT", Reason::Interrupt)
+        .value("HEAD_CYCLE", Reason::HeadCycle)
+        .value("OBSERVED", Reason::Observed);
+    nb::object stopped =
+        nb::steal(PyErr_NewException("dpasp.native._native.Stopped", nullptr, nullptr));
+    m.attr("Stopped") = stopped;
+    nb::register_exception_translator(translate_stop, stopped.ptr());
+    nb::class_<Ground>(m, "Ground")
+        .def(nb::new_(&ground), "atoms"_a, "rules"_a, "choices"_a, "questions"_a, "own"_a,
+             "observed"_a);
+    nb::class_<Options>(m, "Options")
+        .def(nb::new_(&options), "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a);
+    nb::class_<Limits>(m, "Limits").def(nb::init<double, double>(), "seconds"_a, "megabytes"_a);
     nb::class_<Circuit>(m, "Circuit")
         .def_prop_ro("weights", [](const Circuit &c) { return c.weights; })
         .def_prop_ro("nodes", [](const Circuit &c) { return c.nodes.size(); })
@@ -229,7 +254,6 @@ NB_MODULE(_native, m) {
             }
         });
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a);
-    m.def("compile", &compile_ground, "atoms"_a, "rules"_a, "choices"_a, "questions"_a, "own"_a,
-          "observed"_a, "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a, "seconds"_a,
-          "megabytes"_a, "progress"_a.none(), "plan"_a = false);
+    m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
+    m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);
 }

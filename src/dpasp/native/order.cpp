@@ -1,38 +1,41 @@
 #include "order.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
 #include <random>
+#include <unordered_map>
 
 namespace dpasp {
 namespace {
 
 class Arranger {
   public:
-    Arranger(const Problem &problem, Watch &watch) : problem_(problem), watch_(watch) {
-        uint32_t n = problem.vertices;
+    Arranger(const OrderGraph &graph, Watch &watch) : graph_(graph), watch_(watch) {
+        uint32_t n = graph.vertices;
         position_.assign(n, UINT32_MAX);
         start_.assign(n + 1, 0);
-        for (const Scope &scope : problem.scopes)
+        for (const Scope &scope : graph.scopes)
             for (uint32_t v : scope.members) ++start_[v + 1];
         for (uint32_t v = 0; v < n; ++v) start_[v + 1] += start_[v];
         scope_.resize(start_[n]);
         std::vector<uint32_t> at(start_.begin(), start_.end() - 1);
-        for (uint32_t h = 0; h < problem.scopes.size(); ++h) {
-            for (uint32_t v : problem.scopes[h].members) scope_[at[v]++] = h;
-            left_.push_back(uint32_t(problem.scopes[h].members.size()));
+        for (uint32_t h = 0; h < graph.scopes.size(); ++h) {
+            for (uint32_t v : graph.scopes[h].members) scope_[at[v]++] = h;
+            left_.push_back(uint32_t(graph.scopes[h].members.size()));
         }
         open_.resize(n);
         for (uint32_t v = 0; v < n; ++v) open_[v] = start_[v + 1] - start_[v];
         mark_.assign(n, 0);
     }
 
-    std::vector<uint32_t> run(Sweep sweep, uint32_t first = UINT32_MAX) {
+    std::vector<uint32_t> run(Order order, uint32_t first = UINT32_MAX) {
         if (first != UINT32_MAX) narrow(first);
-        for (uint32_t v = 0; v < problem_.vertices; ++v) {
+        for (uint32_t v = 0; v < graph_.vertices; ++v) {
             if (position_[v] != UINT32_MAX) continue;
             std::vector<uint32_t> region = reach(v);
             if (region.size() > 2) region = reach(reach(region.back()).back());
-            if (sweep == Sweep::Narrow && region.size() <= 60000)
+            if (order == Order::Narrow && region.size() <= 60000)
                 narrow(region[0]);
             else
                 for (uint32_t u : region) place(u);
@@ -41,7 +44,7 @@ class Arranger {
     }
 
   private:
-    const Problem &problem_;
+    const OrderGraph &graph_;
     Watch &watch_;
     std::vector<uint32_t> start_, scope_;  // scopes of each vertex
     std::vector<uint32_t> left_;           // members not yet placed, by scope
@@ -53,13 +56,13 @@ class Arranger {
     std::vector<uint32_t> reach(uint32_t from) {
         ++round_;
         std::vector<uint32_t> found{from};
-        std::vector<uint8_t> seen(problem_.scopes.size(), 0);
+        std::vector<uint8_t> seen(graph_.scopes.size(), 0);
         mark_[from] = round_;
         for (size_t i = 0; i < found.size(); ++i)
             for (uint32_t s = start_[found[i]]; s < start_[found[i] + 1]; ++s) {
                 if (seen[scope_[s]]) continue;
                 seen[scope_[s]] = 1;
-                for (uint32_t v : problem_.scopes[scope_[s]].members)
+                for (uint32_t v : graph_.scopes[scope_[s]].members)
                     if (mark_[v] != round_) mark_[v] = round_, found.push_back(v);
             }
         return found;
@@ -69,7 +72,7 @@ class Arranger {
         position_[v] = placed_++;
         for (uint32_t s = start_[v]; s < start_[v + 1]; ++s)
             if (--left_[scope_[s]] == 0)
-                for (uint32_t u : problem_.scopes[scope_[s]].members) --open_[u];
+                for (uint32_t u : graph_.scopes[scope_[s]].members) --open_[u];
     }
 
     // How much the frontier grows when v is placed next.
@@ -81,7 +84,7 @@ class Arranger {
         for (uint32_t s = start_[v]; s < start_[v + 1]; ++s) {
             if (left_[scope_[s]] != 1) continue;
             --mine;
-            for (uint32_t u : problem_.scopes[scope_[s]].members)
+            for (uint32_t u : graph_.scopes[scope_[s]].members)
                 if (u != v) closing.push_back({u, 1});
         }
         std::sort(closing.begin(), closing.end());
@@ -97,7 +100,7 @@ class Arranger {
     void narrow(uint32_t first) {
         std::deque<uint32_t> waiting{first};
         std::vector<uint8_t> &listed = listed_;
-        if (listed.empty()) listed.assign(problem_.vertices, 0);
+        if (listed.empty()) listed.assign(graph_.vertices, 0);
         listed[first] = 1;
         while (!waiting.empty()) {
             watch_.look();
@@ -112,7 +115,7 @@ class Arranger {
             waiting.erase(waiting.begin() + ptrdiff_t(best));
             place(v);
             for (uint32_t s = start_[v]; s < start_[v + 1]; ++s)
-                for (uint32_t u : problem_.scopes[scope_[s]].members)
+                for (uint32_t u : graph_.scopes[scope_[s]].members)
                     if (!listed[u]) listed[u] = 1, waiting.push_back(u);
         }
     }
@@ -122,15 +125,15 @@ class Arranger {
 // Improves an order: what matters is how many vertices wait for a later one, exponentially.
 class Polisher {
   public:
-    Polisher(const Problem &problem, Watch &watch) : problem_(problem), watch_(watch) {
-        std::vector<uint8_t> used(problem.vertices, 0);
-        for (const Scope &scope : problem.scopes)
+    Polisher(const OrderGraph &graph, Watch &watch) : graph_(graph), watch_(watch) {
+        std::vector<uint8_t> used(graph.vertices, 0);
+        for (const Scope &scope : graph.scopes)
             for (uint32_t v : scope.members) used[v] = 1;
-        for (uint32_t v = 0; v < problem.vertices; ++v)
+        for (uint32_t v = 0; v < graph.vertices; ++v)
             if (used[v]) vertices_.push_back(v);
-        input_.assign(problem.vertices, 0);
-        for (uint32_t v : problem.choice_vertex) input_[v] = 1;
-        for (uint32_t v : problem.guess_vertex) input_[v] = 1;
+        input_.assign(graph.vertices, 0);
+        for (uint32_t v : graph.choice_vertex) input_[v] = 1;
+        for (uint32_t v : graph.guess_vertex) input_[v] = 1;
     }
 
     std::vector<uint32_t> run() {
@@ -140,18 +143,19 @@ class Polisher {
         size_t starts = std::min<size_t>(vertices_.size(), vertices_.size() > 2000 ? 4 : 60);
         for (size_t i = 0; i < std::max<size_t>(starts, 1) && !vertices_.empty(); ++i) {
             watch_.look();
-            uint32_t first = vertices_[starts == vertices_.size() ? i : random() % vertices_.size()];
-            auto position = Arranger(problem_, watch_).run(Sweep::Narrow, first);
+            uint32_t first =
+                vertices_[starts == vertices_.size() ? i : random() % vertices_.size()];
+            auto position = Arranger(graph_, watch_).run(Order::Narrow, first);
             double now = cost(position);
             if (now < least) least = now, best = position;
         }
-        if (best.empty()) best.assign(problem_.vertices, 0);
+        if (best.empty()) best.assign(graph_.vertices, 0);
         if (vertices_.size() <= 2000) anneal(best, least, random);
         return best;
     }
 
   private:
-    const Problem &problem_;
+    const OrderGraph &graph_;
     Watch &watch_;
     std::vector<uint32_t> vertices_;
     std::vector<uint8_t> input_;  // by vertex: whether it is a choice or a guess
@@ -159,11 +163,12 @@ class Polisher {
     // What has to be remembered at each place of an order, added up. A rule is read with the
     // last of its inputs. An atom is an exit where some of its rules are read and some of its
     // uses are not, and an entry where it is used and its rules are not all read. What is
-    // remembered is, for every exit, whether it is true already, and which entries would make it so.
+    // remembered is, for every exit, whether it is true already, and which entries would make it
+    // so.
     double cost(const std::vector<uint32_t> &position) const {
         uint32_t n = uint32_t(position.size());
         std::vector<Span> rules(n), uses(n);
-        for (const Scope &scope : problem_.scopes) {
+        for (const Scope &scope : graph_.scopes) {
             uint32_t time = read(scope, position);
             for (uint32_t v : scope.members) (v == scope.head ? rules : uses)[v].add(time);
         }
@@ -213,13 +218,13 @@ class Polisher {
         std::vector<uint32_t> best(position);
         double now = std::log(least), record = now;
         size_t work = 0;
-        for (const Scope &scope : problem_.scopes) work += scope.members.size() + 2;
+        for (const Scope &scope : graph_.scopes) work += scope.members.size() + 2;
         size_t rounds = std::min<size_t>(30000, 60000000 / (work + position.size() + 1));
         std::uniform_real_distribution<double> uniform(0, 1);
         for (size_t i = 0; i < rounds; ++i) {
             watch_.look();
             double heat = 0.4 * (1 - double(i) / double(rounds));
-            const Scope &scope = problem_.scopes[random() % problem_.scopes.size()];
+            const Scope &scope = graph_.scopes[random() % graph_.scopes.size()];
             uint32_t v = scope.members[random() % scope.members.size()];
             uint32_t u = scope.members[random() % scope.members.size()];
             uint32_t from = position[v], to = position[u];
@@ -252,7 +257,7 @@ class Polisher {
 
 // Positions as a depth-first walk over gates, from the questions down, meets the inputs.
 std::vector<uint32_t> depth_first(const Problem &problem) {
-    std::vector<uint32_t> position(problem.vertices, UINT32_MAX);
+    std::vector<uint32_t> position(problem.graph.vertices, UINT32_MAX);
     std::vector<uint8_t> seen(problem.gates.size(), 0);
     std::vector<Lit> roots;
     for (const Question &question : problem.questions) {
@@ -272,10 +277,9 @@ std::vector<uint32_t> depth_first(const Problem &problem) {
             seen[g] = 1;
             const Gate &gate = problem.gates.gates[g];
             uint32_t vertex = UINT32_MAX;
-            if (gate.kind == Kind::Value) vertex = problem.choice_vertex[gate.first];
-            if (gate.kind == Kind::Guess) vertex = problem.guess_vertex[gate.first];
-            if (vertex != UINT32_MAX && position[vertex] == UINT32_MAX)
-                position[vertex] = placed++;
+            if (gate.kind == Kind::Value) vertex = problem.graph.choice_vertex[gate.first];
+            if (gate.kind == Kind::Guess) vertex = problem.graph.guess_vertex[gate.first];
+            if (vertex != UINT32_MAX && position[vertex] == UINT32_MAX) position[vertex] = placed++;
             if (gate.kind == Kind::And)
                 for (const Lit *in = problem.gates.end(g); in-- != problem.gates.begin(g);)
                     todo.push_back(gate_of(*in));
@@ -288,33 +292,20 @@ std::vector<uint32_t> depth_first(const Problem &problem) {
 
 }  // namespace
 
-const char *name(Sweep sweep) {
-    switch (sweep) {
-    case Sweep::Narrow:
-        return "narrow";
-    case Sweep::Breadth:
-        return "breadth";
-    case Sweep::Depth:
-        return "depth";
-    default:
-        return "polished";
-    }
-}
-
-std::vector<uint32_t> arrange(const Problem &problem, Sweep sweep, Watch &watch) {
-    if (sweep == Sweep::Depth) return depth_first(problem);
-    if (sweep == Sweep::Polished) return Polisher(problem, watch).run();
-    return Arranger(problem, watch).run(sweep);
+std::vector<uint32_t> arrange(const Problem &problem, Order order, Watch &watch) {
+    if (order == Order::Depth) return depth_first(problem);
+    if (order == Order::Polished) return Polisher(problem.graph, watch).run();
+    return Arranger(problem.graph, watch).run(order);
 }
 
 std::vector<Input> order_inputs(const Problem &problem, const Part &part,
                                 const std::vector<uint32_t> &position) {
     std::vector<std::pair<uint32_t, Input>> keyed;
     for (uint32_t choice : part.choices)
-        keyed.push_back({position[problem.choice_vertex[choice]], {true, choice}});
+        keyed.push_back({position[problem.graph.choice_vertex[choice]], {true, choice}});
     for (uint32_t gate : part.guesses)
-        keyed.push_back({position[problem.guess_vertex[problem.gates.gates[gate].first]],
-                         {false, gate}});
+        keyed.push_back(
+            {position[problem.graph.guess_vertex[problem.gates.gates[gate].first]], {false, gate}});
     std::stable_sort(keyed.begin(), keyed.end(),
                      [](auto &a, auto &b) { return a.first < b.first; });
     std::vector<Input> order;

@@ -3,11 +3,17 @@
 // Outer variables are decided before inner ones within a component; determined ones whenever
 // the order likes. Components without outer variables are only counted: they leave a leaf
 // with the numbers of models of each kind for every question.
+#include <algorithm>
 #include <array>
 #include <map>
 #include <random>
+#include <unordered_map>
 
 #include "clauses.hpp"
+#include "hashing.hpp"
+#include "scaled.hpp"
+#include "sketch.hpp"
+#include "ways.hpp"
 
 namespace dpasp {
 namespace {
@@ -24,26 +30,25 @@ struct Component {
 
 class Search {
   public:
-    Search(const Problem &problem, const Part &part, bool frequency, const std::vector<Ask> &asks,
-           Budget &budget, Watch &watch)
-        : part_(part), asks_(asks), budget_(budget), watch_(watch), frequency_(frequency),
-          cnf_(problem, part) {
-        size_t n = cnf_.variables;
-        if (!frequency) budget.charge(n * n / 20);  // to decompose
-        sketch_.most = budget.nodes / 4;  // with its tables a node takes much memory
-        auto known = [&](Lit lit) { return cnf_.literal[part.place(lit)] ^ (lit & 1u); };
+    Search(const Job &job, bool frequency)
+        : asks_(job.asks), budget_(job.budget), watch_(job.watch), frequency_(frequency),
+          cnf_(job.problem, job.part),
+          sketch_(job.budget.nodes / 4) {  // with its tables a node takes much memory
+        uint64_t n = cnf_.variables;
+        if (!frequency) budget_.charge(n * n / 20);  // to decompose
+        auto known = [&](Lit lit) { return cnf_.literal[job.part.place(lit)] ^ (lit & 1u); };
         tracks_.resize(2 * cnf_.variables);
-        for (uint32_t k = 0; k < asks.size(); ++k) {
-            for (Lit lit : asks[k].query) note(known(lit), k, 1);
-            for (Lit lit : asks[k].evidence) note(known(lit), k, 2);
+        for (uint32_t k = 0; k < asks_.size(); ++k) {
+            for (Lit lit : asks_[k].query) note(known(lit), k, 1);
+            for (Lit lit : asks_[k].evidence) note(known(lit), k, 2);
         }
-        if (!frequency) depth_ = tree_depth(cnf_, budget.width, watch);
+        if (!frequency) depth_ = tree_depth(cnf_, budget_.width, watch_);
         prepare();
     }
 
     // One root a question.
     std::vector<uint32_t> run(Builder &builder) {
-        uint32_t root = Builder::FALSE_NODE;
+        uint32_t root = Sketch::FALSE_NODE;
         bool possible = true;
         for (const auto &clause : cnf_.clauses)
             if (clause.size() == 1) possible = possible && assign(clause[0]);
@@ -60,16 +65,13 @@ class Search {
     }
 
   private:
-    static constexpr int32_t TRACK = 1 << 28, COUNTED = 1 << 29;  // pseudo weights of a sketch
-
-    const Part &part_;
     const std::vector<Ask> &asks_;
     Budget &budget_;
     Watch &watch_;
     bool frequency_;
     Clauses cnf_;
     std::vector<uint32_t> depth_;
-    Builder sketch_;
+    Sketch sketch_;
     // By literal: the questions that it breaks, with the kind of models that are left.
     std::vector<std::vector<std::pair<uint32_t, int>>> tracks_;
 
@@ -225,7 +227,8 @@ class Search {
         std::pair<int64_t, int64_t> most{INT64_MIN, INT64_MIN};
         for (uint32_t v : part.variables) {
             if (!counting && cnf_.kind[v] == Class::Inner) continue;
-            int64_t often = int64_t(4 * score_[v] + implied_[2 * v].size() + implied_[2 * v + 1].size());
+            int64_t often =
+                int64_t(4 * score_[v] + implied_[2 * v].size() + implied_[2 * v + 1].size());
             std::pair<int64_t, int64_t> now{frequency_ ? 0 : -int64_t(depth_[v]), often};
             if (best == UINT32_MAX || now > most) most = now, best = v;
         }
@@ -236,7 +239,7 @@ class Search {
 
     void spend(const Component &part) {
         watch_.look();
-        budget_.size = sketch_.nodes.size();
+        budget_.size = sketch_.size();
         budget_.charge(10 + part.variables.size() / 2 + part.clauses.size());
     }
 
@@ -254,7 +257,7 @@ class Search {
 
     // What was assigned since `mark` times what is left of `whole`.
     uint32_t rest(const Component &whole, size_t mark) {
-        uint32_t node = Builder::TRUE_NODE;
+        uint32_t node = Sketch::TRUE_NODE;
         std::vector<Lit> assigned(trail_.begin() + ptrdiff_t(mark), trail_.end());
         std::vector<Component> parts = split(whole);
         double share = share_;
@@ -262,17 +265,18 @@ class Search {
         share_ = share / double(parts.size());
         for (const Component &part : parts) {
             node = sketch_.product(node, solve(part));
-            if (node == Builder::FALSE_NODE) break;
+            if (node == Sketch::FALSE_NODE) break;
         }
         share_ = share;
-        if (node == Builder::FALSE_NODE) return node;
-        std::vector<int32_t> factors;
+        if (node == Sketch::FALSE_NODE) return node;
+        std::vector<Sketch::Factor> factors;
         for (Lit lit : assigned) {
-            if (cnf_.weight[lit] >= 0) factors.push_back(cnf_.weight[lit]);
-            if (!tracks_[lit].empty()) factors.push_back(TRACK + int32_t(lit));
+            if (cnf_.weight[lit] != ONE)
+                factors.push_back({Sketch::Op::Weight, uint32_t(cnf_.weight[lit])});
+            if (!tracks_[lit].empty()) factors.push_back({Sketch::Op::Track, lit});
         }
         std::sort(factors.begin(), factors.end());
-        for (int32_t factor : factors) node = sketch_.sum({{factor, node}});
+        for (Sketch::Factor factor : factors) node = sketch_.times(factor, node);
         return node;
     }
 
@@ -283,26 +287,26 @@ class Search {
         }
         if (part.variables.size() == 1 && tracks_[2 * part.variables[0]].empty() &&
             tracks_[2 * part.variables[0] + 1].empty())
-            return Builder::TRUE_NODE;  // a free choice: its weights sum to 1
+            return Sketch::TRUE_NODE;  // a free choice: its weights sum to 1
         auto found = nodes_.find(part.key);
         if (found != nodes_.end()) {
             budget_.advance(share_);
             return found->second;
         }
         spend(part);
-        std::vector<Edge> edges;
+        std::vector<uint32_t> children;
         double share = share_;
         std::vector<Lit> ways = branches(pick(part, false));
         share_ = share / double(ways.size());
         for (Lit lit : ways) {
             size_t mark = trail_.size();
-            uint32_t node = Builder::FALSE_NODE;
+            uint32_t node = Sketch::FALSE_NODE;
             if (assign(lit) && propagate()) node = rest(part, mark);
             undo(mark);
-            edges.push_back({-1, node});
+            children.push_back(node);
         }
         share_ = share;
-        uint32_t node = sketch_.sum(std::move(edges));
+        uint32_t node = sketch_.sum(std::move(children));
         nodes_.emplace(part.key, node);
         return node;
     }
@@ -311,8 +315,8 @@ class Search {
 
     uint32_t counted(const Component &part) {
         uint32_t id = count(part);
-        if (counts_[id].empty()) return Builder::FALSE_NODE;
-        return sketch_.sum({{COUNTED + int32_t(id), Builder::TRUE_NODE}});
+        if (counts_[id].empty()) return Sketch::FALSE_NODE;
+        return sketch_.times({Sketch::Op::Count, id}, Sketch::TRUE_NODE);
     }
 
     // The number of models of each kind for each question; an empty vector is none.
@@ -373,50 +377,59 @@ class Search {
 
     // --- the sketch, for one question ------------------------------------------------------
 
+    // Sketch and circuit have the same constants, and children before parents.
     uint32_t settle(uint32_t root, uint32_t k, Builder &builder) {
-        std::unordered_map<uint32_t, uint32_t> done;
+        std::unordered_map<uint32_t, uint32_t> done{{Sketch::FALSE_NODE, Builder::FALSE_NODE},
+                                                    {Sketch::TRUE_NODE, Builder::TRUE_NODE}};
         return settle(root, k, builder, done);
     }
 
     uint32_t settle(uint32_t id, uint32_t k, Builder &builder,
                     std::unordered_map<uint32_t, uint32_t> &done) {
-        if (id <= Builder::TRUE_NODE) return id;
         auto found = done.find(id);
         if (found != done.end()) return found->second;
-        const Node node = sketch_.nodes[id];
-        uint32_t result;
-        if (node.op == Op::Product) {
-            uint32_t a = settle(sketch_.edges[node.begin].child, k, builder, done);
-            uint32_t b = settle(sketch_.edges[node.begin + 1].child, k, builder, done);
+        watch_.check();
+        const Sketch::Node node = sketch_[id];
+        uint32_t result = 0, child = 0;
+        auto other = [&](uint32_t child) { return settle(child, k, builder, done); };
+        switch (node.op) {
+        case Sketch::Op::Sum: {
+            std::vector<uint32_t> children;
+            for (const uint32_t *at = sketch_.begin(node); at != sketch_.end(node); ++at)
+                children.push_back(other(*at));
+            result = merge(children, builder);
+            break;
+        }
+        case Sketch::Op::Product: {
+            uint32_t a = other(node.first), b = other(node.second);
             result = builder.product(a, b);
-        } else {
-            std::vector<Edge> edges;
-            for (uint32_t e = node.begin; e < node.end; ++e) {
-                Edge edge = sketch_.edges[e];
-                uint32_t child = settle(edge.child, k, builder, done);
-                if (edge.weight >= COUNTED)
-                    edges.push_back({-1, builder.product(child, value(edge.weight - COUNTED, k, builder))});
-                else if (edge.weight >= TRACK)
-                    edges.push_back({-1, builder.product(child, broken(Lit(edge.weight - TRACK), k, builder))});
-                else
-                    edges.push_back({edge.weight, child});
-            }
-            result = merge(std::move(edges), builder);
+            break;
+        }
+        case Sketch::Op::Weight:
+            child = other(node.second);
+            result = builder.sum({{int32_t(node.first), child}});
+            break;
+        case Sketch::Op::Track:
+            child = other(node.second);
+            result = builder.product(child, broken(node.first, k, builder));
+            break;
+        default:
+            child = other(node.second);
+            result = builder.product(child, value(node.first, k, builder));
         }
         done.emplace(id, result);
         return result;
     }
 
     // A sum of single weighted edges is one sum over those weights.
-    uint32_t merge(std::vector<Edge> edges, Builder &builder) {
-        if (edges.size() < 2) return builder.sum(std::move(edges));
+    static uint32_t merge(const std::vector<uint32_t> &children, Builder &builder) {
         std::vector<Edge> flat;
-        for (const Edge &edge : edges) {
-            const Node &node = builder.nodes[edge.child];
-            if (edge.weight < 0 && node.op == Op::Sum && node.end - node.begin == 1)
+        for (uint32_t child : children) {
+            const Node &node = builder.nodes[child];
+            if (node.op == Op::Sum && node.end - node.begin == 1)
                 flat.push_back(builder.edges[node.begin]);
             else
-                flat.push_back(edge);
+                flat.push_back({ONE, child});
         }
         return builder.sum(std::move(flat));
     }
@@ -430,8 +443,8 @@ class Search {
         return Builder::TRUE_NODE;
     }
 
-    uint32_t value(int32_t id, uint32_t k, Builder &builder) const {
-        const Counts &counts = counts_[size_t(id)][k];
+    uint32_t value(uint32_t id, uint32_t k, Builder &builder) const {
+        const Counts &counts = counts_[id][k];
         Value value;
         for (size_t i = 0; i < 3; ++i)
             if (!counts[i].zero()) value.kinds |= uint8_t(1u << i);
@@ -444,10 +457,8 @@ class Search {
 
 }  // namespace
 
-std::vector<uint32_t> compile_search(const Problem &problem, const Part &part, bool frequency,
-                                     const std::vector<Ask> &asks, Budget &budget,
-                                     Builder &builder, Watch &watch) {
-    return Search(problem, part, frequency, asks, budget, watch).run(builder);
+std::vector<uint32_t> compile_search(const Job &job, Order order) {
+    return Search(job, order == Order::Frequency).run(job.builder);
 }
 
 }  // namespace dpasp

@@ -6,7 +6,11 @@
 // still possible: the bits of the open gates, whether query and evidence still hold, and a
 // count. Prefixes of choices with equal tables are one state; states and choices make a
 // decision diagram, and the last table says which models there are.
+#include <algorithm>
+#include <unordered_map>
+
 #include "entries.hpp"
+#include "ways.hpp"
 
 namespace dpasp {
 namespace {
@@ -30,11 +34,10 @@ struct LocalGate {
 
 class Tables {
   public:
-    Tables(const Problem &problem, const Part &part, const std::vector<Input> &order,
-           const Ask &ask, Mode mode, double share, Budget &budget, Builder &builder,
-           Watch &watch)
-        : gates_(problem.gates), part_(part), order_(order), ask_(ask), entries_{mode},
-          share_(share), budget_(budget), builder_(builder), watch_(watch) {
+    Tables(const Job &job, const std::vector<Input> &order, const Ask &ask, Mode mode)
+        : gates_(job.problem.gates), part_(job.part), order_(order), ask_(ask), entries_{mode},
+          share_(1.0 / double(job.asks.size())), budget_(job.budget), builder_(job.builder),
+          watch_(job.watch) {
         prepare();
     }
 
@@ -81,9 +84,9 @@ class Tables {
 
     std::vector<LocalGate> local_;
     std::vector<std::vector<uint32_t>> closing_, opening_, elements_;  // by step
-    std::vector<std::vector<std::pair<uint32_t, uint32_t>>> read_;  // by step: local, value
+    std::vector<std::vector<std::pair<uint32_t, uint32_t>>> read_;     // by step: local, value
     std::vector<uint32_t> query_inputs_, evidence_inputs_;
-    size_t visits_ = 0;  // of consumers, not yet charged
+    size_t visits_ = 0;     // of consumers, not yet charged
     bool patient_ = false;  // false gates are told to consumers that are open, the rest later
     uint32_t now_ = 0;      // the step
 
@@ -109,7 +112,8 @@ class Tables {
         patient_ = true;
         time_gates();
         place_slots();
-        if (64 * entries_.words > WIDEST_TABLE) throw Stopped(Reason::Size, "tables that are too wide");
+        if (64 * entries_.words > WIDEST_TABLE)
+            throw Stopped(Reason::Size, "tables that are too wide");
     }
 
     void root(Lit lit, Consumer consumer) {
@@ -146,8 +150,8 @@ class Tables {
                 closing_[mine.last].push_back(i);
                 opening_[mine.first].push_back(i);
             } else {
-                uint32_t s = gate.kind == Kind::Value ? choice_step.at(gate.first)
-                                                      : guess_step.at(g);
+                uint32_t s =
+                    gate.kind == Kind::Value ? choice_step.at(gate.first) : guess_step.at(g);
                 mine.first = mine.last = s;
                 read_[s].push_back({i, gate.kind == Kind::Value ? gate.second : 0});
             }
@@ -327,8 +331,7 @@ class Tables {
                 if (holds || bit(EVIDENCE)) break;
                 set(EVIDENCE);
                 doubtful_.insert(doubtful_.end(), query_inputs_.begin(), query_inputs_.end());
-                doubtful_.insert(doubtful_.end(), evidence_inputs_.begin(),
-                                 evidence_inputs_.end());
+                doubtful_.insert(doubtful_.end(), evidence_inputs_.begin(), evidence_inputs_.end());
                 break;
             case Role::Undefined:
                 if (holds && (value || !local_[gate].conjunction))
@@ -376,15 +379,17 @@ class Tables {
             }
         return false;
     }
-
 };
 
 }  // namespace
 
-uint32_t compile_tables(const Problem &problem, const Part &part, const std::vector<Input> &order,
-                        const Ask &ask, Mode mode, double share, Budget &budget,
-                        Builder &builder, Watch &watch) {
-    return Tables(problem, part, order, ask, mode, share, budget, builder, watch).compile();
+std::vector<uint32_t> compile_tables(const Job &job, const std::vector<Input> &order) {
+    // Without atoms that may be undefined all that is left of lstable is counting.
+    bool least = job.mode == Mode::Least && !job.part.undefined.empty();
+    Mode mode = job.mode == Mode::Least && !least ? Mode::Counts : job.mode;
+    std::vector<uint32_t> roots;
+    for (const Ask &ask : job.asks) roots.push_back(Tables(job, order, ask, mode).compile());
+    return roots;
 }
 
 }  // namespace dpasp

@@ -62,7 +62,8 @@ void run_deep(const std::function<void()> &work, const std::function<void()> &ti
     {
         std::unique_lock<std::mutex> lock(task.mutex);
         // Most work is done within the first tick; do not make it wait for a second one.
-        while (!task.ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return task.done; })) {
+        while (
+            !task.ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return task.done; })) {
             lock.unlock();
             tick();
             lock.lock();

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from dpasp.errors import InferenceError, SizeLimit
-from dpasp.language.ast import NOWHERE, Logic, Mode, Probability
+from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.neural.evaluate import Engine, Fields, Native, masses, prepare

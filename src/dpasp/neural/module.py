@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.logic.constants import parse_symbol
-from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
+from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.neural.answers import Bounds, probabilities
 from dpasp.neural.evaluate import Engine, prepare
 from dpasp.neural.likelihood import Likelihood, likelihood, log_probability
@@ -225,22 +224,13 @@ class ProgramModule(nn.Module):
         texts = (query,) if isinstance(query, str) else tuple(query)
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
-            found = tuple(self._own(one) for text in texts for one in self._ask(text))
+            found = tuple(one for text in texts for one in self._ask(text))
             circuit = prepare(self.ground, self.meaning, found)
             engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))
             self._queries[key] = found, engine
         return self._queries[key]
-
-    def _own(self, query: GroundQuery) -> GroundQuery:
-        """A query that was ground with other questions, over the atoms of this program."""
-
-        def own(literals: Iterable[GroundLiteral]) -> tuple[GroundLiteral, ...]:
-            atoms = self.ground.atoms
-            return tuple(one._replace(atom=atoms.get(one.symbol, 0)) for one in literals)
-
-        return replace(query, literals=own(query.literals), evidence=own(query.evidence))
 
     def _at_vertices(self, weights: Tensor) -> tuple[Tensor, int]:
         """The weights at every vertex of the credal choices, columns of an example together."""

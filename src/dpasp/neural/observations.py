@@ -13,9 +13,8 @@ import torch
 from clingo import Symbol
 from torch import Tensor
 
-from dpasp.errors import DataError, Diagnostic, Span
+from dpasp.errors import DataError, Diagnostic, Span, nearest
 from dpasp.language.ast import Mode, Neural
-from dpasp.language.cursor import nearest
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundLiteral, GroundProgram
 

@@ -22,9 +22,8 @@ from typing import Any
 from clingo import Symbol, SymbolType
 from clingo.ast import AST, ASTType
 
-from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span
+from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, nearest
 from dpasp.language import ast
-from dpasp.language.cursor import nearest
 
 ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
 

@@ -99,7 +99,8 @@ def completed(masses: Masses, meaning: Meaning, questions: Sequence[Question]) -
 
 def completed_logs(logs: Masses, meaning: Meaning, questions: Sequence[Question]) -> Masses:
     """The same for the logarithms of masses."""
-    return _completed(logs, meaning, questions, np.logaddexp, -np.inf)
+    with np.errstate(invalid="ignore"):  # NaN, where nobody asked
+        return _completed(logs, meaning, questions, np.logaddexp, -np.inf)
 
 
 def _completed(

@@ -4,5 +4,5 @@
 - ``outcomes``: single total choices, solved one at a time, for ``sample`` and ``bounds``.
 - ``found``: what an engine gives back; ``draws``: sampled models; ``tiny``: small masses.
 
-The table of engines with their names and options is :mod:`dpasp.language.engines`.
+The table of engines with their names and options is :mod:`dpasp.language.statements.engines`.
 """

@@ -47,7 +47,7 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
     if contradictory(ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
     generator = np.random.default_rng(seed)
-    source = _Source(asked)
+    source = Source(asked)
     found: list[Assignment] = []
     rejected = 0
     while len(found) < n:
@@ -73,7 +73,7 @@ def contradictory(literals: Sequence[GroundLiteral]) -> bool:
     )
 
 
-class _Source:
+class Source:
     """The models of total choices, each solved once."""
 
     def __init__(self, asked: Asked) -> None:

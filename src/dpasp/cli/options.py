@@ -1,0 +1,239 @@
+"""The options of the command line, in groups that commands put together.
+
+Help texts, the parser and completion all read these tables, so an option is written once.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpasp.language.ast import Logic, Probability
+from dpasp.language.statements.engines import ENGINES
+
+LOGICS = tuple(logic.value for logic in Logic)
+PROBABILITIES = tuple(probability.value for probability in Probability)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option (or, with a name without dashes, what stands by itself on the command line).
+
+    ``value`` is what it takes in help texts; an option without one is a switch. ``read``
+    turns the text into a value and raises :class:`argparse.ArgumentTypeError` if it cannot;
+    ``count`` is argparse's ``nargs``.
+    """
+
+    names: tuple[str, ...]
+    help: str
+    value: str | None = None
+    read: Callable[[str], object] = str
+    default: Any = None
+    choices: Collection[str] | None = None
+    repeatable: bool = False
+    negatable: bool = False  # a switch that also has the form --no-…
+    dest: str | None = None  # the name of the result where it is not that of the option
+    count: str | None = None
+
+    def add_to(self, parser: argparse._ActionsContainer) -> None:
+        """Tell a parser about it."""
+        settings: dict[str, Any] = {"help": self.help}
+        if self.dest is not None:
+            settings["dest"] = self.dest
+        if self.negatable:
+            settings |= {"action": argparse.BooleanOptionalAction, "default": self.default}
+        elif self.value is None and self.choices is None:
+            settings |= {"action": "store_true"}
+        else:
+            settings |= {"metavar": self.value, "type": self.read, "choices": self.choices}
+            settings["default"] = self.default
+        if self.repeatable:
+            settings |= {"action": "append", "default": []}
+        if self.count is not None:
+            settings["nargs"] = self.count
+        parser.add_argument(*self.names, **settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Options under one title; those without a title stand first."""
+
+    title: str
+    options: tuple[Option, ...]
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Tell a parser about all of them."""
+        group = parser.add_argument_group(self.title) if self.title else parser
+        for option in self.options:
+            option.add_to(group)
+
+
+# --- how values are read -----------------------------------------------------------------------
+
+
+def positive(text: str) -> float:
+    """A number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def whole(text: str) -> int:
+    """A whole number from 0."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number from 1."""
+    value = whole(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("0 is not a whole number above 0")
+    return value
+
+
+def share(text: str) -> float:
+    """A number from 0 to 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    return value
+
+
+def constant(text: str) -> tuple[str, str]:
+    """The name and the value in ``NAME=VALUE``."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name.isidentifier() and equals and value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE, such as n=5")
+    return name, value
+
+
+# --- the options -------------------------------------------------------------------------------
+
+FILES = Group("", (Option(("files",), "a program (.plp); - is standard input", "FILE", count="+"),))
+
+CONSTANT = Option(
+    ("-c", "--const"),
+    "give a #const of the program another value (repeatable)",
+    "NAME=VALUE",
+    constant,
+    repeatable=True,
+    dest="constants",
+)
+CONSTANTS = Group("", (CONSTANT,))
+
+QUERY = Option(
+    ("--query",),
+    'ask this too, such as "a, not b | c" (repeatable)',
+    "Q",
+    repeatable=True,
+    dest="queries",
+)
+QUESTIONS = Group(
+    "questions",
+    (
+        QUERY,
+        Option(
+            ("--evidence",),
+            "joined to the evidence of every query (repeatable)",
+            "E",
+            repeatable=True,
+        ),
+        Option(
+            ("--semantics",),
+            f"in place of the program's: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
+            "LOGIC,PROB",
+        ),
+        Option(("-s", "--sem"), "only the logic one", choices=LOGICS, dest="logic"),
+        Option(
+            ("-p", "--psem"),
+            "only the probabilistic one",
+            choices=PROBABILITIES,
+            dest="probability",
+        ),
+        CONSTANT,
+    ),
+)
+OTHER_QUESTIONS = replace(
+    QUESTIONS,
+    options=(
+        replace(QUERY, help=QUERY.help.replace("this too", "this in place of the program's")),
+        *QUESTIONS.options[1:],
+    ),
+)
+
+ENGINE = Group(
+    "how to answer",
+    (
+        Option(
+            ("--engine",),
+            "auto makes a circuit, by enumeration where it cannot be compiled "
+            "(default: what #inference says, or auto)",
+            choices=ENGINES.keys(),
+        ),
+        Option(("--samples",), "of --engine sample (default: 10000)", "N", count),
+        Option(
+            ("--gap",), "bounds (default: 0.01) and sample stop when they are so close", "G", share
+        ),
+        Option(("--nmodels",), "the most total choices that bounds looks at", "N", count),
+        Option(
+            ("--inconsistent",),
+            "what to do with total choices that have no model (default: normalize)",
+            choices=("normalize", "error"),
+            default="normalize",
+        ),
+    ),
+)
+
+LEARNING = Group(
+    "learning",
+    (
+        Option(("--no-learn",), "answer without learning first"),
+        Option(("--save",), "write what was learned to a file", "F"),
+        Option(("--load",), "read what was learned; do not learn", "F"),
+        Option(("--resume",), "go on with learning that was interrupted", "F"),
+        Option(("--seed",), "of everything random", "N", whole),
+        Option(("--threads",), "how many networks may use", "N", count),
+        Option(("--device",), "where networks run: cpu, cuda or auto (default: cpu)", "DEVICE"),
+    ),
+)
+
+LIMITS = Group(
+    "limits",
+    (
+        Option(("--time-limit",), "stop after so many seconds in all (exit 124)", "S", positive),
+        Option(("--memory-limit",), "stop above so much memory (exit 125)", "MB", positive),
+    ),
+)
+
+PYTHON = Group(
+    "safety",
+    (
+        Option(
+            ("--python",),
+            "whether #python and #script may run (default: yes, but not from standard input)",
+            negatable=True,
+        ),
+    ),
+)
+
+PLOT = Group("", (Option(("--plot",), "draw the answers (needs dpasp[plot])", "F.png"),))
+
+OUTPUT = Group(
+    "output",
+    (
+        Option(("--json",), "one JSON object on standard output"),
+        Option(("-q", "--quiet"), "no warnings, no progress"),
+        Option(("-v", "--verbose"), "more about what was done"),
+    ),
+)

@@ -1,0 +1,121 @@
+"""Answers as bars and intervals, and the curve of learning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dpasp.inference.answers import Answer, number_text
+from dpasp.pictures.scene import Box, Scene, Shape, Stroke, Text, shortened, text_width
+
+MOST_BARS = 60
+ROW = 26.0
+BAR = 320.0
+LONGEST = 300.0  # of a query's text
+MARGIN = 24.0
+PLOT = (460.0, 220.0)  # of a curve
+
+
+def bars(answers: Sequence[Answer], title: str = "") -> Scene:
+    """A row for each answer: a bar for a probability, a segment for an interval.
+
+    Answers with a number for each test row show their mean, and say so.
+    """
+    shown = list(answers)[:MOST_BARS]
+    labels = [shortened(f"P({answer.query})", LONGEST) for answer in shown]
+    left = MARGIN + max(map(text_width, labels), default=0.0) + 12
+    top = MARGIN + (34.0 if title else 6.0)
+    height = top + ROW * len(shown)
+    numbers = [_numbers(answer) for answer in shown]
+    right = max((text_width(text, 12) for _, text in numbers), default=0.0)
+    shapes: list[Shape] = []
+    if title:
+        shapes.append(Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
+    shapes += _scale(left, top, height)
+    for i, (label, (ends, text)) in enumerate(zip(labels, numbers, strict=True)):
+        y = top + ROW * i + ROW / 2
+        shapes.append(Text(left - 12, y + 4.5, label, anchor="end"))
+        shapes += _bar(left, y, ends)
+        shapes.append(Text(left + BAR + 12, y + 4, text, 12, "start"))
+    notes = list(_notes(answers))
+    for i, note in enumerate(notes):
+        shapes.append(Text(left, height + 40 + 18 * i, note, 12, "start", fill="faint"))
+    width = left + BAR + 12 + right + MARGIN
+    return Scene(width, height + 34 + 18 * len(notes), tuple(shapes), title or "probabilities")
+
+
+def _numbers(answer: Answer) -> tuple[list[float], str]:
+    ends = [float(np.mean(number)) for number in answer.numbers]
+    texts = [number_text(number) for number in ends]
+    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    rows = max(np.size(number) for number in answer.numbers)
+    return ends, f"mean {text}" if rows > 1 else text
+
+
+def _notes(answers: Sequence[Answer]) -> Iterator[str]:
+    if len(answers) > MOST_BARS:
+        yield f"the first {MOST_BARS} of {len(answers):,} answers"
+    if any(np.ndim(number) for answer in answers for number in answer.numbers):
+        yield "answers with a number for each test row show their mean"
+
+
+def _scale(left: float, top: float, bottom: float) -> Iterator[Shape]:
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x = left + BAR * tick
+        yield Stroke(((x, top), (x, bottom + 4)), "rule", 1)
+        yield Text(x, bottom + 19, f"{tick:g}", 11, fill="faint")
+
+
+def _bar(left: float, y: float, ends: Sequence[float]) -> Iterator[Shape]:
+    """The bar or the segment, with marks at its ends that show even where it has no length."""
+    if len(ends) == 1:
+        yield Box(left, y - 7, BAR * ends[0], 14, "accent", radius=1)
+        yield Box(left + BAR * ends[0] - 1.5, y - 9, 3, 18, "accent", radius=1)
+        return
+    low, high = (left + BAR * end for end in ends)
+    yield Box(low, y - 4, high - low, 8, "second")
+    for x in (low, high):
+        yield Box(x - 1.5, y - 9, 3, 18, "second", radius=1)
+
+
+def curve(values: Sequence[float], title: str = "", validation: Sequence[float] = ()) -> Scene:
+    """The log-likelihood by iteration, and beside it that of the examples held out."""
+    width, height = PLOT
+    left, top = MARGIN + 70, MARGIN + (34.0 if title else 6.0)
+    every = [v for v in (*values, *validation) if math.isfinite(v)]
+    low, high = (min(every), max(every)) if every else (0.0, 1.0)
+    room = (high - low) or max(abs(high), 1.0)
+    low, high = low - 0.06 * room, high + 0.06 * room
+
+    def place(i: int, value: float) -> tuple[float, float]:
+        across = i / max(1, len(values) - 1)
+        return left + width * across, top + height * (high - value) / (high - low)
+
+    shapes: list[Shape] = []
+    if title:
+        shapes.append(Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = top + height * share
+        shapes.append(Stroke(((left, y), (left + width, y)), "rule", 1))
+        number = high - share * (high - low)
+        shapes.append(Text(left - 8, y + 4, f"{number:.5g}", 11, "end", "faint"))
+    for i in sorted({0, len(values) // 2, len(values) - 1} & set(range(len(values)))):
+        shapes.append(Text(place(i, low)[0], top + height + 18, f"{i + 1}", 11, fill="faint"))
+    shapes.append(Text(left + width / 2, top + height + 38, "iteration", 12, fill="faint"))
+    lines = [(values, "accent", "log-likelihood")]
+    lines += [(validation, "warm", "validation")] if validation else []
+    for i, (numbers, colour, name) in enumerate(lines):
+        shapes += _curve([place(k, v) for k, v in enumerate(numbers) if math.isfinite(v)], colour)
+        y = top + height + 58
+        shapes.append(Box(left + 140 * i, y - 8, 14, 4, colour))
+        shapes.append(Text(left + 20 + 140 * i, y - 2, name, 12, "start", fill="faint"))
+    return Scene(left + width + MARGIN, top + height + 74, tuple(shapes), title or "log-likelihood")
+
+
+def _curve(points: Sequence[tuple[float, float]], colour: str) -> Iterator[Shape]:
+    if len(points) > 1:
+        yield Stroke(tuple(points), colour, 2)
+    if len(points) <= 30:  # single iterations can be told apart
+        yield from (Box(x - 2.5, y - 2.5, 5, 5, colour, radius=2.5) for x, y in points)

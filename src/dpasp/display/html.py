@@ -1,0 +1,216 @@
+"""Results as pieces of HTML, for notebooks and for reports.
+
+Every piece stands alone: its styles are written into it, it takes the colours of the page
+around it, and it fetches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from dpasp.circuits import Circuit, Plan
+from dpasp.display.answers import by_rows, most_probable_rows
+from dpasp.display.charts import curve
+from dpasp.display.circuit import statistics_text
+from dpasp.display.diagnostics import read_source, render_one
+from dpasp.display.highlight import highlighted
+from dpasp.errors import Diagnostic, Error
+from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text, number_text
+from dpasp.inference.explain import Explanation, Explanations
+from dpasp.logic.program import GroundProgram
+from dpasp.logic.text import ground_text
+
+if TYPE_CHECKING:
+    from dpasp.learning.history import History
+
+SHOWN = 60  # lines of a table, at most
+LINES = 30  # lines of a ground program that are open at once
+SMALL = 60  # nodes of a circuit that is drawn at once
+VALUE, BOUNDS = "#4c7bf0", "#12a594"  # readable on white and on black
+CELL = "text-align:left;padding:3px 12px 3px 0;vertical-align:middle;border:0"
+FAINT = "opacity:.7;font-size:90%"
+MONO = "font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
+
+
+def page(title: str, body: str, style: str = "") -> str:
+    """A whole document around some pieces."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+# --- answers ---------------------------------------------------------------------------------
+
+
+def answers(found: Answers) -> str:
+    """A line for each answer, with a bar; below, what else is worth knowing."""
+    single = [one for one in found if not by_rows(one)]
+    parts = [_table([_line(one) for one in single[:SHOWN]])]
+    if len(single) > SHOWN:
+        parts.append(f'<p style="{FAINT}">and {len(single) - SHOWN:,} more</p>')
+    rows = [one for one in found if isinstance(one, Answer) and by_rows(one)]
+    if rows:
+        parts.append(_rows_table(rows))
+    parts.append(f'<p style="{FAINT}">{escape(about(found))}</p>')
+    return f"<div>{''.join(parts)}{warnings(found.warnings)}</div>"
+
+
+def answer(found: Answer | MapAnswer) -> str:
+    """One answer with its bar."""
+    if isinstance(found, Answer) and by_rows(found):
+        return f"<div>{_rows_table([found])}</div>"
+    return f"<div>{_table([_line(found)])}</div>"
+
+
+def about(found: Answers) -> str:
+    """The semantics and the engine, in one line."""
+    lost = f" · {found.inconsistent:.3g} inconsistent" if found.inconsistent else ""
+    return f"{found.logic}, {found.probability} · {found.engine}{lost}"
+
+
+def bar(ends: Sequence[float]) -> str:
+    """A bar from 0 to a probability, or a segment; both ends are marked, even of [0, 0]."""
+    low, high = (0.0, ends[0]) if len(ends) == 1 else (ends[0], ends[-1])
+    colour = VALUE if len(ends) == 1 else BOUNDS
+    marks = [high] if len(ends) == 1 else [low, high]
+    inner = (
+        f'<div style="position:absolute;left:{100 * low:.2f}%;width:{100 * (high - low):.2f}%;'
+        f'top:3px;bottom:3px;background:{colour}"></div>'
+    )
+    inner += "".join(
+        f'<div style="position:absolute;left:calc({100 * mark:.2f}% - 1px);width:3px;top:0;'
+        f'bottom:0;background:{colour}"></div>'
+        for mark in marks
+    )
+    return (
+        f'<div role="img" aria-label="{escape(interval_text(ends))}" style="position:relative;'
+        'width:180px;height:14px;background:rgba(127,127,127,.16);border-radius:2px">'
+        f"{inner}</div>"
+    )
+
+
+def _line(found: Answer | MapAnswer) -> Sequence[str]:
+    if isinstance(found, Answer):
+        ends = [float(number) for number in found.numbers]
+        _, _, numbers = str(found).partition(" = ")
+        return f"<code>ℙ({escape(found.query)})</code>", bar(ends), escape(numbers)
+    lines = [line.partition(" = ") for line in str(found).splitlines()]
+    names = "<br>".join(f"<code>{escape(name)}</code>" for name, _, _ in lines)
+    return names, "", "<br>".join(escape(value) for _, _, value in lines)
+
+
+def _rows_table(found: Sequence[Answer]) -> str:
+    head, rows = most_probable_rows(found)
+    cells = [[escape(cell) for cell in row] for row in rows]
+    return _table(cells, [escape(cell) for cell in head])
+
+
+def warnings(found: Iterable[Diagnostic]) -> str:
+    """What is worth knowing besides the answers."""
+    return "".join(f'<p style="{FAINT}">⚠ {escape(one.message)}</p>' for one in found)
+
+
+def _table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """A table of cells that are HTML already."""
+    if not rows:
+        return ""
+    top = "".join(f'<th style="{CELL};opacity:.7;font-weight:600">{cell}</th>' for cell in head)
+    lines = [f"<tr>{top}</tr>"] if head else []
+    for row in rows:
+        cells = "".join(f'<td style="{CELL}">{cell}</td>' for cell in row)
+        lines.append(f'<tr style="background:none">{cells}</tr>')
+    return f'<table style="border-collapse:collapse;border:0">{"".join(lines)}</table>'
+
+
+# --- why -------------------------------------------------------------------------------------
+
+
+def explanations(found: Explanations) -> str:
+    """All explanations, one below the other."""
+    return "".join(map(explanation, found)) + warnings(found.warnings)
+
+
+def explanation(found: Explanation) -> str:
+    """An answer, the total choices behind it and what the choices contribute."""
+    parts = [_table([_line(found.answer)])]
+    if found.ways:
+        few = "" if found.complete else " (of those that were looked at)"
+        parts.append(f'<p style="{FAINT}">the most probable total choices behind it{few}</p>')
+        rows = [
+            (bar([way.share]), number_text(way.probability), escape(", ".join(way.values)))
+            for way in found.ways
+        ]
+        parts.append(_table(rows, ("share", "probability", "total choice")))
+    if found.contributions:
+        parts.append(f'<p style="{FAINT}">what the choices contribute</p>')
+        given = [
+            (
+                f"<code>{escape(one.value)}</code>",
+                number_text(one.prior),
+                "impossible" if one.posterior is None else number_text(one.posterior),
+                interval_text(one.certain) if one.certain else "impossible",
+            )
+            for one in found.contributions[:SHOWN]
+        ]
+        parts.append(_table(given, ("value", "prior", "given the query", "answer if certain")))
+    return f"<div>{''.join(parts)}</div>"
+
+
+# --- programs, circuits, learning, errors ----------------------------------------------------
+
+
+def ground(found: GroundProgram) -> str:
+    """The ground program as text; the end of a long one opens when asked for."""
+    lines = ground_text(found).splitlines()
+    first = source("\n".join(lines[:LINES]))
+    if len(lines) <= LINES:
+        return first
+    rest = source("\n".join(lines[LINES:]))
+    more = f"<summary>{len(lines) - LINES:,} more lines</summary>"
+    return f"{first}<details>{more}{rest}</details>"
+
+
+def circuit(found: Circuit) -> str:
+    """The statistics, and the picture of a small one (where it can be drawn)."""
+    facts = [
+        line.split(": ", 1) for line in statistics_text(found.statistics, parts=False).splitlines()
+    ]
+    table = _table([(escape(name), escape(value)) for name, value in facts])
+    if found.statistics.nodes > SMALL:
+        return table
+    try:
+        return f"{table}{found.plot().svg}"
+    except Error:  # the package that arranges graphs is not installed
+        return table
+
+
+def plan(found: Plan) -> str:
+    """The plan in words."""
+    return f"<p>{escape(str(found))}</p>"
+
+
+def history(found: History) -> str:
+    """The curve of the log-likelihood, and why learning stopped."""
+    return f'<div>{curve_svg(found.to_list())}<p style="{FAINT}">{escape(str(found))}</p></div>'
+
+
+def curve_svg(records: Sequence[dict[str, float]]) -> str:
+    """The curve of the iterations, drawn."""
+    held_out = [float(one["validation"]) for one in records if "validation" in one]
+    return curve([float(one["log_likelihood"]) for one in records], validation=held_out).svg()
+
+
+def error(found: Error) -> str:
+    """The diagnostics as on a terminal, with the caret under the place."""
+    texts = [render_one(one, read_source) for one in found.diagnostics]
+    return f'<pre style="{MONO};color:inherit">{escape(chr(10).join(texts))}</pre>'
+
+
+def source(text: str) -> str:
+    """A program with its words in colours."""
+    return f'<pre style="{MONO};line-height:1.5;overflow-x:auto">{highlighted(text)}</pre>'

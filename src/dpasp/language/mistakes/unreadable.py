@@ -1,0 +1,140 @@
+"""What no statement can hold: characters, unclosed strings and comments, numbers out of range."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from dpasp.errors import Diagnostic
+from dpasp.language.text.cursor import Refused
+from dpasp.language.text.pieces import Mark, Piece
+from dpasp.language.text.source import SourceFile
+
+_TEXTS = {
+    "unclosed-comment": ("this comment is never closed", "end it with *%"),
+    "unclosed-string": ("this string is never closed", 'end it with " on the same line'),
+    "unclosed-block": ("this block is never closed", "end it with '#end.'"),
+    "leading-dot": ("a number begins with a digit", "write 0 before the dot, as in 0.3"),
+    "end-dot": ("the dot after '#end' is missing", "write '#end.'"),
+    "reserved-name": ("names that begin like this are reserved", "choose another name"),
+    "string-escape": (
+        "this escape has no meaning in a string",
+        'write \\\\ for a backslash, \\" for a quote and \\n for a new line',
+    ),
+}
+
+# Characters that look like others, or that other notations use, and what to write.
+_INSTEAD = {
+    **dict.fromkeys("“”„‟«»＂", '"'),
+    **dict.fromkeys("‘’‚‛´", "'"),
+    **dict.fromkeys("−–—‐‑－", "-"),
+    **dict.fromkeys("∼～˜", "~"),
+    **dict.fromkeys("←⟵⇐", ":-"),
+    **dict.fromkeys("∧⋀", ","),
+    **dict.fromkeys("∨⋁", ";"),
+    **dict.fromkeys("≠≄", "!="),
+    **dict.fromkeys("·×", "*"),
+    "≤": "<=",
+    "≥": ">=",
+    "¬": "not",
+    "÷": "/",
+    "…": "..",
+    "：": ":",
+    "；": ";",
+    "，": ",",
+    "．": ".",
+    "。": ".",
+    "（": "(",
+    "）": ")",
+}
+
+
+def describe(file: SourceFile, mark: Mark) -> Diagnostic:
+    """The diagnostic for something that cannot be read."""
+    if mark.kind == "bad-character":
+        return _character(file, mark)
+    message, help = _TEXTS[mark.kind]
+    return Diagnostic(mark.kind, message, file.span(mark.start, mark.end), help)
+
+
+def _character(file: SourceFile, mark: Mark) -> Diagnostic:
+    text, char = file.text, file.text[mark.start]
+    if char.isalpha() and char not in _INSTEAD:
+        start, end = mark.start, mark.end
+        while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            start -= 1
+        while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+            end += 1
+        message = f"'{char}' cannot be part of a name"
+        help = f'use the letters a to z, or write text in quotes: "{text[start:end]}"'
+        return Diagnostic("bad-character", message, file.span(start, end), help)
+    span = file.span(mark.start, mark.end)
+    if instead := _INSTEAD.get(char):
+        message = f"'{char}' is written '{instead}' here"
+        return Diagnostic("bad-character", message, span, f"write {instead}")
+    name = unicodedata.name(char, "").lower() or f"U+{ord(char):04X}"
+    if char.isspace() or unicodedata.category(char).startswith("C"):
+        message = f"an invisible character, {name}"
+        return Diagnostic("bad-character", message, span, "remove it, or type a plain space")
+    message = f"'{char}' has no meaning here"
+    return Diagnostic("bad-character", message, span, "remove it, or put it into a string")
+
+
+def describe_mark(file: SourceFile, mark: Mark) -> Diagnostic:
+    """The diagnostic for a number or a sign that was left where clingo reads."""
+    span, text = file.span(mark.start, mark.end), file.text[mark.start : mark.end]
+    match mark.kind:
+        case "decimal":
+            message = f"{text} is a real number, and terms hold integers only"
+            help = "count in smaller units, as in 5 tenths; only probabilities (0.3::a) and #const"
+            help += " are real"
+            return Diagnostic("real-number", message, span, help)
+        case "integer":
+            message = f"{text} is too large: integers go up to {LARGEST}"
+            return Diagnostic("number-range", message, span, 'write it as a string, "…"')
+        case "ellipsis":
+            message = f"'{text}' has no meaning here"
+            return Diagnostic("ellipsis", message, span, "an interval is written 1..9")
+    return Diagnostic("tilde-not", f"'{text}' is not negation here", span, "write 'not'")
+
+
+_CHOOSES = "it chooses among models, which is not a probability; write constraints instead"
+
+# Statements of clingo's that have no meaning here, and what to do.
+REFUSED = {
+    "#minimize": ("optimisation", _CHOOSES),
+    "#maximize": ("optimisation", _CHOOSES),
+    "#minimise": ("optimisation", _CHOOSES),
+    "#maximise": ("optimisation", _CHOOSES),
+    ":~": ("optimisation", _CHOOSES),
+    "#edge": ("edge", "write the graph's constraints as rules"),
+    "#theory": ("theory", "write plain rules and constraints"),
+    "#program": ("program-part", "only '#program base.' is read; move the rules there"),
+}
+
+
+def refusal(file: SourceFile, piece: Piece, word: str) -> Refused:
+    """The refusal of a statement of clingo's that begins with a word."""
+    code, help = REFUSED[word]
+    what = "a weak constraint" if word == ":~" else word
+    span = file.span(piece.start, piece.start + len(word))
+    return Refused(Diagnostic(code, f"{what} is refused", span, help), None)
+
+
+LARGEST = 2**31 - 1  # clingo's integers silently wrap around beyond
+
+
+def is_left(mark: Mark, text: str) -> bool:
+    """Whether a mark, in the text as clingo would see it, is something that it must not see."""
+    if not text.strip():
+        return False
+    match mark.kind:
+        case "integer":
+            digits = text.lstrip("0")
+            if digits[:1] in ("x", "o", "b"):
+                return int(f"0{digits}", 0) > LARGEST
+            return len(digits) > 10 or int(digits or "0") > LARGEST
+        case "tilde":
+            return text == "∼"
+        case "ellipsis":
+            return text in ("...", "…")
+    return True

@@ -1,0 +1,355 @@
+"""Annotated statements: probabilistic and credal facts, rules and disjunctions.
+
+A statement ``0.4::a(X); 0.6::b(X) :- c(X).`` is clingo's disjunctive rule with two
+annotations: they are read here and blanked out, clingo reads the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+from clingo.ast import AST
+
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.language.statements.distributions import distribution, probability
+from dpasp.language.statements.expressions import Number, Variable, real
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.meaning import Probability, SemanticsPair
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.statements.weights import (
+    Fixed,
+    Head,
+    Interval,
+    Learnable,
+    Weight,
+    expressions,
+    head_text,
+    read_weight,
+    weight_variables,
+)
+from dpasp.language.text.brackets import CLOSING, OPENING
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact, global_variables
+
+_BODY_HELP = (
+    "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"
+)
+_SEPARATORS = (";", "|", ",")
+_IF = re.compile("(?<!:):-")  # not the end of '::' and a classical negation, as in 0.3::-a
+# A single head with a number, which nearly all statements have, can be read at a glance.
+_COMMON = re.compile(
+    r"(?P<number>\d{1,9}\.\d+)(?P<mark>\s*::)\s*(?P<atom>(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?)"
+    r"\s*(?P<if>:-|\.\Z)",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated(Statement):
+    """A probabilistic or credal fact, rule or annotated disjunction."""
+
+    heads: tuple[Head, ...]
+    body: tuple[AST, ...]
+    span: Span = span_field()
+
+
+class Slot(NamedTuple):
+    """One head of an annotated statement: its annotation, the ``::`` and the end of its atom."""
+
+    annotation: list[Token]
+    mark: Token
+    end: int
+
+
+def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read the annotations of a statement and leave the rest of it to clingo."""
+    weights: list[Weight] = []
+    spans = []
+    if common := _COMMON.match(file.text, piece.start, piece.end):
+        has_body = common["if"] == ":-"
+        number = file.span(piece.start, common.end("number"))
+        weights.append(_fixed(float(common["number"]), number))
+        spans.append(file.span(piece.start, common.end("atom")))
+        buffer.blank(piece.start, common.end("mark"))
+    else:
+        cursor, has_body = _head(file, piece)
+        for slot in _slots(cursor, piece):
+            start = slot.annotation[0].start if slot.annotation else slot.mark.start
+            weights.append(_weight(file, slot))
+            spans.append(file.span(start, slot.end))
+            buffer.blank(start, slot.mark.end)
+    span = file.span(piece.start, piece.end)
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+        if not nodes:
+            return None
+        (node,) = nodes
+        heads = map(Head, weights, head_atoms(node, len(weights)), spans)
+        return Annotated(tuple(heads), tuple(node.body) if has_body else (), span)
+
+    return Draft(finish)
+
+
+def before_body(text: str) -> str:
+    """The text of a statement up to its body (or something in the head that looks like one)."""
+    return _IF.split(text, maxsplit=1)[0]
+
+
+def head_atoms(rule: AST, count: int) -> list[AST]:
+    """The atoms in the head of a rule that is known to be an atom or a disjunction of atoms."""
+    head = rule.head
+    return [head.atom] if count == 1 else [element.literal.atom for element in head.elements]
+
+
+def _head(file: SourceFile, piece: Piece) -> tuple[Cursor, bool]:
+    """The tokens of the head (a long body need not be read here), and whether there is a body."""
+    found = _IF.search(file.text, piece.start, piece.end)
+    if found is None:
+        return Cursor(file, piece.start, piece.end), False
+    head = file.text[piece.start : found.start()]
+    if '"' not in head and "%" not in head:
+        return Cursor(file, piece.start, found.start()), True
+    cursor = Cursor(file, piece.start, piece.end)  # the ':-' may be inside a string
+    return cursor, any(token.text == ":-" for token in cursor.tokens)
+
+
+def _slots(cursor: Cursor, piece: Piece) -> Iterator[Slot]:
+    """The heads of a statement, each an annotation and an atom."""
+    while True:
+        start = cursor.index
+        mark = _find_mark(cursor, piece)
+        annotation = cursor.tokens[start : cursor.index - 1]
+        _atom(cursor, annotation)
+        ending = cursor.peek()
+        yield Slot(annotation, mark, cursor.peek(-1).end)
+        if ending.text not in _SEPARATORS:
+            return
+        if ending.text == ",":
+            message = "the heads of a disjunction are separated by ';'"
+            cursor.fail("annotated-head", message, ending, "write 0.3::a; 0.7::b.")
+        cursor.next()
+
+
+def _is_annotated(cursor: Cursor) -> bool:
+    """Whether some head of a statement has a ``::``, outside brackets."""
+    depth = 0
+    for token in cursor.tokens:
+        text = token.text
+        if text == "::" and depth == 0:
+            return True
+        if text == ":-":
+            return False
+        depth += (text in OPENING) - (text in CLOSING)
+    return False
+
+
+def _refuse_body(cursor: Cursor) -> NoReturn:
+    """The ``::`` is in the body or in brackets, where it has no meaning."""
+    depth = 0
+    while (token := cursor.next()).text not in ("::", ""):
+        depth += (token.text in OPENING) - (token.text in CLOSING)
+    if depth > 0:
+        message = "'::' has no meaning inside brackets"
+        cursor.fail("annotation-body", message, token, "write ':' before a condition")
+    message = "only the head of a rule can have a probability"
+    cursor.fail("annotation-body", message, token, _BODY_HELP)
+
+
+def _find_mark(cursor: Cursor, piece: Piece) -> Token:
+    """Go on to after the ``::`` of the next head."""
+    first, depth = cursor.peek(), 0
+    while True:
+        token = cursor.next()
+        text = token.text
+        if text == "::" and depth == 0:
+            return token
+        depth += (text in OPENING) - (text in CLOSING)
+        if not text or (depth == 0 and text in (*_SEPARATORS, ":-", ".")):
+            break
+    if not _is_annotated(cursor):
+        _refuse_body(Cursor(cursor.file, piece.start, piece.end))
+    if first.kind == "number" and text == "," and cursor.peek().kind == "number":
+        message = "a number has a dot, not a comma"
+        where, help = (first.start, cursor.peek().end), f"write {first.text}.{cursor.peek().text}"
+        cursor.fail("probability-syntax", message, where, help)
+    end = cursor.peek(-2).end if token is not first else first.end
+    message = "this head has no probability, but another one of the statement has"
+    help = "annotate every head, for example with what is left of 1, or with ?"
+    cursor.fail("annotation-missing", message, (first.start, end), help)
+
+
+def _atom(cursor: Cursor, annotation: list[Token]) -> None:
+    """Take the atom after a ``::``; whatever else stands there cannot have a probability."""
+    cursor.accept("-")
+    token = cursor.peek()
+    if token.kind != "name" or token.text == "not":
+        _refuse_head(cursor, token, annotation)
+    cursor.next()
+    if cursor.peek().text == "(":
+        cursor.skip_group()
+    after = cursor.peek()
+    if after.text in ("", ".", ":-", *_SEPARATORS):
+        return
+    if after.text == ":":
+        message = "a conditional literal cannot have a probability"
+        cursor.fail("conditional-head", message, after, "put the condition into the body, after :-")
+    if after.text == "::":
+        message = "this head has two probabilities"
+        cursor.fail("annotation-twice", message, after, "keep one of them")
+    if after.text in ("~", "∼"):
+        message = "a data statement has no probability"
+        cursor.fail("annotated-head", message, after, "write input(0) ~ test(…), train(…).")
+    message = f"unexpected '{after.text}' after the atom"
+    help = "separate the heads of a disjunction by ';', and end a statement with '.'"
+    cursor.fail("annotated-head", message, after, help)
+
+
+def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoReturn:
+    shown = "".join(part.text for part in annotation)
+    help = "write an atom such as 0.3::a or 0.3::p(X)"
+    if token.text in ("", ".", ";", "|", ",", ":-"):
+        message = "an atom is missing after '::'"
+    elif token.text == ":":
+        message, help = "three colons", f"write two: {shown}::a"
+    elif cursor.peek(1).text in ("=", "!=", "<", ">", "<=", ">=", "=="):
+        message, help = "a comparison cannot have a probability", "put it into the body, after :-"
+    elif token.kind == "variable":
+        lower = token.text[:1].lower() + token.text[1:]
+        message = f"{token.text} is a variable, and an atom belongs here"
+        help = f"write {shown}::{lower}: names begin in lower case"
+    elif token.kind == "number" and cursor.peek(1).text == "::":
+        message, help = "this head has two probabilities", "keep one of them"
+    elif token.kind == "number" and annotation[:1] and annotation[0].kind == "name":
+        message, help = "the probability comes before the atom", f"write {token.text}::{shown}"
+    elif token.text == "not":
+        message = "a negated atom cannot have a probability"
+        help = f"write 1-{shown}::a to make the atom false with probability {shown}"
+    elif token.text in ("{", "#count", "#sum", "#min", "#max") or cursor.peek(1).text == "{":
+        message, help = (
+            "a choice or an aggregate cannot have a probability",
+            "annotate the atoms: 0.3::a; 0.7::b.",
+        )
+    else:
+        message = f"'{token.text}' is not an atom, and only atoms have a probability"
+    cursor.fail("annotated-head", message, token, help)
+
+
+def _weight(file: SourceFile, slot: Slot) -> Weight:
+    tokens, end = slot.annotation, slot.mark.start
+    start = tokens[0].start if tokens else end
+    cursor = Cursor(file, start, end, tokens)
+    if len(tokens) == 1 and tokens[0].kind == "number":  # most are like this
+        return _fixed(real(cursor, tokens[0]), file.span(start, tokens[0].end))
+    return read_weight(cursor, slot.mark)
+
+
+def _fixed(value: float, span: Span) -> Fixed:
+    return Fixed(Number(value, span), span)
+
+
+# --- printing ----------------------------------------------------------------------------------
+
+
+def annotated_text(statement: Annotated) -> str:
+    """The statement as it is printed."""
+    return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
+
+
+def body_text(body: Sequence[AST]) -> str:
+    """The body of a rule with what surrounds it: `` :- a; b.``"""
+    return f" :- {'; '.join(map(exact, body))}." if body else "."
+
+
+def annotated_terms(statement: Annotated) -> Iterator[AST]:
+    """The atoms and the body of a statement."""
+    yield from (head.atom for head in statement.heads)
+    yield from statement.body
+
+
+# --- checks ------------------------------------------------------------------------------------
+
+
+def check_annotated(statements: Sequence[Annotated], setting: Setting) -> Iterator[Diagnostic]:
+    """What is wrong with probabilities: their numbers, their variables, their semantics."""
+    for statement in statements:
+        yield from _problems(statement, setting.numbers, setting.meaning)
+
+
+def _problems(
+    statement: Annotated, values: Mapping[str, float] | None, meaning: SemanticsPair
+) -> Iterator[Diagnostic]:
+    """What is wrong with it; its numbers are not looked at when the constants are not known."""
+    weights = [head.weight for head in statement.heads]
+    first = next((weight for weight in weights if isinstance(weight, Interval)), None)
+    if first is not None and meaning.probability is Probability.MAXENT:
+        yield Diagnostic(
+            "credal-under-maxent",
+            "an interval of probabilities has no meaning under maxent",
+            first.span,
+            "say '#semantics credal.', or give one probability",
+        )
+    names = [name for weight in weights for name in weight_variables(weight)]
+    if names or any(isinstance(weight, Learnable) and weight.key for weight in weights):
+        yield from _variables(statement, names)
+    if values is not None:
+        yield from _values(statement, values, known=not names)
+
+
+def _variables(statement: Annotated, names: list[Variable]) -> Iterator[Diagnostic]:
+    """Variables in probabilities and keys that the statement does not have."""
+    known = global_variables(annotated_terms(statement))
+    for variable in names:
+        if variable.name not in known:
+            message = f"the variable {variable.name} does not occur in the rule"
+            help = nearest(variable.name, known) or "bind it in a positive body literal"
+            yield Diagnostic("unknown-variable", message, variable.span, help)
+    keyed = [head.weight for head in statement.heads if isinstance(head.weight, Learnable)]
+    for weight in keyed:
+        for name in weight.key:
+            if name not in known:
+                message = f"the variable {name} does not occur in the rule"
+                help = nearest(name, known) or "name a variable of the head or the body"
+                yield Diagnostic("parameter-key", message, weight.span, help)
+        if set(weight.key) != set(keyed[0].key):
+            message = "the parameters of one statement have the same key"
+            yield Diagnostic("parameter-key", message, weight.span, "write the same key for all")
+
+
+def _values(statement: Annotated, values: Mapping[str, float], known: bool) -> Iterator[Diagnostic]:
+    """Probabilities out of range; their sum, when all of them are known."""
+    whole: list[Diagnostic] = []
+    if known:
+        try:
+            distribution(statement.heads, values)
+        except ProgramError as error:
+            whole += error.diagnostics
+        else:
+            return
+    wrong: list[Diagnostic] = []
+    for head in statement.heads:
+        for expression in expressions(head.weight):
+            try:
+                if known or not any(weight_variables(Fixed(expression))):
+                    probability(expression, values)
+            except ProgramError as error:
+                wrong += error.diagnostics
+    yield from wrong or whole
+
+
+KIND = Kind(
+    Annotated,
+    annotated_text,
+    recognise=lambda file, piece: piece.annotated,
+    read=read_annotated,
+    terms=annotated_terms,
+    check=check_annotated,
+    form="0.4::a(X); 0.6::b(X) :- c(X).",
+    about="a choice for each instance: probabilities, intervals or parameters",
+)

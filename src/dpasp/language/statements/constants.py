@@ -1,0 +1,212 @@
+"""``#const p = 0.3.``, and what the constants of a program are worth inside a probability.
+
+Probabilities are computed in real numbers, so ``#const p = 3/10.`` is 0.3 there
+(clingo, which has integers only, makes it 0 in a term).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
+
+from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.language.statements.directive import expect_end, whole
+from dpasp.language.statements.expressions import (
+    Expression,
+    Name,
+    Number,
+    Operation,
+    Variable,
+    evaluate,
+    expression_text,
+    read_expression,
+)
+from dpasp.language.statements.kind import Draft, Kind, clingo_terms
+from dpasp.language.statements.plain import Plain
+from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile
+from dpasp.language.text.trees import walk
+
+_OPERATORS = {
+    BinaryOperator.Plus: "+",
+    BinaryOperator.Minus: "-",
+    BinaryOperator.Multiplication: "*",
+    BinaryOperator.Division: "/",
+    BinaryOperator.Modulo: "\\",
+    BinaryOperator.Power: "**",
+}
+
+
+_FORM = "a constant is written #const p = 0.3."
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Statement):
+    """``#const p = 0.3.`` with a real value, which clingo does not have."""
+
+    name: str
+    value: Expression
+    span: Span = span_field()
+
+
+def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#const p = 0.3.``, a constant that clingo cannot have."""
+    cursor = Cursor(file, piece.start, piece.end)
+    cursor.next()
+    name = cursor.next()
+    if name.kind != "name":
+        cursor.fail("const-syntax", "the name of a constant begins in lower case", name, _FORM)
+    cursor.expect("=", "const-syntax", _FORM)
+    value = read_expression(cursor)
+    if cursor.peek().text == "." and cursor.peek(1).text == "[":
+        help = "use -c NAME=VALUE to override it"
+        cursor.fail("const-syntax", "a real constant has no type", cursor.peek(1), help)
+    expect_end(cursor, _FORM)
+    buffer.blank(piece.start, piece.end)
+    return whole(Const(name.text, value, file.span(piece.start, piece.end)))
+
+
+def number(text: str) -> float | None:
+    """The number that a text says, a fraction included, or None.
+
+    >>> number("3/10"), number("a")
+    (0.3, None)
+    """
+    over, slash, under = text.partition("/")
+    try:
+        return float(over) / (float(under) if slash else 1.0)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def numeric_constants(program: Program, given: Mapping[str, str] | None = None) -> dict[str, float]:
+    """The numeric constants by name; those ``given`` from outside win over the program's."""
+    values: dict[str, float] = {}
+    pending: dict[str, Expression] = {}
+    spans: dict[str, Span] = {}
+    for statement in _definitions(program):
+        match statement:
+            case Const(name, value, span):
+                pending[name], spans[name] = value, span
+            case Plain(node, span):
+                if (expression := _expression(node.value)) is not None:
+                    pending[node.name], spans[node.name] = expression, span
+    for name, text in (given or {}).items():
+        pending.pop(name, None)
+        if (value_given := number(text)) is not None:
+            values[name] = value_given
+    progress = True
+    while pending and progress:
+        progress = False
+        for name, expression in list(pending.items()):
+            if _names(expression) <= values.keys():
+                values[name] = evaluate(pending.pop(name), values)
+                progress = True
+    for name, expression in pending.items():
+        if isinstance(expression, Operation) or _names(expression) & pending.keys():
+            unknown = sorted(_names(expression) - values.keys())
+            message = f"the constant {name} depends on {', '.join(unknown)}, which has no value"
+            code = "const-cycle" if pending.keys() >= set(unknown) else "unknown-constant"
+            raise ProgramError(Diagnostic(code, message, spans[name], "define it by a value"))
+    return values
+
+
+def check_constants(program: Program, given: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Real constants that are defined twice, or that terms use (which hold integers only)."""
+    first: dict[str, Const | Plain] = {}
+    real = {name for name, text in given.items() if _is_real(text)}
+    for statement in _definitions(program):
+        name = statement.name if isinstance(statement, Const) else str(statement.node.name)
+        before = first.setdefault(name, statement)
+        both_clingo = isinstance(before, Plain) and isinstance(statement, Plain)
+        if before is not statement and not both_clingo:  # clingo reports its own
+            message = f"this constant is defined twice, first on line {before.span.line}"
+            yield Diagnostic("const-twice", message, statement.span, "keep one of them")
+        if isinstance(statement, Const) and name not in given:
+            real.add(name)
+    if real:
+        pattern = re.compile(rf"(?<![\w'])(?:{'|'.join(map(re.escape, sorted(real)))})(?![\w'])")
+        defining = set(map(id, first.values()))
+        for other in program.statements:
+            if id(other) not in defining:
+                yield from _real_terms(program, other, real, pattern)
+
+
+def _is_real(text: str) -> bool:
+    """Whether a constant given from outside is a real number, which clingo does not have."""
+    value = number(text)
+    return value is not None and not re.fullmatch(r"\s*-?\d+\s*", text)
+
+
+def _definitions(program: Program) -> Iterator[Const | Plain]:
+    """The statements that define constants."""
+    if not program.sources.holds("#const"):
+        return
+    for statement in program.statements:
+        match statement:
+            case Const():
+                yield statement
+            case Plain(node) if node.ast_type == ASTType.Definition:
+                yield statement
+
+
+def _real_terms(
+    program: Program, statement: Statement, real: set[str], pattern: re.Pattern[str]
+) -> Iterator[Diagnostic]:
+    text = program.sources.text_of(statement.span)
+    if text is not None and not pattern.search(text):
+        return
+    for node in clingo_terms(statement):
+        for part in walk(node):
+            if part.ast_type == ASTType.SymbolicTerm and str(part.symbol) in real:
+                message = f"{part.symbol} is a real number, and terms hold integers only"
+                help = "use it in probabilities only, or define an integer, scaled: #const n = 3."
+                where = program.sources.span_of(part.location)
+                yield Diagnostic("real-number", message, where, help)
+
+
+def _names(expression: Expression) -> set[str]:
+    match expression:
+        case Name(name) | Variable(name):
+            return {name}
+        case Operation(_, left, right):
+            return (_names(left) if left else set()) | _names(right)
+    return set()
+
+
+def _expression(node: AST) -> Expression | None:
+    """A term of clingo's as an arithmetic expression, if it is one."""
+    if node.ast_type == ASTType.SymbolicTerm:
+        symbol = node.symbol
+        if symbol.type.name == "Number":
+            return Number(float(symbol.number))
+        if symbol.type.name == "String":
+            value = number(symbol.string)
+            return None if value is None else Number(value)
+        if symbol.type.name == "Function" and not symbol.arguments and symbol.positive:
+            return Name(symbol.name)
+    if node.ast_type == ASTType.BinaryOperation and node.operator_type in _OPERATORS:
+        left, right = _expression(node.left), _expression(node.right)
+        if left is not None and right is not None:
+            return Operation(_OPERATORS[node.operator_type], left, right)
+    if node.ast_type == ASTType.UnaryOperation and node.operator_type == UnaryOperator.Minus:
+        inner = _expression(node.argument)
+        return None if inner is None else Operation("-", None, inner)
+    return None
+
+
+KIND = Kind(
+    Const,
+    lambda statement: f"#const {statement.name} = {expression_text(statement.value, real=True)}.",
+    ("#const",),
+    recognise=lambda file, piece: any(mark.kind == "decimal" for mark in piece.marks),
+    read=read_const,
+    form="#const p = 0.3.",
+    about="a constant; real numbers are for probabilities only",
+)

@@ -1,0 +1,238 @@
+"""Data statements: ``input(0) ~ test(@te(0)), train("tr.csv").``
+
+clingo reads them as the disjunction ``input(0) ; test(xxx(0)) ; train("tr.csv").``
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from clingo.ast import AST
+
+from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.language.statements.annotated import head_atoms
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.options import (
+    Call,
+    File,
+    Origin,
+    call_arguments,
+    check_file,
+    function_name,
+    origin_text,
+    read_call,
+    unquote,
+)
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact
+
+FILES = (".csv", ".npy", ".pt", ".pth")  # how the names of files of data end
+FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
+_TILDES = ("~", "∼")
+_ROLES = ("test", "train")
+_FILE = re.compile(r"[\w.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Data(Statement):
+    """``input(0) ~ test(@te(0)), train("tr.csv").``"""
+
+    name: str
+    argument: AST
+    test: Origin | None
+    train: Origin | None
+    span: Span = span_field()
+
+
+def is_data(file: SourceFile, piece: Piece) -> bool:
+    """Whether a statement says which data a constant stands for."""
+    if not piece.data:  # there is no '~'
+        return False
+    cursor = Cursor(file, piece.start, piece.end)
+    if cursor.peek().text in _TILDES:
+        return cursor.peek(1).text in _ROLES
+    cursor.accept("-")
+    if cursor.next().kind not in ("name", "variable"):
+        return False
+    depth = 0
+    while cursor.peek().text == "(" or depth:
+        token = cursor.next()
+        depth += (token.text == "(") - (token.text == ")")
+        if not token.text:
+            return False
+    return cursor.peek().text in _TILDES
+
+
+def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read a data statement, its terms left to clingo."""
+    cursor = Cursor(file, piece.start, piece.end)
+    name = _predicate(cursor)
+    tilde = cursor.next()
+    buffer.put(tilde.start, tilde.end, ";")
+    origins: dict[str, Origin] = {}
+    while True:
+        role = _role(cursor, origins)
+        origins[role] = _origin(cursor, buffer)
+        comma = cursor.accept(",", ";")
+        if comma is None:
+            break
+        buffer.put(comma.start, comma.end, ";")
+    _end(cursor)
+    span = file.span(piece.start, piece.end)
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+        if not nodes:
+            return None
+        (node,) = nodes
+        atom, *roles = head_atoms(node, 1 + len(origins))
+        given = {
+            role: _with_arguments(origin, found.symbol.arguments[0])
+            for (role, origin), found in zip(origins.items(), roles, strict=True)
+        }
+        (argument,) = atom.symbol.arguments
+        return Data(name.text, argument, given.get("test"), given.get("train"), span)
+
+    return Draft(finish)
+
+
+def _with_arguments(origin: Origin, node: AST) -> Origin:
+    return call_arguments(origin, node) if isinstance(origin, Call) else origin
+
+
+def _predicate(cursor: Cursor) -> Token:
+    """Take ``input(0)``, an atom with one argument that is no variable."""
+    name = cursor.next()
+    if name.text in _TILDES:
+        cursor.fail("data-predicate", "an atom is missing before the '~'", name, FORM)
+    if name.text == "-":
+        cursor.fail("data-predicate", "a data predicate is not negated", name, FORM)
+    if name.kind != "name":
+        message = "a data predicate has a name that begins in lower case"
+        cursor.fail("data-predicate", message, name, FORM)
+    start, depth, pieces = cursor.index, 0, 0
+    while depth or cursor.peek().text not in _TILDES:
+        token = cursor.next()
+        pieces += token.text in (",", ";") and depth == 1
+        depth += (token.text == "(") - (token.text == ")")
+        if token.kind == "variable":
+            message = f"{token.text} is a variable, but data stand for one constant"
+            help = "write one data statement for each constant: input(0) ~ …, input(1) ~ …"
+            cursor.fail("data-predicate", message, token, help)
+    if cursor.index - start < 3 or pieces:
+        message = "a data predicate has exactly one argument, a constant"
+        cursor.fail("data-predicate", message, (name.start, cursor.peek(-1).end), FORM)
+    return name
+
+
+def _role(cursor: Cursor, seen: dict[str, Origin]) -> str:
+    role = cursor.next()
+    if role.text not in _ROLES:
+        what = (
+            f"'{role.text}' is neither test nor train"
+            if role.text not in ("", ".")
+            else ("test(…) or train(…) is missing")
+        )
+        cursor.fail("data-syntax", what, role, nearest(role.text, _ROLES) or FORM)
+    if role.text in seen:
+        cursor.fail("data-twice", f"{role.text} is given twice", role, "keep one of them")
+    return role.text
+
+
+def _origin(cursor: Cursor, buffer: Buffer) -> Origin:
+    """Read ``(@f(0))`` or ``("file")``."""
+    cursor.expect("(", "data-syntax", FORM)
+    token = cursor.peek()
+    origin: Origin
+    if token.kind == "string":
+        cursor.next()
+        origin = File(unquote(token.text), cursor.file.span(token.start, token.end))
+    elif token.kind == "call":
+        read_call(cursor)
+        buffer.put(token.start, token.end, "x" * (token.end - token.start))
+        span = cursor.file.span(token.start, cursor.peek(-1).end)
+        origin = Call(function_name(token), (), span)
+    else:
+        _refuse_origin(cursor, token)
+    if cursor.peek().text != ")":
+        message = "test and train hold one function or one file"
+        cursor.fail("data-syntax", message, cursor.peek(), "close it with ')' before this")
+    cursor.next()
+    return origin
+
+
+def _refuse_origin(cursor: Cursor, token: Token) -> NoReturn:
+    if token.kind != "name":
+        what = "a function or a file is missing here"
+        cursor.fail("data-syntax", what, token, 'write @function or "file.csv"')
+    match = _FILE.match(cursor.file.text, token.start)
+    name = match.group() if match else token.text
+    message = f"'{name}' is neither a function nor a file in quotes"
+    where = (token.start, token.start + len(name))
+    cursor.refuse("data-syntax", message, where, f'write @{token.text} or "{name.rstrip(".")}"')
+
+
+def _end(cursor: Cursor) -> None:
+    token = cursor.next()
+    if token.text == ":-":
+        message = "a data statement has no body"
+        cursor.fail("data-syntax", message, token, "write one data statement for each constant")
+    if token.text != "." or not cursor.at_end():
+        what = f"unexpected '{token.text}'" if token.text else "the end is missing"
+        cursor.fail("data-syntax", what, token, FORM)
+
+
+# --- printing and checks -----------------------------------------------------------------------
+
+
+def data_text(statement: Data) -> str:
+    """The statement as it is printed."""
+    roles = [("test", statement.test), ("train", statement.train)]
+    origins = ", ".join(f"{role}({origin_text(of)})" for role, of in roles if of is not None)
+    return f"{statement.name}({exact(statement.argument)}) ~ {origins}."
+
+
+def _calls(statement: Data) -> Iterator[Call]:
+    for origin in (statement.test, statement.train):
+        if isinstance(origin, Call):
+            yield origin
+
+
+def _terms(statement: Data) -> Iterator[AST]:
+    yield statement.argument
+    for call in _calls(statement):
+        yield from call.arguments
+
+
+def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnostic]:
+    """Data that are declared twice, and files of no known kind."""
+    seen: dict[str, Data] = {}
+    for statement in statements:
+        atom = f"{statement.name}({statement.argument})"
+        first = seen.setdefault(atom, statement)
+        if first is not statement:
+            where = f"the first is in line {first.span.line} of {first.span.file}"
+            message = f"the data of {atom} are given a second time; {where}"
+            yield Diagnostic("data-twice", message, statement.span, "keep one of them")
+        yield from check_file(statement.test, FILES)
+        yield from check_file(statement.train, FILES)
+
+
+KIND = Kind(
+    Data,
+    data_text,
+    recognise=is_data,
+    read=read_data,
+    terms=_terms,
+    calls=_calls,
+    check=check_data,
+    form='input(0) ~ test(@te(0)), train("tr.csv").',
+    about="the rows that a constant stands for",
+)

@@ -1,0 +1,178 @@
+"""The distribution over the heads of an annotated statement, its variables being given values.
+
+>>> from dpasp.language import parse
+>>> statement = parse("W/10::a(W); ?::b(W); ?::c :- w(W).").statements[0]
+>>> distribution(statement.heads, {"W": 2.0})
+Start(initial=(0.2, 0.4, 0.4), fixed=(True, False, False), nothing=False)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.language.statements.expressions import Expression, Number, Operation, evaluate
+from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight, expressions
+
+SLACK = 1e-9  # how far above 1 a sum may be
+ROUNDING = 1e-12  # how far below 1 a sum of several still is 1
+TINY = 1e-15  # the same for a single probability: an ulp or two of an expression
+
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Probabilities that stay as they are."""
+
+    probabilities: tuple[float, ...]
+    nothing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """Bounds of the probabilities."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    nothing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a learnable distribution starts; ``fixed`` values stay."""
+
+    initial: tuple[float, ...]
+    fixed: tuple[bool, ...]
+    nothing: bool
+
+
+Distribution = Given | Bounded | Start
+
+
+def distribution(heads: Sequence[Head], values: Values) -> Distribution:
+    """The distribution over the heads of a statement.
+
+    ``values`` has the values of its constants and variables.
+
+    :class:`ProgramError` when it is none: a number out of range, a sum above 1.
+    """
+    weights = [head.weight for head in heads]
+    kinds = set(map(type, weights))
+    if Learnable in kinds:
+        return _start(weights, values, heads)
+    if Interval in kinds:
+        return _bounded(weights, values, heads)
+    given = tuple(probability(e, values) for weight in weights for e in expressions(weight))
+    total = _sum(given, heads)
+    return Given(_scaled(given, total), leaves_rest(total, len(given)))
+
+
+def leaves_rest(total: float, count: int) -> bool:
+    """Whether probabilities with this sum leave something for choosing nothing."""
+    return total < 1 - (TINY if count == 1 else ROUNDING)
+
+
+def probability(expression: Expression, values: Values) -> float:
+    """The value of an expression, which must be a probability."""
+    value = evaluate(expression, values)
+    if -ROUNDING <= value <= 1 + ROUNDING:
+        return min(max(value, 0.0), 1.0)
+    shown = f"{value:.10g}"
+    if isinstance(expression, Number) or _is_negative(expression):
+        message = f"{shown} is not a probability"
+    else:
+        message = f"this is {shown}, which is not a probability"
+    help = "a probability lies between 0 and 1"
+    if isinstance(expression, Number) and 1 < value <= 100:
+        help += f"; {shown} % is written {value / 100:g}"
+    raise _error("probability-range", message, expression.span, help)
+
+
+def _is_negative(expression: Expression) -> bool:
+    """Whether an expression is a number with a minus."""
+    match expression:
+        case Operation("-", None, Number()):
+            return True
+    return False
+
+
+def _sum(given: Sequence[float], heads: Sequence[Head]) -> float:
+    """The sum of probabilities, which must not pass 1."""
+    total = math.fsum(given)
+    if total > 1 + SLACK:
+        message = f"the probabilities sum to {total:.10g}, which is more than 1"
+        help = "lower them until they sum to at most 1; what is left chooses nothing"
+        raise _error("disjunction-sum", message, _whole(heads), help)
+    return total
+
+
+def _whole(heads: Sequence[Head]) -> Span:
+    return heads[0].span.to(heads[-1].span)
+
+
+def _scaled(given: tuple[float, ...], total: float) -> tuple[float, ...]:
+    """Probabilities without the slack: their sum is at most 1."""
+    return tuple(p / total for p in given) if total > 1 else given
+
+
+def _start(weights: Sequence[Weight], values: Values, heads: Sequence[Head]) -> Start:
+    """Initial values: those that are given; what is left is shared evenly by the others."""
+    for weight in weights:
+        if isinstance(weight, Interval):
+            message = "intervals and learnable parameters do not go together in one statement"
+            help = "learn a precise probability, or give an interval for every head"
+            raise _error("mixed-annotations", message, weight.span, help)
+    known = [
+        probability(expression, values) if expression is not None else None
+        for expression in (next(iter(expressions(weight)), None) for weight in weights)
+    ]
+    given = [value for value in known if value is not None]
+    total = _sum(given, heads)
+    fixed = tuple(isinstance(weight, Fixed) for weight in weights)
+    missing = len(known) - len(given)
+    if not missing:
+        # A single parameter can always fall below 1, wherever it starts.
+        nothing = len(given) == 1 or leaves_rest(total, len(given))
+        return Start(_scaled(tuple(given), total), fixed, nothing)
+    if len(known) == 1:
+        return Start((0.5,), fixed, True)
+    rest = (1 - total) / missing
+    if rest <= ROUNDING:
+        empty = next(w for w, value in zip(weights, known, strict=True) if value is None)
+        message = "nothing is left for this parameter to start with"
+        help = "give it an initial value such as 0.1?, and lower the others"
+        raise _error("parameter-start", message, empty.span, help)
+    return Start(tuple(rest if value is None else value for value in known), fixed, False)
+
+
+def _bounded(weights: Sequence[Weight], values: Values, heads: Sequence[Head]) -> Bounded:
+    """Intervals; several must leave room for probabilities that sum to 1."""
+    bounds = [_bounds(weight, values) for weight in weights]
+    lower, upper = (tuple(side) for side in zip(*bounds, strict=True))
+    if len(bounds) == 1:
+        return Bounded(lower, upper, True)
+    if math.fsum(lower) > 1 + SLACK:
+        message = f"the lower bounds sum to {math.fsum(lower):.10g}, which is more than 1"
+        help = "lower them until they sum to at most 1"
+        raise _error("disjunction-sum", message, _whole(heads), help)
+    if math.fsum(upper) < 1 - SLACK:
+        message = f"the upper bounds sum to {math.fsum(upper):.10g}, which is less than 1"
+        help = "raise them until they sum to at least 1, or add a head for what is left"
+        raise _error("interval-sum", message, _whole(heads), help)
+    return Bounded(lower, upper, False)
+
+
+def _bounds(weight: Weight, values: Values) -> tuple[float, float]:
+    ends = [probability(expression, values) for expression in expressions(weight)]
+    low, high = ends[0], ends[-1]
+    if low > high:
+        message = f"the interval [{low:.10g}, {high:.10g}] is empty"
+        raise _error("interval-order", message, weight.span, "write the lower bound first")
+    return low, high
+
+
+def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
+    return ProgramError(Diagnostic(code, message, span, help))

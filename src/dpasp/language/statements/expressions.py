@@ -1,0 +1,237 @@
+"""Probabilities as they are written: real arithmetic over numbers, constants and variables.
+
+>>> from dpasp.language.text.source import SourceFile
+>>> cursor = Cursor(SourceFile("", "1 - W/10"), 0, 8)
+>>> evaluate(read_expression(cursor), {"W": 4.0})
+0.6
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.language.statements.statement import span_field
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "\\": 2, "**": 4}
+PREFIX = 3  # how tightly a minus before an operand binds
+_DEEPEST = 100  # operations inside one another: far below the limit of Python's recursion
+_HELP = "write a number such as 0.3, a fraction such as 3/10, a constant, or an expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A real number."""
+
+    value: float
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A constant, given by ``#const`` or on the command line."""
+
+    name: str
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the statement's body."""
+
+    name: str
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """``left operator right``, or ``-right`` when there is no left: + - * / \\ **."""
+
+    operator: str
+    left: Expression | None
+    right: Expression
+    span: Span = span_field()
+
+
+Expression = Number | Name | Variable | Operation
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def read_expression(cursor: Cursor) -> Expression:
+    """Read an expression, up to what cannot be part of one."""
+    return _ExpressionReader(cursor).binary(1, 0)
+
+
+class _ExpressionReader:
+    """Reads an expression by the precedence of its operators; ``depth`` is how deep we are."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+
+    def binary(self, level: int, depth: int) -> Expression:
+        """Operations that bind at least as tightly as ``level``."""
+        left, inside = self.operand(depth), depth
+        while (precedence := _PRECEDENCE.get(self.cursor.peek().text, 0)) >= level:
+            operator = self.cursor.next()
+            inside += 1
+            self.check(inside, operator)
+            # '**' groups to the right, the others to the left.
+            right = self.binary(precedence + (operator.text != "**"), inside)
+            left = Operation(operator.text, left, right, left.span.to(right.span))
+        return left
+
+    def operand(self, depth: int) -> Expression:
+        token = self.cursor.next()
+        span = self.cursor.file.span(token.start, token.end)
+        self.check(depth, token)
+        if token.kind == "number":
+            return Number(real(self.cursor, token), span)
+        if token.kind == "name":
+            return Name(token.text, span)
+        if token.kind == "variable" and token.text.strip("_"):
+            return Variable(token.text, span)
+        if token.text == "-":
+            operand = self.binary(PREFIX, depth + 1)
+            return Operation("-", None, operand, span.to(operand.span))
+        if token.text == "(":
+            inner = self.binary(1, depth + 1)
+            help = "close the parenthesis with ')'; an interval is written [0.2, 0.7]::a"
+            self.cursor.expect(")", "probability-syntax", help)
+            return inner
+        self.refuse(token)
+
+    def check(self, depth: int, token: Token) -> None:
+        if depth > _DEEPEST:
+            message = "this expression is nested too deeply"
+            self.cursor.fail("too-deep", message, token, "give a part of it a name with #const")
+
+    def refuse(self, token: Token) -> NoReturn:
+        if token.text.startswith("_"):
+            what, help = "'_' has no value", "name a variable that the body binds"
+        elif token.kind == "string":
+            what, help = f"{token.text} is text, not a number", "write the number without quotes"
+        elif token.kind == "call":
+            what = "a probability cannot be computed by a function"
+            help = "bind its value to a variable in the body: P/100::a :- P = @f."
+        elif token.text in _PRECEDENCE or token.kind == "end":
+            what, help = "a number is missing here", _HELP
+        else:
+            what, help = f"'{token.text}' is not a probability", _HELP
+        self.cursor.fail("probability-syntax", what, token, help)
+
+
+def real(cursor: Cursor, token: Token) -> float:
+    """The value of a number token."""
+    value = float(token.text)
+    if math.isinf(value):
+        cursor.fail("number-range", "this number is too large", token, "write a smaller one")
+    if value == 0 and any(digit in "123456789" for digit in token.text.lower().split("e")[0]):
+        what = "this number is too small to be told from 0"
+        cursor.fail("number-range", what, token, "write 0, or a number of 1e-308 and more")
+    return value
+
+
+# --- values ------------------------------------------------------------------------------------
+
+
+def variables(expression: Expression) -> Iterator[Variable]:
+    """The variables in an expression, from left to right."""
+    if isinstance(expression, Variable):
+        yield expression
+    elif isinstance(expression, Operation):
+        if expression.left is not None:
+            yield from variables(expression.left)
+        yield from variables(expression.right)
+
+
+def evaluate(expression: Expression, values: Mapping[str, float]) -> float:
+    """The value of an expression, given that of its constants and variables."""
+    match expression:
+        case Number(value):
+            return value
+        case Name(name):
+            if name not in values:
+                help = nearest(name, values) or f"say '#const {name} = 0.3.', or write a number"
+                message = f"the constant {name} has no numeric value"
+                raise _error("unknown-constant", message, expression, help)
+            return values[name]
+        case Variable(name):
+            if name not in values:
+                help = nearest(name, values) or "bind it to a number in the body"
+                message = f"the variable {name} has no numeric value here"
+                raise _error("unknown-variable", message, expression, help)
+            return values[name]
+        case Operation(operator, left, right):
+            first = 0.0 if left is None else evaluate(left, values)
+            return _apply(operator, first, evaluate(right, values), expression)
+
+
+def _apply(operator: str, left: float, right: float, expression: Operation) -> float:
+    """One arithmetic operation in real numbers."""
+    try:
+        match operator:
+            case "+":
+                result = left + right
+            case "-":
+                result = left - right
+            case "*":
+                result = left * right
+            case "/":
+                result = left / right
+            case "\\":
+                result = math.fmod(left, right)
+            case _:
+                result = math.pow(left, right)
+    except (ArithmeticError, ValueError) as error:
+        if operator in "/\\" and right == 0:
+            help = "make sure that the divisor is not 0"
+            raise _error("arithmetic", "division by zero", expression, help) from error
+        shown = f"({left:g})" if left < 0 else f"{left:g}"
+        message = f"{shown} {operator} {right:g} is not a real number"
+        help = "make sure that the result is a number from 0 to 1"
+        raise _error("arithmetic", message, expression, help) from error
+    return result
+
+
+def _error(code: str, message: str, expression: Expression, help: str) -> ProgramError:
+    return ProgramError(Diagnostic(code, message, expression.span, help))
+
+
+# --- printing ----------------------------------------------------------------------------------
+
+
+def expression_text(expression: Expression, level: int = 0, real: bool = False) -> str:
+    """An expression, in parentheses where something around it binds more tightly.
+
+    With ``real``, numbers are written so that they are not taken for clingo's.
+    """
+    match expression:
+        case Number(value):
+            return repr(value) if real else number_text(value)
+        case Name(name) | Variable(name):
+            return name
+        case Operation(operator, left, right) if left is None:
+            text, binds = f"-{expression_text(right, PREFIX, real)}", PREFIX
+        case Operation(operator, left, right):
+            assert left is not None
+            binds = _PRECEDENCE[operator]
+            first, second = (binds + 1, binds) if operator == "**" else (binds, binds + 1)
+            shown, other = expression_text(left, first, real), expression_text(right, second, real)
+            text = f"{shown}{operator}{other}"
+    return f"({text})" if binds < level else text
+
+
+def number_text(value: float) -> str:
+    """The shortest text of a number that reads back as the same number.
+
+    >>> number_text(3.0), number_text(0.1), number_text(1e-300)
+    ('3', '0.1', '1e-300')
+    """
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

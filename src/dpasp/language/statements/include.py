@@ -1,0 +1,50 @@
+"""``#include "file.plp".``: stands for the statements of another file until they are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpasp.errors import Span
+from dpasp.language.statements.directive import expect_end, whole
+from dpasp.language.statements.kind import Draft, Kind
+from dpasp.language.statements.options import quote, unquote
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile
+
+_FORM = 'a file is included by #include "file.plp".'
+
+
+@dataclass(frozen=True, slots=True)
+class Include(Statement):
+    """The name of a file, as written; the span is that of the name."""
+
+    path: str
+    span: Span = span_field()
+
+
+def read_include(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#include "file".``"""
+    cursor = Cursor(file, piece.start, piece.end)
+    cursor.next()
+    token = cursor.next()
+    if token.text == "<":
+        message = "clingo's own files in <…> cannot be included"
+        cursor.fail("include-syntax", message, token, _FORM)
+    if token.kind != "string":
+        cursor.fail("include-syntax", "a file name in quotes is missing here", token, _FORM)
+    expect_end(cursor, _FORM)
+    buffer.blank(piece.start, piece.end)
+    return whole(Include(unquote(token.text), file.span(token.start, token.end)))
+
+
+KIND = Kind(
+    Include,
+    lambda statement: f"#include {quote(statement.path)}.",
+    ("#include",),
+    read=read_include,
+    form='#include "file.plp".',
+    about="the statements of another file, in its place",
+)

@@ -1,0 +1,147 @@
+"""The kinds of statements: how each is recognised, read, printed and checked.
+
+Every kind is one :class:`Kind` in a table that the reader, the printer, the checks and the
+documentation look up. A new directive is a module with its node and its ``Kind``, and one
+line in :mod:`dpasp.language.statements`.
+
+>>> from dpasp.language import ast
+>>> kind_of(ast.Inference("exact", ())).words
+('#inference',)
+>>> words().open_ended >= {"#query", "#map"}
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from clingo.ast import AST
+
+from dpasp.errors import Diagnostic
+from dpasp.language.statements.meaning import SemanticsPair
+from dpasp.language.statements.options import Call
+from dpasp.language.statements.statement import Program, Statement
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.lexer import CLINGO_DIRECTIVES
+from dpasp.language.text.pieces import Piece, Words
+from dpasp.language.text.source import SourceFile, Sources
+
+Node = TypeVar("Node", bound=Statement)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A statement of ours that waits for what clingo makes of the rest of it.
+
+    ``finish`` takes clingo's nodes and gives the statement, or None when they do not fit.
+    ``whole`` is set when nothing of the statement is left to clingo.
+    """
+
+    finish: Callable[[list[AST], Sources], Statement | None]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a check may look at besides the statements of its kind.
+
+    ``numbers`` are the values of the constants; None when they are not known, or when the
+    probabilities have been checked before.
+    """
+
+    program: Program
+    meaning: SemanticsPair
+    numbers: Mapping[str, float] | None
+
+
+def _anywhere(file: SourceFile, piece: Piece) -> bool:
+    return True
+
+
+def _nothing(*_: object) -> Iterator[Any]:
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Node]):
+    """A kind of statement.
+
+    A directive begins with one of its ``words``; a kind without words is recognised by its
+    text. ``read`` blanks out of the buffer what is not for clingo's parser.
+    """
+
+    node: type[Node]
+    text: Callable[[Node], str]  # the statement as it is printed
+    words: tuple[str, ...] = ()  # as '#query'
+    recognise: Callable[[SourceFile, Piece], bool] = _anywhere
+    read: Callable[[SourceFile, Piece, Buffer], Draft] | None = None  # None: clingo reads it
+    terms: Callable[[Node], Iterable[AST]] = _nothing  # the parts that are clingo's
+    calls: Callable[[Node], Iterable[Call]] = _nothing  # of the program's Python functions
+    check: Callable[[Sequence[Node], Setting], Iterable[Diagnostic]] = _nothing  # all at once
+    once: bool = False  # a program has at most one
+    open_ended: bool = False  # the final dot may be missing
+    block: bool = False  # goes on to '#end.'
+    form: str = ""  # an example for the documentation, and what it says
+    about: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of a directive without its '#', for codes and messages."""
+        return self.words[0].removeprefix("#") if self.words else self.node.__name__.lower()
+
+
+_KINDS: dict[type[Statement], Kind[Any]] = {}
+_BY_WORD: dict[str, Kind[Any]] = {}
+
+
+def register(kind: Kind[Any]) -> None:
+    """Add a kind to the table; its words must be new."""
+    taken = [word for word in kind.words if word in _BY_WORD]
+    if taken or kind.node in _KINDS:
+        raise ValueError(f"{', '.join(taken) or kind.node.__name__} is already in the table")
+    _KINDS[kind.node] = kind
+    _BY_WORD.update(dict.fromkeys(kind.words, kind))
+
+
+def unregister(kind: Kind[Any]) -> None:
+    """Take a kind out of the table."""
+    del _KINDS[kind.node]
+    for word in kind.words:
+        del _BY_WORD[word]
+
+
+def kinds() -> tuple[Kind[Any], ...]:
+    """All kinds, in the order in which they are tried."""
+    return tuple(_KINDS.values())
+
+
+def kind_of(statement: Statement) -> Kind[Any]:
+    """The kind of a statement."""
+    return _KINDS[type(statement)]
+
+
+def recognised(file: SourceFile, piece: Piece) -> Kind[Any] | None:
+    """The kind that reads a piece of a file; None when it is clingo's."""
+    if piece.directive:
+        kind = _BY_WORD.get(piece.directive)
+        return kind if kind is not None and kind.recognise(file, piece) else None
+    for kind in _KINDS.values():
+        if kind.read is not None and not kind.words and kind.recognise(file, piece):
+            return kind
+    return None
+
+
+def words() -> Words:
+    """The words that begin statements, clingo's included."""
+    return Words(
+        begin=CLINGO_DIRECTIVES | _BY_WORD.keys(),
+        open_ended=frozenset(word for word, kind in _BY_WORD.items() if kind.open_ended),
+        blocks=frozenset(word for word, kind in _BY_WORD.items() if kind.block),
+    )
+
+
+def clingo_terms(statement: Statement) -> Iterable[AST]:
+    """The parts of a statement that are clingo's: bodies, atoms and other terms."""
+    return kind_of(statement).terms(statement)

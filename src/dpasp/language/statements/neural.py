@@ -1,0 +1,455 @@
+"""Neural statements.
+
+``?::digit(X, {0..9}) as @net with lr = 0.1 :- input(X).`` reaches clingo as the rule
+``digit(X, (0..9)) ; xxxx :- input(X).``: sets become tuples, the network an atom.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from clingo.ast import AST, ASTType, Sign
+
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.language.statements.annotated import before_body, body_text, head_atoms
+from dpasp.language.statements.data import Data
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.known_options import NETWORK, check_values
+from dpasp.language.statements.options import (
+    Call,
+    Option,
+    call_arguments,
+    function_name,
+    option_text,
+    origin_text,
+    quote,
+    read_call,
+    read_options,
+    unquote,
+)
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text.brackets import unbalanced
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor, Refused
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact
+
+_NETWORK = re.compile(r"\bas\s*@|!\s*::|::\s*-?\w+\s*\([^)]*\{|\)\s*as\s+[\w\"]", re.ASCII)
+FORM = "a neural statement is written ?::digit(X, {0..9}) as @net :- input(X)."
+HOSTS = ("github",)
+_SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """``@net``, ``@net on "owner/repo" at "github"``, ``@net on "folder"``."""
+
+    factory: Call
+    repository: str | None = None
+    host: str | None = None
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Neural(Statement):
+    """A neural fact (``values`` empty) or annotated disjunction.
+
+    ``?::f(X, {a,b}; {0..8}) as @net :- g(X).`` has the arguments ``X``, the values
+    ``a, b`` and the outcomes ``0, …, 8``; its atoms are ``f(X, value, outcome)``.
+    """
+
+    name: str
+    positive: bool
+    arguments: tuple[AST, ...]
+    values: tuple[AST, ...]
+    outcomes: tuple[AST, ...]
+    learnable: bool
+    network: Network
+    options: tuple[Option, ...]
+    body: tuple[AST, ...]
+    span: Span = span_field()
+
+
+def is_neural(file: SourceFile, piece: Piece) -> bool:
+    """Whether the head of an annotated statement names a network (or should)."""
+    text = file.text[piece.start : piece.end]
+    return piece.annotated and _NETWORK.search(before_body(text)) is not None
+
+
+@dataclass(slots=True)
+class _Argument:
+    """One argument of a neural head: where it begins, and whether it is a set of several."""
+
+    start: Token
+    is_set: bool
+    commas: int = 0
+
+
+@dataclass(slots=True)
+class _Arguments:
+    """The arguments of a neural head; the outcomes follow a ';'."""
+
+    items: list[_Argument]
+    semicolon: int | None = None  # how many arguments stand before it
+
+    def values(self) -> int | None:
+        """The index of the argument that is the set of values, if there is one."""
+        cut = len(self.items) if self.semicolon is None else self.semicolon
+        return cut - 1 if cut and self.items[cut - 1].is_set else None
+
+
+def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read a neural statement, its body and terms left to clingo."""
+    cursor = Cursor(file, piece.start, piece.end)
+    if problem := unbalanced(file, cursor.tokens):
+        raise Refused(problem, piece.start)
+    learnable = _annotation(cursor, buffer)
+    positive = cursor.accept("-") is None
+    name = cursor.next()
+    if name.kind != "name":
+        what, help = f"'{name.text}' is not the name of a predicate", FORM
+        if name.kind == "variable":
+            help = f"write {name.text[:1].lower()}{name.text[1:]}: names begin in lower case"
+        cursor.fail("neural-syntax", what, name, help)
+    arguments = _arguments(cursor, buffer) if cursor.peek().text == "(" else _Arguments([])
+    network, options = _network(cursor, buffer)
+    has_body = cursor.peek().text == ":-"
+    span = file.span(piece.start, piece.end)
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+        if not nodes:
+            return None
+        (node,) = nodes
+        atom, call = head_atoms(node, 2)
+        symbol = atom.symbol if positive else atom.symbol.argument
+        first, values, outcomes = _sorted(_children(symbol), arguments)
+        _check_twice(values, sources)
+        _check_twice(outcomes, sources)
+        factory = call_arguments(network.factory, call.symbol)
+        return Neural(
+            name=name.text,
+            positive=positive,
+            arguments=first,
+            values=values,
+            outcomes=outcomes,
+            learnable=learnable,
+            network=Network(factory, network.repository, network.host, network.span),
+            options=options,
+            body=tuple(node.body) if has_body else (),
+            span=span,
+        )
+
+    return Draft(finish)
+
+
+def _check_twice(values: tuple[AST, ...], sources: Sources) -> None:
+    seen: set[str] = set()
+    for node in values:
+        if str(node) in seen:
+            where = sources.span_of(node.location)
+            message = f"the value {node} is there twice"
+            raise ProgramError(Diagnostic("neural-values", message, where, "write it once"))
+        seen.add(str(node))
+
+
+def _children(symbol: AST) -> list[AST]:
+    return list(symbol.arguments) if symbol.ast_type == ASTType.Function else []
+
+
+def _sorted(
+    nodes: list[AST], arguments: _Arguments
+) -> tuple[tuple[AST, ...], tuple[AST, ...], tuple[AST, ...]]:
+    """The arguments, values and outcomes of a neural head."""
+    cut, at = arguments.semicolon, arguments.values()
+    values = () if at is None else _elements(nodes[at], arguments.items[at])
+    outcomes = () if cut is None else _elements(nodes[cut], arguments.items[cut])
+    last = at if at is not None else cut
+    return tuple(nodes[:last]), values, outcomes
+
+
+def _elements(node: AST, argument: _Argument) -> tuple[AST, ...]:
+    return tuple(node.arguments) if argument.commas else (node,)
+
+
+# --- the head -----------------------------------------------------------------------------------
+
+
+def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
+    """Take ``?::`` or ``!::``; give back whether the network is learnable."""
+    sign = cursor.next()
+    mark = cursor.next()
+    if sign.text not in ("?", "!") or mark.text != "::":
+        end = next(token.start for token in cursor.tokens if token.text == "::")
+        message = "a neural head has '?' (learnable) or '!' (frozen) in place of a probability"
+        cursor.fail("neural-annotation", message, (sign.start, max(end, sign.end)), FORM)
+    buffer.blank(sign.start, mark.end)
+    return sign.text == "?"
+
+
+def _arguments(cursor: Cursor, buffer: Buffer) -> _Arguments:
+    """Rewrite the arguments of a neural head into terms of clingo's."""
+    cursor.next()
+    result = _Arguments([])
+    while True:
+        start = cursor.peek()
+        argument = _Argument(start, is_set=start.text == "{")
+        if argument.is_set:
+            argument.commas = _set(cursor, buffer)
+        result.items.append(argument)
+        ending = _rest_of_argument(cursor, argument)
+        if ending.text == ")":
+            break
+        if ending.text == ";":
+            if result.semicolon is not None:
+                cursor.fail("neural-sets", "a second ';' in a neural head", ending, _SETS)
+            result.semicolon = len(result.items)
+            buffer.put(ending.start, ending.end, ",")
+    _check_sets(cursor, result)
+    return result
+
+
+def _rest_of_argument(cursor: Cursor, argument: _Argument) -> Token:
+    """Go on to after the ',', ';' or ')' that ends an argument."""
+    while cursor.peek().text not in (",", ";", ")"):
+        token = cursor.peek()
+        if argument.is_set or token.text == "{":
+            message = "a set is an argument of its own"
+            cursor.fail("neural-sets", message, token, _SETS)
+        if token.text == "[":
+            message = "the values of a network stand in braces"
+            cursor.fail("neural-sets", message, token, "write {a, b}")
+        cursor.skip_group()
+    return cursor.next()
+
+
+def _set(cursor: Cursor, buffer: Buffer) -> int:
+    """Rewrite ``{a, b}`` into ``(a, b)``; give back how many commas are left in it."""
+    opening, commas = cursor.next(), 0
+    buffer.put(opening.start, opening.end, "(")
+    while True:
+        token = cursor.peek()
+        if token.text in ("}", ","):
+            where = (opening.start, token.end)
+            message = "a value is missing in this set"
+            cursor.fail("neural-sets", message, where, "write the values, as in {a, b} or {0..9}")
+        if token.kind == "ellipsis":
+            _ellipsis(cursor, buffer)
+            commas -= 1  # it joined two elements
+        while cursor.peek().text not in (",", ";", "}"):
+            if (part := cursor.peek()).kind == "variable":
+                message = f"{part.text} is a variable, but the values of a network are fixed"
+                help = "write the values, or use a constant: {0..n} with #const n = 9."
+                cursor.fail("neural-values", message, part, help)
+            cursor.skip_group()
+        ending = cursor.next()
+        if ending.text == ";":
+            cursor.fail("neural-sets", "the values of a set have ',' between them", ending, _SETS)
+        if ending.text == "}":
+            buffer.put(ending.start, ending.end, ")")
+            return commas
+        commas += 1
+
+
+def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
+    """Rewrite ``0, ..., 9`` (the ellipsis is next) into ``0 .. 9``."""
+    before, comma, dots = cursor.peek(-2), cursor.peek(-1), cursor.next()
+    after, last = cursor.next(), cursor.peek()
+    if not (before.text.isdigit() and after.text == "," and last.text.isdigit()):
+        message = "an ellipsis stands between two integers"
+        cursor.fail("ellipsis", message, dots, "write {0, ..., 9}, or {0..9}")
+    earlier, between = cursor.peek(-6), cursor.peek(-5)  # as in 'earlier, before, ..., last'
+    if between.text == "," and earlier.text.isdigit():
+        step = float(before.text) - float(earlier.text)
+        if step != 1:
+            message = f"an ellipsis counts by ones, not by {step:g}"
+            cursor.fail("ellipsis", message, dots, "write out all the values")
+    buffer.put(comma.start, after.end, "..")
+
+
+def _check_sets(cursor: Cursor, arguments: _Arguments) -> None:
+    """Values are the last argument (before the ';'), outcomes the only one after it."""
+    found, cut = arguments.items, arguments.semicolon
+    first = found if cut is None else found[:cut]
+    for argument in first[:-1]:
+        if argument.is_set:
+            message = "the set of values is the last argument of a neural head"
+            cursor.fail("neural-sets", message, argument.start, _SETS)
+    if cut is not None and (len(found) != cut + 1 or not found[cut].is_set):
+        message = "one set of outcomes follows the ';' in a neural head"
+        wrong = found[cut] if not found[cut].is_set else found[cut + 1]
+        cursor.fail("neural-sets", message, wrong.start, _SETS)
+
+
+# --- the network --------------------------------------------------------------------------------
+
+
+def _network(cursor: Cursor, buffer: Buffer) -> tuple[Network, tuple[Option, ...]]:
+    """Read ``as @net on "repo" at "github" with …`` and leave the call to clingo as an atom."""
+    keyword = cursor.next()
+    if keyword.text != "as":
+        _refuse_network(cursor, keyword)
+    buffer.put(keyword.start, keyword.end, ";")
+    token, _ = read_call(cursor)
+    buffer.put(token.start, token.end, "x" * (token.end - token.start))
+    rest = cursor.peek().start
+    repository = host = None
+    if cursor.accept("on"):
+        repository = _string(cursor, 'a repository is written on "owner/repo" or on "folder"')
+    if (at := cursor.accept("at")) is not None:
+        host = _string(cursor, 'the host of a repository is written at "github"')
+        if host not in HOSTS:
+            help = nearest(host, HOSTS) or 'write at "github"'
+            message = f"{host} is not a known host"
+            cursor.fail("unknown-host", message, cursor.peek(-1), help)
+        if repository is None:
+            help = 'write on "owner/repo" at "github"'
+            cursor.fail("neural-syntax", "a host without a repository", at, help)
+    end = cursor.peek(-1).end
+    options: tuple[Option, ...] = ()
+    if cursor.accept("with"):
+        options = read_options(cursor, (":-", ".", "on", "at"))
+    after = cursor.peek()
+    if after.text not in (":-", "."):
+        _refuse_after(cursor, after, bool(options))
+    buffer.blank(rest, after.start)
+    factory = Call(function_name(token), (), cursor.file.span(token.start, token.end))
+    span = cursor.file.span(token.start, end)
+    return Network(factory, repository, host, span), options
+
+
+def _string(cursor: Cursor, help: str) -> str:
+    token = cursor.next()
+    if token.kind != "string":
+        cursor.fail("neural-syntax", "expected a string in quotes", token, help)
+    return unquote(token.text)
+
+
+def _refuse_network(cursor: Cursor, token: Token) -> NoReturn:
+    texts = [other.text for other in cursor.tokens[cursor.index :]]
+    if "as" in texts:
+        message, help = "the network is named before the ':-'", FORM
+    else:
+        message, help = "this neural head names no network", FORM
+    cursor.fail("neural-network-missing", message, token, help)
+
+
+def _refuse_after(cursor: Cursor, token: Token, options: bool) -> NoReturn:
+    message, help = f"unexpected '{token.text}' after the network", FORM
+    if token.text in (";", "|"):
+        message, help = "a neural statement has one head", "write a statement for each head"
+    elif token.text in ("on", "at") and options:
+        message = f"'{token.text}' comes before 'with'"
+        help = 'write as @net on "owner/repo" at "github" with lr = 0.1'
+    elif cursor.peek(1).text == "=":
+        help = "options follow 'with': as @net with lr = 0.1"
+    cursor.fail("neural-syntax", message, token, help)
+
+
+# --- printing and checks -----------------------------------------------------------------------
+
+
+def neural_text(statement: Neural) -> str:
+    """The statement as it is printed."""
+    groups = [", ".join(map(exact, statement.arguments))] if statement.arguments else []
+    if statement.values:
+        groups.append(_set_text(statement.values))
+    inner = ", ".join(groups)
+    if statement.outcomes:
+        inner += f"; {_set_text(statement.outcomes)}"
+    sign = "?" if statement.learnable else "!"
+    minus = "" if statement.positive else "-"
+    text = f"{sign}::{minus}{statement.name}" + (f"({inner})" if inner else "")
+    text += f" as {origin_text(statement.network.factory)}"
+    if statement.network.repository is not None:
+        text += f" on {quote(statement.network.repository)}"
+    if statement.network.host is not None:
+        text += f" at {quote(statement.network.host)}"
+    if statement.options:
+        text += f" with {', '.join(map(option_text, statement.options))}"
+    return text + body_text(statement.body)
+
+
+def _set_text(elements: Iterable[AST]) -> str:
+    return "{" + ", ".join(map(exact, elements)) + "}"
+
+
+def _terms(statement: Neural) -> Iterator[AST]:
+    yield from (*statement.arguments, *statement.values, *statement.outcomes, *statement.body)
+    yield from statement.network.factory.arguments
+
+
+def _calls(statement: Neural) -> tuple[Call, ...]:
+    network = statement.network
+    return (network.factory,) if network.repository is None else ()
+
+
+def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
+    """Statements whose body names no data, and options of the wrong kind."""
+    if not statements:
+        return
+    declared = {s.name for s in setting.program.statements if isinstance(s, Data)}
+    for statement in statements:
+        if not any(True for _ in inputs(statement.body, declared)):
+            yield _no_data(statement, declared, setting)
+        yield from check_values(statement.options, NETWORK)
+
+
+def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:
+    """The atoms of data predicates that a body needs to be true, as terms.
+
+    A pool ``input(0;1)`` counts as one atom here, unless it was taken apart before.
+    """
+    for node in body:
+        if node.ast_type != ASTType.Literal or node.sign != Sign.NoSign:
+            continue
+        if node.atom.ast_type != ASTType.SymbolicAtom:
+            continue
+        symbol = node.atom.symbol
+        alternatives = symbol.arguments if symbol.ast_type == ASTType.Pool else [symbol]
+        if all(_is_input(term, declared) for term in alternatives):
+            yield symbol
+
+
+def _is_input(term: AST, declared: Container[str]) -> bool:
+    named = term.ast_type == ASTType.Function and term.name in declared
+    return named and len(term.arguments) == 1
+
+
+def _no_data(statement: Neural, declared: set[str], setting: Setting) -> Diagnostic:
+    used = {node.atom.symbol.name for node in statement.body if _is_positive_atom(node)}
+    close = next(filter(None, (nearest(name, declared) for name in sorted(used))), "")
+    help = close or "declare one: input(0) ~ test(@te(0)), train(@tr(0))."
+    if declared and not close:
+        help = f"add one of the declared ones to the body: {', '.join(sorted(declared))}"
+    message = f"no data predicate in the body says what the network of {statement.name} sees"
+    where = statement.span
+    if statement.body:
+        places = [setting.program.sources.span_of(node.location) for node in statement.body]
+        where = places[0].to(places[-1])
+    return Diagnostic("data-missing", message, where, help)
+
+
+def _is_positive_atom(node: AST) -> bool:
+    if node.ast_type != ASTType.Literal or node.sign != 0:
+        return False
+    atom = node.atom
+    symbolic = atom.ast_type == ASTType.SymbolicAtom
+    return bool(symbolic and atom.symbol.ast_type == ASTType.Function)
+
+
+KIND = Kind(
+    Neural,
+    neural_text,
+    recognise=is_neural,
+    read=read_neural,
+    terms=_terms,
+    calls=_calls,
+    check=check_neural,
+    form="?::digit(X, {0..9}) as @net with lr = 0.001 :- input(X).",
+    about="a choice whose distribution is the output of a network",
+)

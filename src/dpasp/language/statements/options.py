@@ -1,0 +1,220 @@
+"""Options ``name = value, …``, calls ``@f(0)`` and names of files, as several statements hold them.
+
+>>> from dpasp.language.text.source import SourceFile
+>>> cursor = Cursor(SourceFile("", "lr = 0.1, verbose"), 0, 17)
+>>> [option_text(option) for option in read_options(cursor)]
+['lr = 0.1', 'verbose = true']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clingo.ast import AST, ASTType
+
+from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.language.statements.expressions import real
+from dpasp.language.statements.statement import span_field
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.trees import exact
+
+_ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
+_FORM = "options are written name = value, with ',' between them"
+_LONGEST = 18  # digits of an integer
+
+
+Value = int | float | str | bool | tuple[int | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """``lr = 0.001``; a name alone is true."""
+
+    name: str
+    value: Value
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``@f``, ``@f(0, "x")`` or ``@package.module:f``; the arguments are term nodes."""
+
+    function: str
+    arguments: tuple[AST, ...] = ()
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file named in the program, as written there."""
+
+    path: str
+    span: Span = span_field()
+
+
+Origin = Call | File
+
+
+def unquote(text: str) -> str:
+    """The content of a string as clingo writes it.
+
+    >>> unquote('"a\\\\\\\\b"')
+    'a\\\\b'
+    """
+    parts, at, inner = [], 0, text[1:-1]
+    while at < len(inner):
+        pair = inner[at : at + 2]
+        parts.append(_ESCAPES.get(pair, inner[at]))
+        at += 2 if pair in _ESCAPES else 1
+    return "".join(parts)
+
+
+def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[Option, ...]:
+    """Read options up to one of the ``stop`` tokens; the same name twice is an error."""
+    options: dict[str, Option] = {}
+    while True:
+        start = cursor.peek().start
+        option = _option(cursor)
+        if option.name in options:
+            where = (start, cursor.peek(-1).end)
+            message = f"the option {option.name} is given twice"
+            cursor.fail("option-twice", message, where, "keep one of them")
+        options[option.name] = option
+        if cursor.at_end() or cursor.peek().text in stop:
+            return tuple(options.values())
+        cursor.expect(",", "option-syntax", _FORM)
+
+
+def _option(cursor: Cursor) -> Option:
+    name = cursor.next()
+    if name.kind not in ("name", "variable"):
+        missing = name.text in ("", ".", ":-", ",")
+        what = "an option is missing here" if missing else f"'{name.text}' is not an option"
+        cursor.fail("option-syntax", what, name, _FORM)
+    value: Value = True
+    if cursor.peek().text in (":", ":=", "=="):
+        cursor.fail("option-syntax", "an option has '=' before its value", cursor.peek(), _FORM)
+    if cursor.accept("="):
+        value = _value(cursor)
+    return Option(name.text, value, cursor.file.span(name.start, cursor.peek(-1).end))
+
+
+def _value(cursor: Cursor) -> Value:
+    token = cursor.next()
+    if token.text == "(":
+        return _tuple(cursor)
+    if token.text in ("-", "+") or token.kind == "number":
+        return _number(cursor, token)
+    if token.kind == "string":
+        return unquote(token.text)
+    if token.text.lower() in ("true", "false"):
+        return token.text.lower() == "true"
+    if token.kind == "name":
+        return token.text
+    missing = token.text in ("", ".", ":-", ",")
+    what = "a value is missing here" if missing else f"'{token.text}' is not a value"
+    cursor.fail("option-syntax", what, token, 'a value is a number, a "string", true or false')
+
+
+def _number(cursor: Cursor, token: Token) -> int | float:
+    sign = -1 if token.text == "-" else 1
+    if token.text in ("-", "+"):
+        token = cursor.next()
+    if token.kind != "number":
+        help = "write a number such as 0.001"
+        cursor.fail("option-syntax", "a number is missing here", token, help)
+    whole = token.text.isdigit() and len(token.text) <= _LONGEST
+    return sign * (int(token.text) if whole else real(cursor, token))
+
+
+def _tuple(cursor: Cursor) -> tuple[int | float, ...]:
+    numbers: list[int | float] = []
+    while not cursor.accept(")"):
+        numbers.append(_number(cursor, cursor.next()))
+        if not cursor.accept(","):
+            cursor.expect(")", "option-syntax", "a list of numbers is written (0.9, 0.999)")
+            break
+    return tuple(numbers)
+
+
+def read_call(cursor: Cursor) -> tuple[Token, bool]:
+    """Take ``@f`` or ``@f(…)``; give back the name's token and whether arguments follow it."""
+    token = cursor.next()
+    if token.kind != "call":
+        named = token.kind in ("name", "variable", "string")
+        what = f"{token.text} is not a function" if named else "a function is missing here"
+        name = token.text.strip('"').split("/")[-1] if named else "net"
+        cursor.fail("function-syntax", what, token, f"name a Python function with @: @{name}")
+    if token.text.find(":") < 0 and _is_module(cursor, token):
+        message = "a function in a module is named after a colon"
+        help = f"write {token.text}.module:function"
+        cursor.fail("function-syntax", message, token, help)
+    if cursor.peek().text != "(":
+        return token, False
+    cursor.skip_group()
+    return token, True
+
+
+def _is_module(cursor: Cursor, token: Token) -> bool:
+    """Whether ``@package`` goes on as ``.module``, with no function after a colon."""
+    following = cursor.file.text[token.end : token.end + 2]
+    return following[:1] == "." and (following[1:].isalpha() or following[1:] == "_")
+
+
+def function_name(token: Token) -> str:
+    """The name in a call token, without the ``@``."""
+    return token.text[1:].strip()
+
+
+def call_arguments(call: Call, node: AST) -> Call:
+    """The call with the arguments that clingo read."""
+    if node.ast_type == ASTType.Pool:
+        message, help = "a call has one list of arguments", "write ',' between the arguments"
+        raise ProgramError(Diagnostic("function-syntax", message, call.span, help))
+    arguments = tuple(node.arguments) if node.ast_type == ASTType.Function else ()
+    return Call(call.function, arguments, call.span)
+
+
+# --- printing ----------------------------------------------------------------------------------
+
+
+def origin_text(origin: Origin) -> str:
+    """``@f(0)`` or ``"file.csv"``."""
+    if isinstance(origin, File):
+        return quote(origin.path)
+    arguments = ", ".join(map(exact, origin.arguments))
+    return f"@{origin.function}" + (f"({arguments})" if arguments else "")
+
+
+def quote(text: str) -> str:
+    """A string as clingo writes it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def option_text(option: Option) -> str:
+    """``lr = 0.1``."""
+    return f"{option.name} = {_value_text(option.value)}"
+
+
+def _value_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value_text, value))})"
+    return repr(value)
+
+
+# --- checks ------------------------------------------------------------------------------------
+
+
+def check_file(origin: Origin | None, endings: tuple[str, ...]) -> Iterator[Diagnostic]:
+    """A file whose name does not end as those that can be read."""
+    if isinstance(origin, File) and not origin.path.lower().endswith(endings):
+        help = f"the name of a file ends in {' or '.join(endings)}"
+        message = f"{origin.path or 'this'} is of no known kind"
+        yield Diagnostic("data-file", message, origin.span, help)

@@ -1,0 +1,71 @@
+"""Statements of clingo's own: rules, ``#show``, ``#external``, …, and ``#script`` blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clingo.ast import AST, ASTType
+
+from dpasp.errors import Span
+from dpasp.language.statements.kind import Draft, Kind
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact
+
+_SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain(Statement):
+    """A statement of clingo's own: a rule, ``#show``, ``#const``, ``#script``, …"""
+
+    node: AST
+    span: Span = span_field()
+
+
+def read_script(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#script (python) … #end.``; clingo sees an empty one."""
+    header = _SCRIPT.match(file.text, piece.start)
+    end = file.text.rindex("#end", 0, piece.end)
+    if header is None:
+        cursor = Cursor(file, piece.start, piece.start + len("#script"))
+        message = "a script begins with its language in parentheses"
+        help = "write #script (python) … #end., or #python … #end."
+        cursor.fail("directive-syntax", message, cursor.next(), help)
+    code = file.text[header.end() : end].strip(" \t\r")  # as clingo does
+    buffer.blank(header.end(), end)
+    span = file.span(piece.start, piece.end)
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+        return Plain(nodes[0].update(code=code), span) if nodes else None
+
+    return Draft(finish)
+
+
+def plain_text(statement: Plain) -> str:
+    """The statement as it is printed."""
+    node = statement.node
+    if node.ast_type == ASTType.Script:
+        return f"#script ({node.name}){node.code}#end."
+    return exact(node)
+
+
+def _terms(statement: Plain) -> Iterator[AST]:
+    yield statement.node
+
+
+KIND = Kind(
+    Plain,
+    plain_text,
+    ("#script",),
+    read=read_script,
+    terms=_terms,
+    block=True,
+    form="#script (python) … #end.",
+    about="clingo's own form of `#python`",
+)

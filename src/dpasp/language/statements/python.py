@@ -1,0 +1,167 @@
+"""``#python … #end.``: blocks of Python, and which ``@functions`` a program can call.
+
+The functions are read off the blocks; nothing is run.
+
+>>> from dpasp.language import parse
+>>> program = parse("#python\\ndef f(): return 1\\n#end.  a(@g).")
+>>> [problem.message for problem in check_calls(program)]
+['no #python block defines g']
+"""
+
+from __future__ import annotations
+
+import ast as python
+import re
+import textwrap
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clingo.ast import ASTType
+
+from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.language.statements.directive import whole
+from dpasp.language.statements.kind import Draft, Kind, clingo_terms, kind_of
+from dpasp.language.statements.plain import Plain
+from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile
+from dpasp.language.text.trees import walk
+
+
+@dataclass(frozen=True, slots=True)
+class Python(Statement):
+    """``#python … #end.``; ``code`` is the text in between."""
+
+    code: str
+    span: Span = span_field()
+
+
+def read_python(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#python … #end.``; nothing of it is run."""
+    code = file.text[piece.start + len("#python") : file.text.rindex("#end", 0, piece.end)]
+    buffer.blank(piece.start, piece.end)
+    return whole(Python(code, file.span(piece.start, piece.end)))
+
+
+def check_calls(program: Program) -> Iterator[Diagnostic]:
+    """Blocks that are not Python, and calls of functions that no block defines."""
+    names: set[str] = set()
+    open_ended = False  # a block may define names that cannot be read off it
+    scripts = program.sources.holds("#script")
+    for statement in program.statements:
+        if isinstance(statement, Python):
+            tree = _parse(statement)
+            if isinstance(tree, Diagnostic):
+                yield tree
+                open_ended = True
+            else:
+                names |= _defined(tree)
+                open_ended |= _is_open(tree)
+        elif scripts and isinstance(statement, Plain):
+            open_ended |= statement.node.ast_type == ASTType.Script
+    if open_ended:
+        return
+    for name, span in _calls(program):
+        if ":" not in name and name not in names:
+            yield _unknown(name, span, names)
+
+
+def _unknown(name: str, span: Span, names: set[str]) -> Diagnostic:
+    help = nearest(name, names)
+    if not help and not names:
+        help = f"define it in a block: #python, then def {name}(…): …, then #end."
+    elif not help:
+        help = f"the #python blocks define {', '.join(sorted(names))}"
+    return Diagnostic("unknown-function", f"no #python block defines {name}", span, help)
+
+
+def _parse(block: Python) -> python.Module | Diagnostic:
+    """The tree of a block, or what is wrong with it."""
+    code = textwrap.dedent(block.code)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is only doubtful, Python says when it runs it
+            return python.parse(code)
+    except SyntaxError as error:
+        what, span = error.msg, _span_of(block, code, error)
+    except (ValueError, RecursionError, MemoryError) as error:  # a null character, deep nesting
+        what, span = str(error) or "it is nested too deeply", block.span
+    what = re.sub(r"\bline (\d+)", lambda m: f"line {int(m[1]) + block.span.line - 1}", what)
+    message = f"this is not Python: {what}"
+    return Diagnostic("python-syntax", message, span, "correct the Python in this block")
+
+
+def _span_of(block: Python, code: str, error: SyntaxError) -> Span:
+    """Where a syntax error is, in the file of the block."""
+    number, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
+    whole = block.code.split("\n")
+    if number > len(whole):
+        return Span(
+            block.span.file,
+            block.span.end_line,
+            block.span.end_column - 1,
+            block.span.end_line,
+            block.span.end_column,
+        )
+    margin = len(whole[number - 1]) - len(code.split("\n")[number - 1])
+    column = min(column + margin, len(whole[number - 1]) + 1)
+    if number == 1:
+        column += block.span.column - 1 + len("#python")
+    line = block.span.line + number - 1
+    return Span(block.span.file, line, column, line, column)
+
+
+def _defined(tree: python.Module) -> set[str]:
+    """The names that a module binds."""
+    names: set[str] = set()
+    for node in python.walk(tree):
+        match node:
+            case python.FunctionDef(name=name) | python.ClassDef(name=name):
+                names.add(name)
+            case python.AsyncFunctionDef(name=name):
+                names.add(name)
+            case python.Name(id=name, ctx=python.Store()):
+                names.add(name)
+            case python.Import(names=aliases) | python.ImportFrom(names=aliases):
+                names |= {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
+    return names
+
+
+def _is_open(tree: python.Module) -> bool:
+    """Whether a module may bind names that cannot be read off its text."""
+    for node in python.walk(tree):
+        if isinstance(node, python.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            return True
+        if isinstance(node, python.Name) and node.id in ("exec", "globals", "setattr"):
+            return True
+    return False
+
+
+def _calls(program: Program) -> Iterator[tuple[str, Span]]:
+    """The functions that statements of ours and terms of clingo's call."""
+    called = program.sources.holds("@")
+    for statement in program.statements:
+        for call in kind_of(statement).calls(statement):
+            yield call.function, call.span
+        if called and "@" in (program.sources.text_of(statement.span) or "@"):
+            yield from _external(program, statement)
+
+
+def _external(program: Program, statement: Statement) -> Iterator[tuple[str, Span]]:
+    for node in clingo_terms(statement):
+        for part in walk(node):
+            if part.ast_type == ASTType.Function and part.external:
+                yield part.name, program.sources.span_of(part.location)
+
+
+KIND = Kind(
+    Python,
+    lambda statement: f"#python{statement.code}#end.",
+    ("#python",),
+    read=read_python,
+    block=True,
+    form="#python … #end.",
+    about="Python whose functions are the program's `@functions`",
+)

@@ -1,0 +1,444 @@
+"""``#query``, ``#map``, ``#mpe`` and ``#evidence``: clingo reads them as constraints.
+
+``#query a, undef b | not c.`` reaches clingo as ``:- a, b ; not c.`` with every
+literal in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from clingo.ast import AST, ASTType, Sign
+
+from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.neural import Neural
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text.brackets import CLOSING, OPENING
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact
+
+FORMS = {
+    "#query": "a query is written #query a, not b | c.",
+    "#map": "a map query is written #map a?, b? | c.",
+    "#mpe": "the most probable explanation is written #mpe | c.",
+    "#evidence": "evidence is written #evidence a, not b.",
+}
+
+_AGGREGATE = re.compile(r"#max\s*\{")
+
+# What has no meaning between the literals of a question, and what to do.
+_FOREIGN = {
+    ";": (
+        "the literals of a question have ',' between them",
+        "write ','; for 'or', define an atom by two rules and ask for that",
+    ),
+    ":": ("a question holds no conditions", "define an atom by a rule and ask for that"),
+    ":-": (
+        "a question is not a rule",
+        "write the rule as a statement of its own, and ask for its head",
+    ),
+    "::": ("a question holds no probabilities", "write 0.3::a. as a statement of its own"),
+}
+
+
+class Mode(Enum):
+    """How a literal of a query wants its atom."""
+
+    TRUE = ""
+    FALSE = "not "
+    UNDEFINED = "undef "
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """``a``, ``not a`` or ``undef a`` in a query; the atom is a ``SymbolicAtom`` node."""
+
+    mode: Mode
+    atom: AST
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Statement):
+    """``#query a, not b | undef c.`` with comparisons as conditions on its variables."""
+
+    literals: tuple[Literal, ...]
+    evidence: tuple[Literal, ...]
+    guards: tuple[AST, ...] = ()
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Statement):
+    """``#map a?, b? | e.``; ``#mpe | e.`` marks nothing and stands for all choices."""
+
+    atoms: tuple[AST, ...]
+    evidence: tuple[Literal, ...]
+    guards: tuple[AST, ...] = ()
+    span: Span = span_field()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence(Statement):
+    """``#evidence a, not b.``, joined to the evidence of every query."""
+
+    literals: tuple[Literal, ...]
+    span: Span = span_field()
+
+
+@dataclass(slots=True)
+class _Item:
+    """One literal as written: after the bar?, undef?, marked with '?'?"""
+
+    given: bool
+    undefined: Span | None = None
+    mark: Span | None = None
+
+
+def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read a question, its literals left to clingo."""
+    cursor = Cursor(file, piece.start, piece.end)
+    word = cursor.next()
+    kind = {"#pr": "#query", "#max": "#map"}.get(word.text, word.text)
+    buffer.put(word.start, word.end, ":-")
+    _strip_parentheses(cursor, buffer)
+    items = _items(cursor, buffer, kind)
+    span = file.span(piece.start, piece.end)
+    if not any(not item.given for item in items) and kind != "#mpe":
+        message = "there is no evidence here" if kind == "#evidence" else "nothing is asked for"
+        cursor.fail("query-empty", message, word, FORMS[kind])
+    if not piece.dotted and items:
+        buffer.end_statement(piece.end)
+    elif not items:
+        buffer.blank(piece.start, piece.end)
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+        if items and not nodes:
+            return None
+        body = list(nodes[0].body) if items else []
+        return _question(kind, items, body, sources, span)
+
+    return Draft(finish, whole=not items)
+
+
+def _asks(file: SourceFile, piece: Piece) -> bool:
+    """Whether it is a question: ``#max {`` begins an aggregate."""
+    return _AGGREGATE.match(file.text, piece.start, piece.end) is None
+
+
+def _strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
+    """Blank out the parentheses around a whole question."""
+    if cursor.peek().text != "(":
+        return
+    start = cursor.index
+    opening, closing = cursor.peek(), cursor.skip_group()
+    if cursor.peek().text in (".", ""):
+        buffer.blank(opening.start, opening.end)
+        buffer.blank(closing.start, closing.end)
+        del cursor.tokens[cursor.index - 1]
+        cursor.index = start + 1
+    else:
+        cursor.index = start
+
+
+def _items(cursor: Cursor, buffer: Buffer, kind: str) -> list[_Item]:
+    """Cut a question into its literals and blank out what clingo does not know."""
+    items: list[_Item] = []
+    item: _Item | None = None
+    barred, depth = False, 0
+    while not cursor.at_end():
+        token = cursor.next()
+        text = token.text
+        if depth > 0 or text in CLOSING:
+            pass
+        elif text == "." and cursor.at_end():
+            break
+        elif text == "|":
+            _check_bar(cursor, token, kind, barred)
+            barred = True
+            buffer.put(token.start, token.end, ";" if items else " ")
+            item = None
+        elif text == ",":
+            item = None
+        elif text in _FOREIGN:
+            message, help = _FOREIGN[text]
+            cursor.fail("query-syntax", message, token, help)
+        elif text == "?":
+            _check_question_mark(cursor, token, kind, item)
+            assert item is not None
+            item.mark = cursor.file.span(token.start, token.end)
+            buffer.blank(token.start, token.end)
+        elif item is None:
+            item = _Item(given=barred)
+            items.append(item)
+            _undefined(cursor, buffer, token, item)
+        depth += (text in OPENING) - (text in CLOSING)
+    return items
+
+
+def _check_bar(cursor: Cursor, token: Token, kind: str, barred: bool) -> None:
+    if kind == "#evidence":
+        cursor.fail("query-bar", "evidence has no '|'", token, FORMS[kind])
+    if barred:
+        cursor.fail("query-bar", "a second '|'", token, "keep one, and join literals by ','")
+    if cursor.peek().text in (".", ""):
+        message = "no evidence follows the '|'"
+        cursor.fail("query-bar", message, token, f"remove it; {FORMS[kind]}")
+
+
+def _check_question_mark(cursor: Cursor, token: Token, kind: str, item: _Item | None) -> None:
+    """Only the atoms that ``#map`` asks for are marked with '?'."""
+    if item is None:
+        cursor.fail("query-mark", "'?' comes after the atom that it marks", token, FORMS["#map"])
+    if kind != "#map":
+        help = f"write #map to ask for the most probable value; {FORMS[kind]}"
+        cursor.fail("query-mark", "this '?' has no meaning here", token, help)
+    if item.given:
+        message = "evidence is not marked with '?'"
+        cursor.fail("query-mark", message, token, "remove the '?', or move the atom before '|'")
+
+
+def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: _Item) -> None:
+    """Note and blank out the ``undef`` that a literal begins with."""
+    negated = token.text == "not" and cursor.peek().text == "undef"
+    word = cursor.peek() if negated else token
+    after = cursor.peek(1) if negated else cursor.peek()
+    if word.text != "undef" or after.text in (",", ".", "|", "(", "?", ")", "", "="):
+        return
+    if negated or after.text == "not":
+        message = "'undef' and 'not' do not go together"
+        cursor.fail("query-literal", message, (token.start, after.end), "keep one of them")
+    item.undefined = cursor.file.span(token.start, token.end)
+    buffer.blank(token.start, token.end)
+
+
+def _question(
+    kind: str, items: list[_Item], body: list[AST], sources: Sources, span: Span
+) -> Statement:
+    """The statement that the items and what clingo read of them make up."""
+    if len(items) != len(body):
+        raise _error("query-syntax", "this question cannot be read", span, FORMS[kind])
+    asked: list[Literal] = []
+    given: list[Literal] = []
+    guards: list[AST] = []
+    for item, node in zip(items, body, strict=True):
+        atom = node.atom if node.ast_type == ASTType.Literal else None
+        what = None if atom is None else atom.ast_type
+        where = sources.span_of(node.location)
+        if what == ASTType.Comparison:
+            _check_guard(kind, item, where)
+            guards.append(node)
+            continue
+        literal = _literal(item, node, atom if what == ASTType.SymbolicAtom else None, where)
+        if kind == "#map" and not item.given:
+            _check_map(item, literal)
+        (given if item.given else asked).append(literal)
+    if kind == "#evidence":
+        return Evidence(tuple(asked), span)
+    if kind == "#mpe" and asked:
+        message = "#mpe asks for all choices at once, not for an atom"
+        help = "write the evidence after '|', #mpe | a., or use #map to ask for some atoms"
+        raise _error("mpe-atoms", message, asked[0].span, help)
+    if kind != "#mpe" and not asked:
+        message = "this asks for no atom, only compares"
+        raise _error("query-empty", message, span, FORMS[kind])
+    if kind == "#query":
+        return Query(tuple(asked), tuple(given), tuple(guards), span)
+    atoms = tuple(literal.atom for literal in asked)
+    return Map(atoms, tuple(given), tuple(guards), span)
+
+
+def _check_guard(kind: str, item: _Item, where: Span) -> None:
+    if kind == "#evidence":
+        help = "write 'a' for true and 'not a' for false, and no comparisons"
+        raise _error("query-literal", "evidence holds atoms only", where, help)
+    if item.undefined or item.mark:
+        message = "a comparison is neither undefined nor asked for"
+        raise _error("query-literal", message, where, FORMS[kind])
+
+
+def _check_map(item: _Item, literal: Literal) -> None:
+    """The atoms that a ``#map`` asks for are marked with '?'."""
+    if literal.mode is not Mode.TRUE:
+        message = "#map asks for atoms, which may turn out true or false"
+        help = f"write '{literal.atom}?', or put '{literal.mode.value}{literal.atom}' after '|'"
+        raise _error("query-mark", message, literal.span, help)
+    if item.mark is None:
+        help = f"write '{literal.atom}?' to ask for it, or put it after '|' as evidence"
+        message = "an atom that #map asks for is marked with '?'"
+        raise _error("query-mark", message, literal.span, help)
+
+
+def _literal(item: _Item, node: AST, atom: AST | None, where: Span) -> Literal:
+    if atom is None:
+        help = "define an atom by a rule and ask for that"
+        raise _error("query-literal", "a question holds atoms only", where, help)
+    sign = node.sign
+    if sign == Sign.DoubleNegation:
+        message = "a question holds no double negation"
+        raise _error("query-literal", message, where, "drop 'not not'")
+    if item.undefined is not None:
+        return Literal(Mode.UNDEFINED, atom, item.undefined.to(where))
+    mode = Mode.TRUE if sign == Sign.NoSign else Mode.FALSE
+    return Literal(mode, atom, where)
+
+
+def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
+    return ProgramError(Diagnostic(code, message, span, help))
+
+
+# --- several outcomes ---------------------------------------------------------------------------
+
+
+def asks(statements: Iterable[Statement]) -> bool:
+    """Whether a program asks for anything."""
+    return any(isinstance(s, Query | Map | Evidence) for s in statements)
+
+
+def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
+    """Read ``f(x, a; 3)`` in questions as ``f(x, a, 3)`` for neural predicates with outcomes."""
+    names = {s.name for s in statements if isinstance(s, Neural) and s.outcomes}
+    if not names:
+        return tuple(statements)
+
+    def atom(node: AST) -> AST:
+        pool = node.symbol
+        if pool.ast_type != ASTType.Pool or len(pool.arguments) != 2:
+            return node
+        first, second = pool.arguments
+        if first.ast_type != ASTType.Function or first.name not in names:
+            return node
+        joined = [*first.arguments, *second.arguments]
+        return node.update(symbol=first.update(arguments=joined))
+
+    def literals(found: tuple[Literal, ...]) -> tuple[Literal, ...]:
+        return tuple(Literal(lit.mode, atom(lit.atom), lit.span) for lit in found)
+
+    def joined(statement: Statement) -> Statement:
+        match statement:
+            case Query(asked, given, guards, span):
+                return Query(literals(asked), literals(given), guards, span)
+            case Map(atoms, given, guards, span):
+                return Map(tuple(map(atom, atoms)), literals(given), guards, span)
+            case Evidence(asked, span):
+                return Evidence(literals(asked), span)
+        return statement
+
+    return tuple(map(joined, statements))
+
+
+# --- printing and checks -----------------------------------------------------------------------
+
+
+def literal_text(literal: Literal) -> str:
+    """``undef a``."""
+    return f"{literal.mode.value}{exact(literal.atom)}"
+
+
+def _question_word(question: Query | Map) -> str:
+    if isinstance(question, Query):
+        return "#query"
+    return "#map" if question.atoms else "#mpe"
+
+
+def question_text(question: Query | Map) -> str:
+    """What a question asks for, without its directive: ``a, not b | c``."""
+    if isinstance(question, Query):
+        asked = [literal_text(literal) for literal in question.literals]
+    else:
+        asked = [f"{exact(atom)}?" for atom in question.atoms]
+    given = [literal_text(literal) for literal in question.evidence]
+    guards = list(map(exact, question.guards))
+    if given:
+        given += guards
+    else:
+        asked += guards
+    return ", ".join(asked) + (f"{' ' if asked else ''}| {', '.join(given)}" if given else "")
+
+
+def _text(question: Query | Map) -> str:
+    return f"{_question_word(question)} {question_text(question)}".rstrip() + "."
+
+
+def evidence_text(statement: Evidence) -> str:
+    """The statement as it is printed."""
+    return f"#evidence {', '.join(map(literal_text, statement.literals))}."
+
+
+def literals_of(question: Query | Map | Evidence) -> tuple[Literal, ...]:
+    """The literals of a question as written, evidence last; the marked atoms of a map left out."""
+    match question:
+        case Query(literals, evidence):
+            return (*literals, *evidence)
+        case Map(_, evidence):
+            return evidence
+        case Evidence(literals):
+            return literals
+
+
+def _terms(question: Query | Map | Evidence) -> Iterator[AST]:
+    if isinstance(question, Map):
+        yield from question.atoms
+    yield from (literal.atom for literal in literals_of(question))
+    if not isinstance(question, Evidence):
+        yield from question.guards
+
+
+def check_questions(
+    questions: Sequence[Query | Map | Evidence], setting: Setting
+) -> Iterator[Diagnostic]:
+    """Literals ``undef a`` where no atom is ever undefined."""
+    logic = setting.meaning.logic
+    if logic.three_valued:
+        return
+    for literal in (literal for question in questions for literal in literals_of(question)):
+        if literal.mode is Mode.UNDEFINED:
+            yield Diagnostic(
+                "undef-two-valued",
+                f"no atom is ever undefined under the {logic.value} semantics",
+                literal.span,
+                "say '#semantics lstable.', partial, smproblog or wellfounded",
+            )
+
+
+QUERY = Kind(
+    Query,
+    _text,
+    ("#query", "#pr"),
+    read=read_question,
+    terms=_terms,
+    check=check_questions,
+    open_ended=True,
+    form="#query a, not b | undef c.",
+    about="the probability of literals, given others; `#pr` is the same",
+)
+MAP = Kind(
+    Map,
+    _text,
+    ("#map", "#mpe", "#max"),
+    recognise=_asks,
+    read=read_question,
+    terms=_terms,
+    check=check_questions,
+    open_ended=True,
+    form="#map a?, b? | c.",
+    about="the most probable values of atoms (`#max` is the same); `#mpe` of all choices",
+)
+EVIDENCE = Kind(
+    Evidence,
+    evidence_text,
+    ("#evidence",),
+    read=read_question,
+    terms=_terms,
+    check=check_questions,
+    form="#evidence a, not b.",
+    about="literals that join the evidence of every question",
+)

@@ -1,0 +1,119 @@
+"""``#semantics lstable, maxent.``: under which semantics the program is read.
+
+>>> parse_semantics("maxent")
+(None, <Probability.MAXENT: 'maxent'>)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dpasp.errors import ProgramError, Span, nearest
+from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole
+from dpasp.language.statements.kind import Draft, Kind
+from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
+from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.lexer import Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile
+
+_FORM = "semantics are written #semantics lstable, maxent."
+
+
+@dataclass(frozen=True, slots=True)
+class Semantics(Statement):
+    """``#semantics lstable, maxent.``; None is what was not said."""
+
+    logic: Logic | None
+    probability: Probability | None
+    span: Span = span_field()
+
+
+def read_semantics(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#semantics``: a logic semantics, a probabilistic one, or both in any order."""
+    cursor = Cursor(file, piece.start, piece.end)
+    cursor.next()
+    parenthesis = accept_parenthesis(cursor)
+    logic, probability = read_semantics_words(cursor)
+    if parenthesis:
+        cursor.expect(")", "directive-syntax", _FORM)
+    expect_end(cursor, _FORM)
+    buffer.blank(piece.start, piece.end)
+    return whole(Semantics(logic, probability, file.span(piece.start, piece.end)))
+
+
+def read_semantics_words(cursor: Cursor) -> tuple[Logic | None, Probability | None]:
+    """Read ``lstable, maxent``."""
+    logics = {logic.value: logic for logic in Logic}
+    probabilities = {probability.value: probability for probability in Probability}
+    logic: Logic | None = None
+    probability: Probability | None = None
+    while True:
+        word = cursor.next()
+        name = word.text.lower()
+        if name in logics and logic is None:
+            logic = logics[name]
+        elif name in probabilities and probability is None:
+            probability = probabilities[name]
+        elif name in logics or name in probabilities:
+            first = logic.value if name in logics and logic else None
+            first = first or (probability.value if probability else "")
+            kind = "logic" if name in logics else "probabilistic"
+            message = f"{name} is a second {kind} semantics, after {first}"
+            cursor.fail("semantics-twice", message, word, "choose one of them")
+        else:
+            _refuse_semantics(cursor, word, [*logics, *probabilities])
+        if cursor.accept(",") is None:
+            if cursor.peek().text in (*logics, *probabilities):
+                help = "write a ',' between them"
+                cursor.fail("directive-syntax", "a ',' is missing here", cursor.peek(), help)
+            return logic, probability
+
+
+def _refuse_semantics(cursor: Cursor, word: Token, known: list[str]) -> None:
+    missing = word.text in ("", ".")
+    what = "a semantics is missing here" if missing else f"{word.text} is not a semantics"
+    help = nearest(word.text.lower().strip('"'), known) or f"known are {', '.join(known)}"
+    cursor.fail("unknown-semantics", what, word, help)
+
+
+def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:
+    """The semantics that a text such as ``"lstable, maxent"`` names."""
+    cursor = Cursor(SourceFile("", text), 0, len(text))
+    try:
+        found = read_semantics_words(cursor)
+        if not cursor.at_end():
+            help = "write one or two semantics, as in lstable, maxent"
+            what = f"unexpected '{cursor.peek().text}'"
+            cursor.fail("unknown-semantics", what, cursor.peek(), help)
+    except ProgramError as error:  # there is no program to point at
+        raise ProgramError(replace(problem, span=None) for problem in error.diagnostics) from None
+    return found
+
+
+def effective_semantics(program: Program, override: str | None = None) -> SemanticsPair:
+    """The program's semantics; what ``override`` says wins, what nobody says is the default."""
+    logic, probability = parse_semantics(override) if override else (None, None)
+    for statement in program.statements:
+        if isinstance(statement, Semantics):
+            logic, probability = logic or statement.logic, probability or statement.probability
+    return SemanticsPair(logic or SemanticsPair().logic, probability or SemanticsPair().probability)
+
+
+def semantics_text(statement: Semantics) -> str:
+    """The statement as it is printed."""
+    named = (statement.logic, statement.probability)
+    return f"#semantics {', '.join(word.value for word in named if word)}."
+
+
+KIND = Kind(
+    Semantics,
+    semantics_text,
+    ("#semantics",),
+    read=read_semantics,
+    once=True,
+    form="#semantics lstable, maxent.",
+    about="which models count, and how their probability is spread",
+)

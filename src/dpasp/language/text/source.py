@@ -1,0 +1,152 @@
+"""Where text came from: files laid end to end, so that one line number names file and line.
+
+clingo knows a place as a line and a column in bytes; all the files of a program are
+read by it as one text, file after file, so a line number alone says which file it is in.
+
+>>> sources = Sources().add("a.plp", "x.\\ny.\\n").add("b.plp", "z.\\n")
+>>> sources.span(Place(4, 1), Place(4, 2))
+Span(file='b.plp', line=1, column=1, end_line=1, end_column=2)
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from clingo.ast import Location
+
+from dpasp.errors import Diagnostic, Span
+
+
+class Place(NamedTuple):
+    """A line of the whole text and a column in characters, both from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One text, its name, and the number that its first line has in the whole."""
+
+    name: str
+    text: str
+    first_line: int = 1
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The offset of every line."""
+        starts, at = [0], self.text.find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = self.text.find("\n", at + 1)
+        return starts
+
+    @property
+    def end_line(self) -> int:
+        """The number, in the whole, of the line after the last."""
+        return self.first_line + len(self.line_starts)
+
+    def place(self, offset: int) -> Place:
+        """The place of an offset into the text."""
+        line = bisect_right(self.line_starts, offset) - 1
+        return Place(self.first_line + line, offset - self.line_starts[line] + 1)
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of a slice of the text."""
+        starts = self.line_starts
+        first = bisect_right(starts, start)
+        last = bisect_right(starts, end, first - 1) if end > start else first
+        column, end_column = start - starts[first - 1] + 1, max(start, end) - starts[last - 1] + 1
+        return Span(self.name, first, column, last, end_column)
+
+    def offset(self, place: Place) -> int:
+        """The offset of a place (clipped into the text)."""
+        line = max(place.line - self.first_line, 0)
+        if line >= len(self.line_starts):
+            return len(self.text)
+        return min(self.line_starts[line] + place.column - 1, len(self.text))
+
+
+@dataclass(frozen=True)
+class Sources(Mapping[str, str]):
+    """The files of a program, in order; as a mapping, their texts by name."""
+
+    files: tuple[SourceFile, ...] = ()
+    wide: Mapping[int, str] = field(default_factory=dict)  # lines as clingo read them, if not ASCII
+
+    @property
+    def next_line(self) -> int:
+        """The number that the first line of one more file would have."""
+        return self.files[-1].end_line if self.files else 1
+
+    def add(self, name: str, text: str) -> Sources:
+        """These files and one more."""
+        return Sources((*self.files, SourceFile(name, text, self.next_line)), self.wide)
+
+    def with_wide_lines(self, text: str, first_line: int) -> Sources:
+        """These files, knowing the lines of a text that clingo counts otherwise than we do."""
+        if text.isascii():
+            return self
+        lines = enumerate(text.split("\n"), first_line)
+        wide = {number: line for number, line in lines if not line.isascii()}
+        return Sources(self.files, {**self.wide, **wide})
+
+    def file_at(self, line: int) -> SourceFile:
+        """The file that holds a line of the whole."""
+        index = bisect_right(self.files, line, key=lambda file: file.first_line) - 1
+        return self.files[max(index, 0)]
+
+    def place(self, line: int, byte_column: int) -> Place:
+        """The place of a column that clingo counted in bytes."""
+        text = self.wide.get(line)
+        if text is None:
+            return Place(line, byte_column)
+        return Place(line, len(text.encode()[: byte_column - 1].decode(errors="ignore")) + 1)
+
+    def span(self, begin: Place, end: Place) -> Span:
+        """The span between two places, clipped into the text of its file."""
+        file = self.file_at(begin.line)
+        return file.span(file.offset(begin), file.offset(end))
+
+    def span_of(self, location: Location) -> Span:
+        """The span of a clingo node."""
+        begin, end = location.begin, location.end
+        return self.span(self.place(begin.line, begin.column), self.place(end.line, end.column))
+
+    def holds(self, text: str) -> bool:
+        """Whether a text may stand somewhere in a program from here; yes if it is not known."""
+        return not self.files or any(text in file.text for file in self.files)
+
+    def text_of(self, span: Span) -> str | None:
+        """The text of a span, None when its file is not one of these."""
+        for file in self.files:
+            if file.name == span.file and span.end_line <= len(file.line_starts):
+                start = file.line_starts[span.line - 1] + span.column - 1
+                return file.text[start : file.line_starts[span.end_line - 1] + span.end_column - 1]
+        return None
+
+    def in_order(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Diagnostics in the order of the text, each once; those without a place come first."""
+        files = {name: position for position, name in enumerate(self)}
+
+        def key(diagnostic: Diagnostic) -> tuple[int, int, int]:
+            span = diagnostic.span
+            return (files.get(span.file, -1), span.line, span.column) if span else (-2, 0, 0)
+
+        return sorted(dict.fromkeys(diagnostics), key=key)
+
+    def __getitem__(self, name: str) -> str:
+        for file in self.files:
+            if file.name == name:
+                return file.text
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(file.name for file in self.files))
+
+    def __len__(self) -> int:
+        return len({file.name for file in self.files})

@@ -1,0 +1,46 @@
+#include "limits.hpp"
+
+#include <cstdio>
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/resource.h>
+#include <unistd.h>
+#endif
+
+namespace dpasp {
+
+double megabytes_in_use() {
+#if defined(__linux__)
+    if (FILE *file = std::fopen("/proc/self/statm", "r")) {
+        long all = 0, resident = 0;
+        int read = std::fscanf(file, "%ld %ld", &all, &resident);
+        std::fclose(file);
+        if (read == 2) return double(resident) * double(sysconf(_SC_PAGESIZE)) / 1048576.0;
+    }
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+#if defined(__APPLE__)
+    return double(usage.ru_maxrss) / 1048576.0;
+#else
+    return double(usage.ru_maxrss) / 1024.0;
+#endif
+#else
+    return 0;
+#endif
+}
+
+void Watch::look() {
+    if (stop_ && stop_->load(std::memory_order_relaxed))
+        throw Stopped(Reason::Interrupt, "interrupted");
+    auto now = Clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(20);
+    double elapsed = std::chrono::duration<double>(now - start_).count();
+    if (limits_.seconds >= 0 && elapsed > limits_.seconds)
+        throw Stopped(Reason::Time, "time limit");
+    if (limits_.megabytes >= 0 && megabytes_in_use() > limits_.megabytes)
+        throw Stopped(Reason::Memory, "memory limit");
+}
+
+}  // namespace dpasp

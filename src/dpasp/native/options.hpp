@@ -1,0 +1,40 @@
+// How to compile: the ways, the orders, what is counted, and how much each may take.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace dpasp {
+
+// What is known of the models of a total choice: which kinds there are (enough for credal),
+// how many of each kind (maxent), or how many with the least undefined sets (lstable).
+enum class Mode { Bits, Counts, Least };
+
+// To add a way: name it here and in `options.cpp`, declare its function in `ways.hpp`, write
+// that in a file of its own, and say in `compile.cpp` when it is tried.
+enum class Way { Diagram, Tables, Search };
+
+// The first four are orders of the inputs, for tables and diagrams; the others are the orders
+// of the search.
+enum class Order { Narrow, Breadth, Depth, Polished, Width, Frequency };
+
+const char *name(Mode mode);
+const char *name(Way way);
+const char *name(Order order);
+
+// What has that name; std::invalid_argument, with the names that there are, if nothing has.
+Mode mode_named(const std::string &name);
+Way way_named(const std::string &name);
+Order order_named(const std::string &name);
+
+struct Options {
+    std::optional<Way> way;      // all of them unless one is given
+    std::optional<Order> order;  // all of them unless one is given
+    Mode mode = Mode::Counts;
+    size_t nodes = 20000000;     // the most nodes a part may take
+    uint64_t work = 6000000000;  // the most work of one attempt (about 10 minutes)
+};
+
+}  // namespace dpasp

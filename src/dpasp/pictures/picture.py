@@ -1,0 +1,89 @@
+"""A picture that a notebook shows and that can be saved: what every ``plot()`` gives back."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dpasp.errors import UsageError, cannot_write
+from dpasp.pictures.raster import write_raster
+from dpasp.pictures.scene import Scene
+
+RASTER = (".png", ".pdf", ".jpg")
+FORMATS = (".svg", *RASTER)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing; ``picture.save("p.svg")`` writes it, also as .png or .pdf (by matplotlib)."""
+
+    scene: Scene = field(repr=False)
+
+    @property
+    def svg(self) -> str:
+        """The picture as SVG."""
+        return self.scene.svg()
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture in the format that the file's name says."""
+        check_format(path)
+        if Path(path).suffix == ".svg":
+            write_aside(path, lambda file: file.write_text(self.svg, encoding="utf-8"))
+        else:
+            write_aside(path, lambda file: write_raster(self.scene, file))
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __str__(self) -> str:
+        size = f"{self.scene.width:.0f} × {self.scene.height:.0f}"
+        return f"a picture of {size} pixels{': ' * bool(self.scene.title)}{self.scene.title}"
+
+
+def drawn(scene: Scene, path: str | Path | None = None) -> Picture:
+    """The picture of a scene, saved where a path says."""
+    picture = Picture(scene)
+    if path is not None:
+        picture.save(path)
+    return picture
+
+
+def check_format(path: str | Path) -> None:
+    """Refuse a name that says no format, before the work is done."""
+    if Path(path).suffix not in FORMATS:
+        raise UsageError(
+            f"cannot write {path}: a picture is written as {', '.join(FORMATS)}",
+            help="let the file's name end in one of them",
+        )
+
+
+def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place and then move it there, so that there is never half of one."""
+    target = Path(path)
+    aside = None
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix
+        )
+        os.close(handle)
+        aside = Path(name)
+        write(aside)
+        aside.chmod(0o666 & ~_umask())
+        aside.replace(target)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    finally:
+        if aside is not None:
+            with suppress(OSError):
+                aside.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """What new files may not be; it can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
