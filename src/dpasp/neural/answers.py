@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dpasp.errors import ImpossibleEvidence
 from dpasp.logic.program import GroundQuery
-from dpasp.neural.evaluate import Engine, Fields, masses
+from dpasp.neural.engines import Fields, MassEngine, masses
 from dpasp.semantics.masses import ROUNDING, impossible_evidence
 from dpasp.semantics.meaning import Meaning
 
@@ -27,7 +27,7 @@ class Bounds(NamedTuple):
 
 def probabilities(
     weights: Tensor,
-    engine: Engine,
+    engine: MassEngine,
     queries: Sequence[GroundQuery],
     meaning: Meaning,
     vertices: int = 1,
