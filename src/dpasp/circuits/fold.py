@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.circuit import Circuit, Statistics
+from dpasp.circuits.stops import stopping
 from dpasp.errors import Diagnostic, InferenceError, SizeLimit
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice
 from dpasp.native import _native
 from dpasp.semantics.leaves import width
@@ -41,11 +43,17 @@ class Counted:
     seconds: float = 0.0
 
 
-def fold(choices: Sequence[Choice], table: Counted, meaning: Meaning) -> Circuit:
+def fold(
+    choices: Sequence[Choice],
+    table: Counted,
+    meaning: Meaning,
+    *,
+    watch: Watch = UNLIMITED,
+) -> Circuit:
     """The circuit of a table of total choices.
 
     Raises :class:`InferenceError` if the models of a total choice do not agree on an observed
-    atom.
+    atom, and what the ``watch`` raises.
     """
     seen = np.empty((len(table.values), 0)) if table.observed is None else table.observed
     _check_observed(seen)
@@ -54,11 +62,13 @@ def fold(choices: Sequence[Choice], table: Counted, meaning: Meaning) -> Circuit
     if values.shape[1]:
         order = np.lexsort(values.T[::-1])  # lexicographic, as the native code wants it
         values, counts = values[order], counts[order]
-    native = _native.fold(
-        np.array([*map(width, choices), *[2] * seen.shape[1]], dtype=np.int64),
-        np.ascontiguousarray(values, dtype=np.int64),
-        np.ascontiguousarray(counts, dtype=np.float64),
-    )
+    with stopping(watch) as limits:
+        native = _native.fold(
+            np.array([*map(width, choices), *[2] * seen.shape[1]], dtype=np.int64),
+            np.ascontiguousarray(values, dtype=np.int64),
+            np.ascontiguousarray(counts, dtype=np.float64),
+            limits,
+        )
     statistics = Statistics(
         choices=len(choices),
         determined=0,

@@ -118,5 +118,6 @@ def on_circuit(
         started = time.perf_counter()
         table = enumerate_models(ground, meaning, observed=observed, watch=watch)
         counted = table.counted(time.perf_counter() - started)
-        return OnCircuit(circuits.fold(ground.choices, counted, meaning), *own, table)
+        folded = circuits.fold(ground.choices, counted, meaning, watch=watch)
+        return OnCircuit(folded, *own, table)
     return OnCircuit(circuit, *own)
