@@ -13,7 +13,8 @@ from torch import Tensor
 
 from dpasp.errors import ImpossibleEvidence
 from dpasp.logic.program import GroundQuery
-from dpasp.neural.engines import Fields, MassEngine, masses
+from dpasp.neural.engines import MassEngine, masses
+from dpasp.neural.walks import Fields
 from dpasp.semantics.masses import ROUNDING, impossible_evidence
 from dpasp.semantics.meaning import Meaning
 
