@@ -18,7 +18,7 @@ from dpasp.limits import Limits
 from dpasp.native import _native
 from dpasp.semantics import leaves
 
-from .programs import Shape, random_program
+from .programs import STABLE, Shape, random_program
 
 FREE = _native.Limits(-1.0, -1.0)
 NOW = _native.Limits(0.0, -1.0)  # the time is over
