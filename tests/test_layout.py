@@ -62,7 +62,7 @@ INSIDE = {
         ["credal"],
         ["probable"],
         ["exact"],
-        ["explain"],
+        ["explain", "models"],
         ["answer"],
         ["__init__"],
     ],

@@ -12,8 +12,9 @@ from __future__ import annotations
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ from dpasp.inference.engines.draws import sample_models
 from dpasp.inference.engines.outcomes import check_questions
 from dpasp.inference.explain import TOP, Explanations, explain
 from dpasp.inference.method import Method, method
+from dpasp.inference.models import Model, models
 from dpasp.language import ast, extend
 from dpasp.language.arguments import (
     evidence_given,
@@ -45,6 +47,7 @@ from dpasp.logic.ground import Grounder
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.python import run_blocks
 from dpasp.logic.reading import read
+from dpasp.logic.shown import shown_by
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
@@ -192,6 +195,40 @@ class Program:
         asked = self._asked(self._checked((), evidence_given(given), semantics), started(limits))
         check_questions(replace(asked.ground, questions=()), "sampling")
         return sample_models(asked, n, seed=seed)
+
+    def models(
+        self,
+        n: int | None = None,
+        *,
+        given: str | Iterable[str] = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> Iterator[Model]:
+        """Return the models (``n`` at most) as they are found, the most probable choices first.
+
+        ``given`` joins the program's evidence, which all of them satisfy; what ``#show``
+        says is shown of each.
+
+        >>> program = loads("0.3::a. b :- not a.")
+        >>> [(str(model), model.probability) for model in program.models()]
+        [('b', (0.7,)), ('a', (0.3,))]
+        """
+        watch = started(limits)
+        shown = shown_by(self.source)
+        showing = self._showing(shown.program)
+        checked = showing._checked((), evidence_given(given), semantics)
+        found = showing._grounded(checked, watch).program
+        weights = self._weights(found, watch)
+        asked = ask(found, checked.meaning, weights=weights, watch=watch).one_row()
+        return islice(models(asked, shown), n)
+
+    def _showing(self, source: ast.Program) -> Program:
+        """This program with rules for what it shows, if there are any."""
+        if source is self.source:
+            return self
+        program = Program(source, python=self.python, constants=self.constants)
+        program._module = self._functions()
+        return program
 
     def explain(
         self,

@@ -241,7 +241,6 @@ PEAK = """
 import resource
 import numpy as np
 from tests.circuits.test_native import large, FREE
-from tests.circuits.programs import STABLE
 circuit = large()
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

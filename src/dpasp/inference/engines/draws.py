@@ -7,7 +7,7 @@ Example::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +100,15 @@ class Source:
             bits = self._solver.models(assumed, self.watch)
             self._known[choice] = self._models(bits)
         return self._known[choice]
+
+    def each(self, choice: TotalChoice) -> Iterator[Assignment]:
+        """The models of a total choice as they are found."""
+        if self.translation.least or self.meaning.has_undefined_model:  # known only at the end
+            yield from self.of(choice).kept
+            return
+        assumed = selector_literals(self.ground, choice, self._possible)
+        for bits in self._solver.blocks(assumed, self.watch):
+            yield from self._models(bits).kept
 
     def _models(self, bits: Bits) -> Models:
         evidence = self.ground.evidence
