@@ -30,7 +30,7 @@ class Engine:
 
     ``solve`` is the function that answers, or its place as ``"module:function"``. ``options``
     are those of its own, ``aliases`` are other names, each with the options that it implies;
-    ``compiles`` says that it makes a circuit.
+    ``compiles`` says that it makes a circuit, ``about`` says in a few words what it does.
     """
 
     name: str
@@ -38,21 +38,43 @@ class Engine:
     options: Mapping[str, Allowed] = field(default_factory=dict)
     aliases: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     compiles: bool = False
+    about: str = ""
 
 
 # To add an engine: a module with its function, and a line here.
 ENGINES: dict[str, Engine] = {
     engine.name: engine
     for engine in (
-        Engine("auto", "dpasp.inference.exact:compiled", aliases={"exact": {}}, compiles=True),
-        Engine("compile", "dpasp.inference.exact:compiled", compiles=True),
-        Engine("enumerate", "dpasp.inference.exact:enumerated"),
-        Engine("sample", "dpasp.inference.engines.sample:sample", {"n": COUNT, "gap": SHARE}),
+        Engine(
+            "auto",
+            "dpasp.inference.exact:compiled",
+            aliases={"exact": {}},
+            compiles=True,
+            about="exact answers: compiled, or enumerated where that cannot be (the default)",
+        ),
+        Engine(
+            "compile",
+            "dpasp.inference.exact:compiled",
+            compiles=True,
+            about="exact answers from a circuit; a warning where it had to be enumerated",
+        ),
+        Engine(
+            "enumerate",
+            "dpasp.inference.exact:enumerated",
+            about="exact answers from every total choice, one by one: the reference",
+        ),
+        Engine(
+            "sample",
+            "dpasp.inference.engines.sample:sample",
+            {"n": COUNT, "gap": SHARE},
+            about="estimates from samples, with intervals of confidence",
+        ),
         Engine(
             "bounds",
             "dpasp.inference.engines.bounds:bounds",
             {"gap": SHARE, "nmodels": COUNT},
             aliases={"aseo": {"nmodels": 1000, "gap": 0.0}},
+            about="sure bounds that close in on the answer",
         ),
     )
 }
@@ -77,6 +99,19 @@ def names() -> list[str]:
     return [name for engine in ENGINES.values() for name in (engine.name, *engine.aliases)]
 
 
+def explained() -> dict[str, str]:
+    """By name, what each engine does, in a few words."""
+    found = {}
+    for engine in ENGINES.values():
+        found[engine.name] = engine.about
+        for alias, options in engine.aliases.items():
+            implied = ", ".join(f"{key} = {value:g}" for key, value in options.items())
+            found[alias] = (
+                f"{engine.name} with {implied}" if implied else f"the same as {engine.name}"
+            )
+    return found
+
+
 def named(name: str) -> Engine | None:
     """The engine of a name or of an alias."""
     return next((e for e in ENGINES.values() if name in (e.name, *e.aliases)), None)
@@ -88,7 +123,7 @@ def options_of(name: str) -> Mapping[str, Allowed]:
     return {**(engine.options if engine else {}), **COMMON}
 
 
-def all_options() -> Mapping[str, Allowed]:
+def all_options() -> dict[str, Allowed]:
     """The options of all engines."""
     return {k: v for engine in ENGINES.values() for k, v in engine.options.items()} | dict(COMMON)
 
