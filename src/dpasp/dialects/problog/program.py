@@ -31,7 +31,7 @@ from dpasp.limits import Limits
 Foot = Callable[[Sequence[Rule], Sequence[Ask]], str]  # what a dialect writes at the end
 SEMANTICS = "#semantics wellfounded, maxent."
 ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
-PATIENCE = Limits(seconds=5.0, megabytes=1000.0)  # for recursion that may never end
+PATIENCE = Limits(seconds=3.0, megabytes=1000.0)  # for recursion that may never end
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,8 @@ class _Program:
         terms += [t for ask in asks for t in _ask_terms(ask)]
         self.names = Names.of(terms)
         _refuse_twins(terms, context)
-        for rule in demand.growing:
-            self._refuse_endless(rule)
+        if demand.growing:
+            self._refuse_endless(demand.growing[0])
 
     def lines(self, one: Made) -> list[str]:
         """What is written for a part of the program."""
