@@ -291,7 +291,7 @@ class Program:
         same = old is not None and (old.logic, old.probability) == (logic, probability)
         if self._session is None or not same or (old and old.objective != objective):
             found = self._grounded((), (), NO_LIMITS.start()).program
-            python = Python(self.source, self._functions())
+            python = Python(self.source, self._functions(), self.constants)
             model = ProgramModule(found, logic, probability, python, self._queries, objective, old)
             self._session = Session(model, python)
         return self._session

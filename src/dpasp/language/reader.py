@@ -18,12 +18,13 @@ from clingo.ast import AST, ASTType
 from dpasp.errors import Diagnostic, ProgramError, nearest
 from dpasp.language.collector import collector_paused
 from dpasp.language.mistakes.diagnose import diagnose, missing_end, structural, unexpected
-from dpasp.language.mistakes.doubts import doubts
+from dpasp.language.mistakes.doubts import doubts, names_a_predicate, semicolons, unused_main
+from dpasp.language.mistakes.foreign import foreign
 from dpasp.language.mistakes.unreadable import REFUSED, describe, describe_mark, is_left, refusal
 from dpasp.language.statements.include import Include
 from dpasp.language.statements.kind import Draft, recognised, words
 from dpasp.language.statements.plain import Plain
-from dpasp.language.statements.questions import asks, join_outcomes
+from dpasp.language.statements.questions import join_outcomes
 from dpasp.language.statements.statement import Program, Statement
 from dpasp.language.text.brackets import is_open
 from dpasp.language.text.buffer import Buffer
@@ -65,13 +66,24 @@ def read_readable(
     with collector_paused():
         for name, text in texts:
             if name and not name.startswith("<"):
+                if Path(name).resolve() in reading.seen:
+                    reading.warnings.append(_named_twice(name))
+                    continue
                 reading.seen.add(Path(name).resolve())
             _read_file(reading, name, text)
     statements = join_outcomes(reading.statements)
-    asked = asks(statements)
-    warnings = tuple(w for w in reading.warnings if not (asked and w.code == "problog-directive"))
+    warnings = tuple(
+        warning
+        for warning in reading.warnings
+        if not names_a_predicate(warning, statements, reading.sources)
+    )
     program = Program(statements, reading.sources, warnings)
     return program, reading.sources.in_order(reading.errors)
+
+
+def _named_twice(name: str) -> Diagnostic:
+    message = f"{name} is named twice, and read once"
+    return Diagnostic("file-twice", message, help="name it once", severity="warning")
 
 
 def _read_file(reading: _Reading, name: str, text: str) -> None:
@@ -151,6 +163,8 @@ class _FileReader:
             raise Refused(missing_end(file, piece), piece.end)
         if file.text.startswith(":~", piece.start):
             raise refusal(file, piece, ":~")
+        if not word and (problem := foreign(file, piece)) is not None:
+            raise Refused(problem, None)
         kind = recognised(file, piece)
         if kind is not None and kind.read is not None:
             return kind.read(file, piece, self.buffer)
@@ -236,6 +250,8 @@ class _FileReader:
                 merged += [Plain(node, span) for node in found]
             elif (statement := self._finish(index, draft, found, sources)) is not None:
                 merged.append(statement)
+                self.warnings += semicolons(self.file, piece) if piece.annotated else ()
+                self.warnings += unused_main(statement)
         return merged
 
     def _has_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> bool:

@@ -52,7 +52,19 @@ MISTAKES = (
         "write {0}",
     ),
     _mistake(r"\\\+", "prolog-not", "'\\+' is Prolog's negation", "write 'not'"),
+    _mistake(
+        r"(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=<)\s*(-?[\w']+)",
+        "prolog-less",
+        "'=<' is Prolog's comparison",
+        "write {0} <= {2}",
+    ),
     _mistake(r"=<", "prolog-less", "'=<' is Prolog's comparison", "write '<='"),
+    _mistake(
+        r":-(?:[^\"]|\"[^\"]*\")*?(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=>)\s*(-?[\w']+)",
+        "arrow-comparison",
+        "'=>' compares nothing",
+        "write {0} >= {2}",
+    ),
     _mistake(r"=\\=|\\==?", "prolog-unequal", "this comparison is Prolog's", "write '!='"),
     _mistake(r"=:=|===?", "prolog-equal", "this comparison is another language's", "write '='"),
     _mistake(

@@ -41,7 +41,7 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import exact, global_variables
+from dpasp.language.text.trees import body_text, global_variables
 
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"
@@ -265,11 +265,6 @@ def _fixed(value: float, span: Span) -> Fixed:
 def annotated_text(statement: Annotated) -> str:
     """The statement as it is printed."""
     return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
-
-
-def body_text(body: Sequence[AST]) -> str:
-    """The body of a rule with what surrounds it: `` :- a; b.``"""
-    return f" :- {'; '.join(map(exact, body))}." if body else "."
 
 
 def annotated_terms(statement: Annotated) -> Iterator[AST]:

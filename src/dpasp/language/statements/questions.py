@@ -12,7 +12,7 @@ literal in its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -28,7 +28,7 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import exact
+from dpasp.language.text.trees import exact, walk
 
 FORMS = {
     "#query": "a query is written #query a, not b | c.",
@@ -243,6 +243,8 @@ def _question(
             guards.append(node)
             continue
         literal = _literal(item, node, atom if what == ASTType.SymbolicAtom else None, where)
+        if item.given or kind == "#evidence":
+            _check_anonymous(kind, literal)
         if kind == "#map" and not item.given:
             _check_map(item, literal)
         (given if item.given else asked).append(literal)
@@ -268,6 +270,19 @@ def _check_guard(kind: str, item: _Item, where: Span) -> None:
     if item.undefined or item.mark:
         message = "a comparison is neither undefined nor asked for"
         raise _error("query-literal", message, where, FORMS[kind])
+
+
+def _check_anonymous(kind: str, literal: Literal) -> None:
+    """Refuse '_' in evidence, unless it says that no instance holds: that has one meaning."""
+    if kind != "#query" and literal.mode is Mode.FALSE:
+        return
+    if any(part.ast_type == ASTType.Variable and part.name == "_" for part in walk(literal.atom)):
+        shown = f"{literal.mode.value}{literal.atom}"
+        message = f"'{shown}' in evidence could mean some instance or every instance"
+        every = "has one question for each value" if kind == "#query" else "means every instance"
+        help = f"name the variable, which {every}, or for some instance write 'some :- {shown}.'"
+        help += " and give 'some' as evidence"
+        raise _error("evidence-anonymous", message, literal.span, help)
 
 
 def _check_map(item: _Item, literal: Literal) -> None:
@@ -301,11 +316,6 @@ def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
 
 
 # --- several outcomes ---------------------------------------------------------------------------
-
-
-def asks(statements: Iterable[Statement]) -> bool:
-    """Whether a program asks for anything."""
-    return any(isinstance(s, Query | Map | Evidence) for s in statements)
 
 
 def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
