@@ -30,6 +30,7 @@ ROWS = [
     ["learning"],
     ["scale"],
     ["program"],
+    ["dialects"],
     ["__init__"],
     ["display"],
     ["integrations"],

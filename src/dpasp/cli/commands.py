@@ -23,6 +23,7 @@ COMMANDS = {
     "ground": "show the ground program",
     "compile": "show or write the circuit that answers the queries",
     "explain": "show what is behind an answer",
+    "convert": "write another system's program as one of ours",
 }
 
 

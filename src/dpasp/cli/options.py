@@ -35,6 +35,7 @@ class Option:
     negatable: bool = False  # a switch that also has the form --no-…
     dest: str | None = None  # the name of the result where it is not that of the option
     count: str | None = None
+    required: bool = False
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
         """Tell a parser about it."""
@@ -52,6 +53,8 @@ class Option:
             settings |= {"action": "append", "default": []}
         if self.count is not None:
             settings["nargs"] = self.count
+        if self.required:
+            settings["required"] = True
         parser.add_argument(*self.names, **settings)
 
 

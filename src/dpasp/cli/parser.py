@@ -37,6 +37,7 @@ examples:
     dpasp ground alarm.plp                    show the choices and rules behind it
     dpasp compile alarm.plp -o alarm.svg      draw the circuit that answers the queries
     dpasp explain alarm.plp                   show what is behind the answers
+    dpasp convert alarm.pl --from problog     write a ProbLog program as one of ours
     echo "0.3::a. #query a." | dpasp -        read the program from standard input
 
 `dpasp COMMAND --help` says more about each command.

@@ -19,7 +19,7 @@ from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Logic, Mode, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.evaluate import Engine, Fields, Native, masses, prepare
+from dpasp.neural.engines import Fields, MassEngine, NativeEngine, masses, native_engine
 from dpasp.neural.observations import Observation, observation_text
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.masses import all_undefined
@@ -49,10 +49,10 @@ class Mixture:
 
 
 @dataclass(frozen=True, slots=True)
-class Roots:
+class AsRoots:
     """Every distinct observation is a root of the circuit."""
 
-    engine: Engine
+    engine: MassEngine
     mixture: Mixture
 
     @property
@@ -60,9 +60,9 @@ class Roots:
         """How many distinct observations there are."""
         return self.engine.questions
 
-    def to(self, device: torch.device) -> Roots:
+    def to(self, device: torch.device) -> AsRoots:
         """The same on a device."""
-        return Roots(self.engine.to(device), self.mixture.to(device))
+        return AsRoots(self.engine.to(device), self.mixture.to(device))
 
     def probability(self, weights: Tensor) -> Tensor:
         """The probabilities [distinct observations, batch], differentiable."""
@@ -93,10 +93,10 @@ class Roots:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaves:
+class AsLeaves:
     """One circuit whose last leaves are the truth of the observed atoms."""
 
-    engine: Engine
+    engine: MassEngine
     mixture: Mixture
     evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves
 
@@ -105,9 +105,9 @@ class Leaves:
         """How many distinct observations there are."""
         return len(self.evidence)
 
-    def to(self, device: torch.device) -> Leaves:
+    def to(self, device: torch.device) -> AsLeaves:
         """The same on a device."""
-        return Leaves(self.engine.to(device), self.mixture.to(device), self.evidence.to(device))
+        return AsLeaves(self.engine.to(device), self.mixture.to(device), self.evidence.to(device))
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
@@ -128,18 +128,19 @@ class Leaves:
         return logs, total
 
 
-Likelihood = Roots | Leaves
+Likelihood = AsRoots | AsLeaves
 
 
 def _logarithm(
-    way: Likelihood, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
+    likelihood: Likelihood, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
 ) -> tuple[Tensor, Tensor]:
     """log P and its gradient from those of P; once more in log space where P is too small."""
     small = own <= TINY
-    if own.device.type == "cpu" and bool(small.any()) and isinstance(way.engine, Native):
-        simple = len(way.mixture.fields) == 1 and not bool(way.mixture.constant.any())
+    engine, mixture = likelihood.engine, likelihood.mixture
+    if own.device.type == "cpu" and bool(small.any()) and isinstance(engine, NativeEngine):
+        simple = len(mixture.fields) == 1 and not bool(mixture.constant.any())
         if simple:
-            logs, log_slopes = way.engine.log_gradient(weights, seeds, way.mixture.fields)
+            logs, log_slopes = engine.log_gradient(weights, seeds, mixture.fields)
             picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
             good = picked.isfinite()
             return picked, torch.where(good, log_slopes, 0.0)
@@ -157,8 +158,8 @@ class _Log(torch.autograd.Function):
     """log P of each column's observation; its gradient comes with it."""
 
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, way: Likelihood, ids: Tensor) -> Tensor:
-        logs, slopes = way.log(weights.detach(), ids)
+    def forward(ctx: Any, weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+        logs, slopes = likelihood.log(weights.detach(), ids)
         ctx.save_for_backward(slopes)
         return logs
 
@@ -169,16 +170,16 @@ class _Log(torch.autograd.Function):
         return slopes * seeds, None, None
 
 
-def log_probability(weights: Tensor, way: Likelihood, ids: Tensor) -> Tensor:
+def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
     """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
     if weights.shape[1] == 1 and len(ids) != 1:
-        if isinstance(way, Roots):
-            return _log_or_never(way.probability(weights)[:, 0])[ids]
+        if isinstance(likelihood, AsRoots):
+            return _log_or_never(likelihood.probability(weights)[:, 0])[ids]
         weights = weights.expand(-1, len(ids))
-    return _Log.apply(weights, way, ids)  # type: ignore[no-any-return,no-untyped-call]
+    return _Log.apply(weights, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
 
 
-def likelihood(
+def likelihood_of(
     ground: GroundProgram,
     logic: Logic,
     probability: Probability,
@@ -189,19 +190,19 @@ def likelihood(
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways."""
     if len(observations) > few and (
-        found := _as_leaves(ground, logic, probability, observations, watch)
+        found := _leaf_for_each(ground, logic, probability, observations, watch)
     ):
         return found
     questions = [
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     ]
-    engine = prepare(ground, logic, probability, questions, watch=watch)
+    engine = native_engine(ground, logic, probability, questions, watch=watch)
     mixture = _mixture(engine, logic, probability, observations, objective)
-    return Roots(engine, mixture)
+    return AsRoots(engine, mixture)
 
 
 def _mixture(
-    engine: Native,
+    engine: NativeEngine,
     logic: Logic,
     probability: Probability,
     observations: Sequence[Observation],
@@ -223,13 +224,13 @@ def _mixture(
     return Mixture(fields, rows, constant)
 
 
-def _as_leaves(
+def _leaf_for_each(
     ground: GroundProgram,
     logic: Logic,
     probability: Probability,
     observations: Sequence[Observation],
     watch: Watch,
-) -> Leaves | None:
+) -> AsLeaves | None:
     """The second way, where all observed atoms are determined; None where it does not go."""
     literals = {literal for observation in observations for literal in observation}
     known = determined(ground.rules, len(ground.symbols))
@@ -238,7 +239,7 @@ def _as_leaves(
     atoms = sorted({literal.atom for literal in literals})
     always = GroundQuery((), (), "", NOWHERE)
     try:
-        engine = prepare(ground, logic, probability, [always], atoms, watch)
+        engine = native_engine(ground, logic, probability, [always], atoms, watch)
     except (InferenceError, SizeLimit):
         return None
     place = {atom: 2 * i for i, atom in enumerate(atoms)}
@@ -248,4 +249,4 @@ def _as_leaves(
             # What was seen true cannot be false, and the other way round.
             evidence[row, place[literal.atom] + (literal.mode is Mode.TRUE)] = 0.0
     one, none = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-    return Leaves(engine, Mixture(("consistent",), one, none), evidence)
+    return AsLeaves(engine, Mixture(("consistent",), one, none), evidence)

@@ -25,7 +25,7 @@ from dpasp.semantics.leaves import Weights
 Fields = tuple[str, ...]
 
 
-class Engine(Protocol):
+class MassEngine(Protocol):
     """What evaluates the masses of some questions and their gradient."""
 
     @property
@@ -38,12 +38,12 @@ class Engine(Protocol):
     def gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
         """The masses, and the gradient of Σ seeds · masses by the weights."""
 
-    def to(self, device: torch.device) -> Engine:
+    def to(self, device: torch.device) -> MassEngine:
         """The same on a device."""
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
+class NativeEngine:
     """A circuit, evaluated by the native kernel on the CPU."""
 
     circuit: Circuit
@@ -75,7 +75,7 @@ class Native:
         masses, slopes = self.circuit.gradient(_array(weights), wide, log=True)
         return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)
 
-    def to(self, device: torch.device) -> Engine:
+    def to(self, device: torch.device) -> MassEngine:
         """The same circuit on a device."""
         if device.type == "cpu":
             return self
@@ -91,26 +91,26 @@ def _array(weights: Tensor) -> Weights:
     return weights.detach().contiguous().numpy()
 
 
-def prepare(
+def native_engine(
     ground: GroundProgram,
     logic: Logic,
     probability: Probability,
     questions: Sequence[GroundQuery],
     observed: Sequence[int] = (),
     watch: Watch = UNLIMITED,
-) -> Native:
+) -> NativeEngine:
     """The circuit of some questions; ``observed`` atoms add two leaves each, true and false."""
     found = on_circuit(
         ground, logic, probability, questions=questions, observed=observed, watch=watch
     )
-    return Native(found.circuit)
+    return NativeEngine(found.circuit)
 
 
 class _Masses(torch.autograd.Function):
     """The masses, with the gradient that the engine computes."""
 
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, engine: Engine, fields: Fields) -> Tensor:
+    def forward(ctx: Any, weights: Tensor, engine: MassEngine, fields: Fields) -> Tensor:
         ctx.engine, ctx.fields = engine, fields
         ctx.save_for_backward(weights)
         return engine.masses(weights.detach(), fields)
@@ -122,9 +122,9 @@ class _Masses(torch.autograd.Function):
         return ctx.engine.gradient(weights, seeds, ctx.fields)[1], None, None
 
 
-def masses(weights: Tensor, engine: Engine, fields: Fields) -> Tensor:
+def masses(weights: Tensor, engine: MassEngine, fields: Fields) -> Tensor:
     """The masses [questions, fields, batch] under weights [leaves, batch], differentiable."""
     return _Masses.apply(weights, engine, fields)  # type: ignore[no-any-return,no-untyped-call]
 
 
-__all__ = ["Engine", "Native", "masses", "prepare"]
+__all__ = ["MassEngine", "NativeEngine", "masses", "native_engine"]
