@@ -19,7 +19,7 @@ DIRECTIVES = ("#query", "#pr", "#map", "#max", "#mpe", "#evidence")
 
 def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
     """Queries, and lists of them, as statements."""
-    texts = [text for one in queries for text in _texts(one, "a query")]
+    texts = [text for item in queries for text in _texts(item, "a query")]
     if queries and not texts:
         raise UsageError("an empty list holds no query", help="leave it out")
     return tuple(f"#query {_bare(text)}." for text in texts)
@@ -31,9 +31,9 @@ def map_given(question: str | None) -> str:
     return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
 
 
-def evidence_given(given: str | Iterable[str]) -> tuple[str, ...]:
+def evidence_given(value: str | Iterable[str]) -> tuple[str, ...]:
     """Evidence as statements."""
-    return tuple(f"#evidence {_bare(one)}." for one in _texts(given, "evidence") if one)
+    return tuple(f"#evidence {_bare(item)}." for item in _texts(value, "evidence") if item)
 
 
 def path_given(path: object) -> str:
@@ -46,23 +46,23 @@ def path_given(path: object) -> str:
     return str(path)
 
 
-def text_given(given: object, what: str) -> str:
+def text_given(value: object, what: str) -> str:
     """What was given, if it is a text."""
-    if not isinstance(given, str):
-        raise UsageError(f"{what} is a text, not {_shown(given)}", help="write it in quotes")
-    return given
+    if not isinstance(value, str):
+        raise UsageError(f"{what} is a text, not {_shown(value)}", help="write it in quotes")
+    return value
 
 
-def _texts(given: object, what: str) -> tuple[str, ...]:
+def _texts(value: object, what: str) -> tuple[str, ...]:
     """One text, or several."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        return (text_given(given, what),)
-    return tuple(text_given(one, what) for one in given)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return (text_given(value, what),)
+    return tuple(text_given(item, what) for item in value)
 
 
-def _shown(given: object) -> str:
+def _shown(value: object) -> str:
     """A wrong argument in an error message, however long it is."""
-    return shorten(repr(given), 40)
+    return shorten(repr(value), 40)
 
 
 def _bare(text: str) -> str:

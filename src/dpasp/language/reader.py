@@ -140,9 +140,9 @@ class _FileReader:
             if draft is not None:
                 self.drafts[index] = draft
 
-    def _fail(self, index: int, *found: Diagnostic) -> None:
+    def _fail(self, index: int, *problems: Diagnostic) -> None:
         """Report a piece, and leave it out."""
-        self.failed.setdefault(index, []).extend(found)
+        self.failed.setdefault(index, []).extend(problems)
         if index >= 0:
             piece = self.split.pieces[index]
             self.buffer.blank(piece.start, piece.end + (not piece.dotted))
@@ -214,14 +214,14 @@ class _FileReader:
         nodes, stuck = parse_clingo(self.buffer.text(), self.file.first_line)
         if stuck is None:
             return nodes
-        found = False
+        located = False
         for index, piece in enumerate(self.split.pieces):
             text = self.buffer.text(piece.start, piece.end + (not piece.dotted))
             _, inside = parse_clingo(text)  # alone, one mistake cannot hide another
             if inside is not None:
                 self._stuck(index, piece, inside)
-                found = True
-        if not found:
+                located = True
+        if not located:
             self._fail(-1, unexpected(self.file, *stuck))
             return []
         nodes, stuck = parse_clingo(self.buffer.text(), self.file.first_line)
@@ -239,16 +239,16 @@ class _FileReader:
         by_piece = self._by_piece(nodes, sources)
         merged: list[Statement] = []
         for index, piece in enumerate(self.split.pieces):
-            draft, found = self.drafts.get(index), by_piece.get(index, [])
+            draft, own_nodes = self.drafts.get(index), by_piece.get(index, [])
             if index in self.failed:
                 continue
-            if self._has_theory(index, piece, found, sources):
+            if self._has_theory(index, piece, own_nodes, sources):
                 continue
             elif draft is None:
                 self.warnings += doubts(self.file, piece, self.buffer)
                 span = self.file.span(piece.start, piece.end)
-                merged += [Plain(node, span) for node in found]
-            elif (statement := self._finish(index, draft, found, sources)) is not None:
+                merged += [Plain(node, span) for node in own_nodes]
+            elif (statement := self._finish(index, draft, own_nodes, sources)) is not None:
                 merged.append(statement)
                 self.warnings += semicolons(self.file, piece) if piece.annotated else ()
                 self.warnings += unused_main(statement)
@@ -305,14 +305,14 @@ class _FileReader:
 
     def errors(self) -> list[Diagnostic]:
         """All that is wrong with the file, each mistake once."""
-        found: list[Diagnostic] = []
+        problems: list[Diagnostic] = []
         for index, diagnostics in self.failed.items():
             # A dot inside brackets cuts a statement in two, and both halves are wrong.
             closing = diagnostics[0].message.endswith("closes nothing")
             echo = closing and index > 0 and index - 1 in self.failed
             if not (echo and is_open(self.file, self.split.pieces[index - 1])):
-                found += diagnostics
-        return found
+                problems += diagnostics
+        return problems
 
 
 # --- other files --------------------------------------------------------------------------------

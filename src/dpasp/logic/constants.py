@@ -20,14 +20,14 @@ from dpasp.language.text.trees import walk
 from dpasp.logic.terms import NOWHERE, symbolic
 
 
-def override(program: ast.Program, given: Mapping[str, str]) -> list[AST]:
+def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
     """The ``#const`` statements that give constants other values than the program does.
 
     Real numbers are left out, since clingo does not have them; a definition that
     says ``[override]`` itself stays as it is.
     """
     settled = {node.name for node in definitions(program) if not node.is_default}
-    terms = {name: _term(name, text) for name, text in given.items() if name not in settled}
+    terms = {name: _term(name, text) for name, text in overrides.items() if name not in settled}
     return [
         Definition(NOWHERE, name, symbolic(term), False)
         for name, term in terms.items()
@@ -35,7 +35,7 @@ def override(program: ast.Program, given: Mapping[str, str]) -> list[AST]:
     ]
 
 
-def unused(program: ast.Program, given: Mapping[str, str]) -> list[Diagnostic]:
+def unused(program: ast.Program, overrides: Mapping[str, str]) -> list[Diagnostic]:
     """Warnings about constants that were given from outside and that the program does not name."""
     known = [node.name for node in definitions(program)]
     known += (s.name for s in program.statements if isinstance(s, ast.Const))
@@ -46,7 +46,7 @@ def unused(program: ast.Program, given: Mapping[str, str]) -> list[Diagnostic]:
             help=nearest(name, known) or f"leave {name} out, or write '#const {name} = …'",
             severity="warning",
         )
-        for name in given
+        for name in overrides
         if not program.sources.holds(name)
     ]
 
@@ -58,7 +58,7 @@ def definitions(program: ast.Program) -> Iterator[AST]:
             yield statement.node
 
 
-def symbol_constants(program: ast.Program, given: Mapping[str, str]) -> dict[str, Symbol]:
+def symbol_constants(program: ast.Program, overrides: Mapping[str, str]) -> dict[str, Symbol]:
     """The values of the constants that terms can hold, by name.
 
     >>> from dpasp.language import parse
@@ -66,7 +66,7 @@ def symbol_constants(program: ast.Program, given: Mapping[str, str]) -> dict[str
     {'n': Number(5), 'm': Number(6)}
     """
     pending = {node.name: node.value for node in definitions(program)}
-    pending |= {node.name: node.value for node in override(program, given)}
+    pending |= {node.name: node.value for node in override(program, overrides)}
     values: dict[str, Symbol] = {}
     settled = True
     while settled:
@@ -89,8 +89,8 @@ def term_value(term: AST, constants: Mapping[str, Symbol]) -> Symbol | None:
             return constants.get(symbol.name, symbol) if named else symbol
         case ASTType.Function if not term.external:
             parts = [term_value(part, constants) for part in term.arguments]
-            found = [part for part in parts if part is not None]
-            return Function(term.name, found) if len(found) == len(parts) else None
+            symbols = [part for part in parts if part is not None]
+            return Function(term.name, symbols) if len(symbols) == len(parts) else None
         case ASTType.UnaryOperation if term.operator_type == UnaryOperator.Minus:
             return _computed(BinaryOperator.Minus, Number(0), term_value(term.argument, constants))
         case ASTType.BinaryOperation:

@@ -76,18 +76,18 @@ class Grounder:
         python: object | None = None,
         watch: Watch = UNLIMITED,
     ) -> None:
-        given = constants or {}
+        overrides = constants or {}
         scripts = run_scripts(program, allowed=python is not None)
         self._lock = Lock()  # clingo's controls are not for several threads at once
         with collector_paused():
-            encoding = encode(program, given)
+            encoding = encode(program, overrides)
             functions = Functions(program, scripts, python, encoding.choices.facts)
             clingo = self._clingo = ClingoGrounder(encoding, functions, watch)
             clingo.ground("base")
-            numbers = numeric_constants(program, given)
+            numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
-            self._ground = _without_questions(program, clingo, assembly, unused(program, given))
+            self._ground = _without_questions(program, clingo, assembly, unused(program, overrides))
             clingo.rules.open = False
         self._first: QuestionMarkers | None = encoding.questions
         self._rounds = 1

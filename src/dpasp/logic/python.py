@@ -116,11 +116,11 @@ class Python:
             raise self.refusal(f"@{name} runs Python", span)
         if ":" in name:
             return _imported(name, span)
-        found: object = getattr(self.module, name, None)
-        if callable(found):
-            return found
-        if found is not None:
-            message = f"{name} is not a function but of the type {type(found).__name__}"
+        target: object = getattr(self.module, name, None)
+        if callable(target):
+            return target
+        if target is not None:
+            message = f"{name} is not a function but of the type {type(target).__name__}"
             help = f"write 'def {name}(): …'"
             raise ProgramError(Diagnostic("unknown-function", message, span, help))
         known = [key for key, value in vars(self.module).items() if callable(value)]
@@ -183,13 +183,13 @@ def guarded(what: str, program: ast.Program | None, span: Span | None) -> Iterat
 
 def _raised_at(trace: TracebackType | None, files: set[str]) -> Span | None:
     """The innermost line of the program in a traceback."""
-    found = None
+    target = None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in files:
             line = trace.tb_lineno
-            found = Span(trace.tb_frame.f_code.co_filename, line, 1, line, 2)
+            target = Span(trace.tb_frame.f_code.co_filename, line, 1, line, 2)
         trace = trace.tb_next
-    return found
+    return target
 
 
 # --- calls in terms ----------------------------------------------------------------------------
@@ -225,8 +225,8 @@ class Functions:
             try:
                 return list(_symbols(function(*self._values(name, arguments))))
             except Exception as error:
-                given = f"({', '.join(map(str, arguments))})" if arguments else ""
-                message = f"@{name}{given} fails: {type(error).__name__}: {error}"
+                shown = f"({', '.join(map(str, arguments))})" if arguments else ""
+                message = f"@{name}{shown} fails: {type(error).__name__}: {error}"
                 raise _error("python-error", message, self._first_call(name)) from error
         except BaseException as error:
             # clingo would wrap it; the grounding is stopped and this raised in its place.

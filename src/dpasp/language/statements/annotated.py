@@ -115,12 +115,12 @@ def head_atoms(rule: AST, count: int) -> list[AST]:
 
 def _head(file: SourceFile, piece: Piece) -> tuple[Cursor, bool]:
     """The tokens of the head (a long body need not be read here), and whether there is a body."""
-    found = _IF.search(file.text, piece.start, piece.end)
-    if found is None:
+    arrow = _IF.search(file.text, piece.start, piece.end)
+    if arrow is None:
         return Cursor(file, piece.start, piece.end), False
-    head = file.text[piece.start : found.start()]
+    head = file.text[piece.start : arrow.start()]
     if '"' not in head and "%" not in head:
-        return Cursor(file, piece.start, found.start()), True
+        return Cursor(file, piece.start, arrow.start()), True
     cursor = Cursor(file, piece.start, piece.end)  # the ':-' may be inside a string
     return cursor, any(token.text == ":-" for token in cursor.tokens)
 

@@ -98,12 +98,12 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
             return None
         (node,) = nodes
         atom, *roles = head_atoms(node, 1 + len(origins))
-        given = {
+        filled = {
             role: _with_arguments(origin, found.symbol.arguments[0])
             for (role, origin), found in zip(origins.items(), roles, strict=True)
         }
         (argument,) = atom.symbol.arguments
-        return Data(name.text, argument, given.get("test"), given.get("train"), span)
+        return Data(name.text, argument, filled.get("test"), filled.get("train"), span)
 
     return Draft(finish)
 
