@@ -53,6 +53,7 @@ INSIDE = {
         ["reader"],
         ["checks"],
         ["formatting"],
+        ["observations"],
         ["arguments"],
         ["__init__"],
     ],
