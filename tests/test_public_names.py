@@ -30,6 +30,6 @@ def test_all_errors_are_errors() -> None:
 
 def test_the_methods_of_a_program() -> None:
     methods = {name for name in vars(dpasp.Program) if not name.startswith("_")}
-    asking = {"circuit", "explain", "ground", "map", "plan", "plot", "query", "sample"}
+    asking = {"circuit", "explain", "ground", "map", "models", "plan", "plot", "query", "sample"}
     learning = {"accuracy", "functions", "learn", "learned", "module", "restore", "save"}
     assert methods == asking | learning

@@ -12,8 +12,9 @@ from __future__ import annotations
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import complete
 from dpasp.inference.explain import TOP, Explanations, explain
 from dpasp.inference.method import method
+from dpasp.inference.models import Model, models
 from dpasp.language import ast, extend
 from dpasp.language.arguments import (
     evidence_given,
@@ -46,6 +48,7 @@ from dpasp.logic.ground import Grounder
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.python import run_blocks
 from dpasp.logic.reading import read
+from dpasp.logic.shown import shown_by
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics import leaves
 from dpasp.semantics.names import leaf_names
@@ -165,6 +168,34 @@ class Program:
         found = self._grounded((), told, watch).program
         check_questions(replace(found, questions=()), "sampling")
         return sample_models(found, logic, self._one_row(found, watch), n, seed=seed, watch=watch)
+
+    def models(
+        self,
+        n: int | None = None,
+        *,
+        given: str | Iterable[str] = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> Iterator[Model]:
+        """The models (``n`` at most) as they are found: those of the most probable choices first.
+
+        ``given`` joins the program's evidence, which all of them satisfy; what ``#show``
+        says is shown of each.
+        """
+        told = evidence_given(given)
+        watch = started(limits)
+        shown = shown_by(self.source)
+        logic, _ = self._meaning((), told, semantics)
+        found = self._showing(shown.program)._grounded((), told, watch).program
+        return islice(models(found, logic, self._one_row(found, watch), shown, watch), n)
+
+    def _showing(self, source: ast.Program) -> Program:
+        """This program with rules for what it shows, if there are any."""
+        if source is self.source:
+            return self
+        program = Program(source, python=self.python, constants=self.constants)
+        program._module = self._functions()
+        return program
 
     def explain(
         self,

@@ -14,9 +14,9 @@ from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic import GroundProgram, ground
 from dpasp.neural.engines import masses, native_engine
-from dpasp.neural.layers import Layered
 from dpasp.neural.likelihood import AsLeaves, AsRoots, likelihood_of, log_probability
 from dpasp.neural.observations import ObservationReader, split
+from dpasp.neural.walks import Walked
 from dpasp.semantics import leaves
 
 FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
@@ -45,7 +45,7 @@ def random_weights(one: GroundProgram, columns: int) -> Tensor:
 def test_native_and_torch_agree(logic: Logic) -> None:
     one = program()
     engine = native_engine(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
-    layers = Layered(engine.circuit)
+    layers = Walked(engine.circuit, torch.device("cpu"))
     weights = random_weights(one, 7)
     seeds = torch.randn(4, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     values, slopes = engine.gradient(weights, seeds, FIELDS)
@@ -61,7 +61,7 @@ def test_small_masses_are_not_what_is_left_of_large_ones(field: str) -> None:
     text = "0.5::x(1..3). q :- x(1). q :- s, not t. e :- x(2). e :- not x(2), x(3). e :- not x(3). "
     one = ground(parse(text + "0.5::s. t :- s, not u. u :- s, not t. #query q | e."))
     engine = native_engine(one, Logic.STABLE, Probability.CREDAL, one.questions)  # type: ignore[arg-type]
-    layers = Layered(engine.circuit)
+    layers = Walked(engine.circuit, torch.device("cpu"))
     weights = [1.0 - 1e-20, 1e-20, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]
     tiny = torch.tensor(weights, dtype=torch.float64)[:, None]
     exact = engine.masses(tiny, (field,))

@@ -141,6 +141,20 @@ QUERY = Option(
     repeatable=True,
     dest="queries",
 )
+SEMANTICS = (
+    Option(
+        ("--semantics",),
+        f"in place of the program's: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
+        "LOGIC,PROB",
+    ),
+    Option(("-s", "--sem"), "only the logic one", choices=LOGICS, dest="logic"),
+    Option(
+        ("-p", "--psem"),
+        "only the probabilistic one",
+        choices=PROBABILITIES,
+        dest="probability",
+    ),
+)
 QUESTIONS = Group(
     "questions",
     (
@@ -151,18 +165,20 @@ QUESTIONS = Group(
             "E",
             repeatable=True,
         ),
+        *SEMANTICS,
+        CONSTANT,
+    ),
+)
+MEANING = Group(
+    "which models",
+    (
         Option(
-            ("--semantics",),
-            f"in place of the program's: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
-            "LOGIC,PROB",
+            ("--given",),
+            "only models in which this holds, joined to the evidence (repeatable)",
+            "LITERALS",
+            repeatable=True,
         ),
-        Option(("-s", "--sem"), "only the logic one", choices=LOGICS, dest="logic"),
-        Option(
-            ("-p", "--psem"),
-            "only the probabilistic one",
-            choices=PROBABILITIES,
-            dest="probability",
-        ),
+        *SEMANTICS,
         CONSTANT,
     ),
 )

@@ -15,9 +15,9 @@ from dpasp.learning.options import PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
 from dpasp.learning.rules import direction, fixpoint, groups, with_omitted
 from dpasp.neural.data import DataRows
-from dpasp.neural.layers import Sums
 from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
+from dpasp.neural.sums import Sums
 
 LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
 CHUNK = 1000  # examples that networks see at once where a step may take any number

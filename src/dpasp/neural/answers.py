@@ -14,7 +14,8 @@ from torch import Tensor
 from dpasp.errors import ImpossibleEvidence
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundQuery
-from dpasp.neural.engines import Fields, MassEngine, masses
+from dpasp.neural.engines import MassEngine, masses
+from dpasp.neural.walks import Fields
 from dpasp.semantics.masses import ROUNDING, all_undefined, impossible_evidence
 
 

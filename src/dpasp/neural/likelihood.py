@@ -9,7 +9,7 @@ the atoms).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -19,8 +19,9 @@ from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Logic, Mode, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.engines import Fields, MassEngine, NativeEngine, masses, native_engine
+from dpasp.neural.engines import MassEngine, NativeEngine, masses, native_engine
 from dpasp.neural.observations import Observation, observation_text
+from dpasp.neural.walks import Fields
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.masses import all_undefined
 
@@ -42,10 +43,13 @@ class Mixture:
     fields: Fields
     coefficients: Tensor  # [questions, fields]
     constant: Tensor  # [questions]
+    single: bool  # whether it is one mass and nothing else
 
     def to(self, device: torch.device) -> Mixture:
         """The same on a device."""
-        return Mixture(self.fields, self.coefficients.to(device), self.constant.to(device))
+        return replace(
+            self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,8 @@ class AsRoots:
         mix, columns = self.mixture, torch.arange(len(ids), device=weights.device)
         seeds = weights.new_zeros(self.engine.questions, len(mix.fields), len(ids))
         seeds[ids, :, columns] = mix.coefficients[ids]
+        if mix.single and self.engine.scaled:
+            return _in_log_space(self, weights, seeds)
         found, slopes = self.engine.gradient(weights, seeds, mix.fields)
         own = (found[ids, :, columns] * mix.coefficients[ids]).sum(1) + mix.constant[ids]
         return _logarithm(self, weights, seeds, own, slopes)
@@ -113,8 +119,11 @@ class AsLeaves:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
         seeds = wide.new_ones(1, 1, len(ids))
-        found, slopes = self.engine.gradient(wide, seeds, self.mixture.fields)
-        own, slopes = _logarithm(self, wide, seeds, found[0, 0], slopes)
+        if self.engine.scaled:
+            own, slopes = _in_log_space(self, wide, seeds)
+        else:
+            found, slopes = self.engine.gradient(wide, seeds, self.mixture.fields)
+            own, slopes = _logarithm(self, wide, seeds, found[0, 0], slopes)
         return own, slopes[: len(weights)]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
@@ -136,16 +145,17 @@ def _logarithm(
 ) -> tuple[Tensor, Tensor]:
     """log P and its gradient from those of P; once more in log space where P is too small."""
     small = own <= TINY
-    engine, mixture = likelihood.engine, likelihood.mixture
-    if own.device.type == "cpu" and bool(small.any()) and isinstance(engine, NativeEngine):
-        simple = len(mixture.fields) == 1 and not bool(mixture.constant.any())
-        if simple:
-            logs, log_slopes = engine.log_gradient(weights, seeds, mixture.fields)
-            picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
-            good = picked.isfinite()
-            return picked, torch.where(good, log_slopes, 0.0)
+    if own.device.type == "cpu" and likelihood.mixture.single and bool(small.any()):
+        return _in_log_space(likelihood, weights, seeds)
     safe = own.clamp(min=TINY)
     return _log_or_never(own), torch.where(small, 0.0, slopes / safe)
+
+
+def _in_log_space(likelihood: Likelihood, weights: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:
+    """log P and its gradient, where P is one mass of the question that each column seeds."""
+    logs, slopes = likelihood.engine.gradient(weights, seeds, likelihood.mixture.fields, log=True)
+    picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
+    return picked, torch.where(picked.isfinite(), slopes, 0.0)
 
 
 def _log_or_never(probabilities: Tensor) -> Tensor:
@@ -221,7 +231,7 @@ def _mixture(
     if any(undefined):
         # A total choice without stable models has one model, in which all is undefined.
         rows[:, -1] = -constant
-    return Mixture(fields, rows, constant)
+    return Mixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
 
 
 def _leaf_for_each(
@@ -249,4 +259,4 @@ def _leaf_for_each(
             # What was seen true cannot be false, and the other way round.
             evidence[row, place[literal.atom] + (literal.mode is Mode.TRUE)] = 0.0
     one, none = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-    return AsLeaves(engine, Mixture(("consistent",), one, none), evidence)
+    return AsLeaves(engine, Mixture(("consistent",), one, none, True), evidence)
