@@ -410,7 +410,7 @@ class Program:
             objective = objective or last.objective
             if (meaning, objective) == (last.meaning, last.objective):
                 return self._trainable
-        python = Python(self.source, self._functions())
+        python = Python(self.source, self._functions(), self.constants)
         found = self._grounded(self._unchecked((), meaning), watch).program
         basis = Basis(found, python, self._queries)
         model = ProgramModule(basis, meaning, objective or "midpoint", last)
