@@ -13,6 +13,9 @@ from dpasp.circuits import FIELDS, Circuit, Options, compile
 from dpasp.inference.answers import Answer
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
+
+from .programs import STABLE
 
 
 def network(size: int, values: int = 3, *, interval: bool = False, seed: int = 1) -> str:
@@ -40,7 +43,7 @@ def _heads(random: Random, i: int, values: int, interval: bool) -> str:
 
 def circuit(text: str, way: str = "auto") -> Circuit:
     ground = dpasp.loads(text).ground()
-    return compile(ground, Logic.STABLE, options=Options(way))  # type: ignore[arg-type]
+    return compile(ground, STABLE, options=Options(way))  # type: ignore[arg-type]
 
 
 def test_a_network_is_compiled_as_a_network() -> None:
@@ -122,6 +125,8 @@ def test_the_most_probable_explanation_of_a_network() -> None:
 def test_credal_and_maxent_agree_where_nothing_is_open() -> None:
     ground = dpasp.loads(network(8) + "\n#query v(7,0) | v(2,1).").ground()
     weights = leaves.weights(ground)
-    credal, maxent = (compile(ground, Logic.STABLE, p).masses(weights)[0] for p in Probability)
+    credal, maxent = (
+        compile(ground, Meaning(Logic.STABLE, p)).masses(weights)[0] for p in Probability
+    )
     both = dict(zip(FIELDS, np.where(np.isnan(credal), maxent, credal), strict=True))
     assert both["a"] / (both["a"] + both["d"]) == pytest.approx(both["qe"] / both["e"], rel=1e-12)
