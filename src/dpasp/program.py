@@ -575,7 +575,7 @@ def loads(
 
     The other arguments are those of :func:`load`.
 
-    >>> program = loads("p(@f(3)). #query p(6).", functions={"f": lambda n: 2 * n.number})
+    >>> program = loads("p(@f(3)). #query p(6).", functions={"f": lambda n: 2 * n})
     >>> print(program.query())
     ℙ(p(6)) = [1.000000, 1.000000]
     """
