@@ -133,11 +133,11 @@ def random_network(random: Random) -> GroundProgram:
         draw.function(random.sample(variables, min(len(variables), 2)))
     everything = list(range(1, draw.size))
     visible = [a for a in everything if a not in draw.selectors]
-    for _ in range(random.choice((0, 0, 0, 1, 2))):  # second rules, upwards only
+    for _ in range(random.choice((0, 0, 0, 1, 2))):  # second rules, from lower to higher atoms
         low, high = sorted(random.sample(visible, 2))
         draw.rules.append(Rule((high,), (random.choice((low, -low)),)))
     for _ in range(random.choice((0, 0, 0, 1, 2))):
-        draw.rules.append(Rule((), tuple(random.sample(visible, random.choice((1, 2, 3)))[:2])))
+        draw.rules.append(Rule((), tuple(random.sample(visible, random.choice((1, 2, 2))))))
     symbols = [
         None if a == 0 or a in draw.selectors else Function(f"p{a}") for a in range(draw.size)
     ]
