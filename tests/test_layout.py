@@ -74,7 +74,7 @@ INSIDE = {
         ["constants", "solve", "text", "shown"],
         ["weights"],
         ["markers"],
-        ["messages", "neural", "python"],
+        ["messages", "neural", "python", "objects"],
         ["questions"],
         ["encode"],
         ["clingo"],
