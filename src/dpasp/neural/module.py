@@ -21,7 +21,6 @@ from torch import Tensor, nn
 
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.inference.credal.vertices import corners, vertex_weights
-from dpasp.language.ast import Logic, Probability
 from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundProgram, GroundQuery
@@ -35,6 +34,7 @@ from dpasp.neural.observations import Given, ObservationReader, Observations
 from dpasp.neural.parameters import Parameters
 from dpasp.neural.weights import LeafSources, join, leaf_sources, needed, network_outputs
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
 Data = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
 Ask = Callable[[str, Watch], Sequence[GroundQuery]]
@@ -45,12 +45,14 @@ REMEMBERED = 16  # sets of queries whose circuits are kept
 class Basis:
     """What a module is made of: a ground program, and how its functions are called.
 
-    ``ask`` gives the ground queries that a text stands for, over the atoms of the program.
+    ``ask`` gives the ground queries that a text stands for, over the atoms of the program;
+    ``owner`` is the program, whose ``module`` makes such a module again.
     """
 
     ground: GroundProgram
     python: Python
     ask: Ask
+    owner: Any = None
 
 
 class ProgramModule(nn.Module):
@@ -63,8 +65,7 @@ class ProgramModule(nn.Module):
     def __init__(
         self,
         basis: Basis,
-        logic: Logic,
-        probability: Probability,
+        meaning: Meaning,
         objective: str = "midpoint",
         other: ProgramModule | None = None,
     ) -> None:
@@ -74,7 +75,7 @@ class ProgramModule(nn.Module):
             raise UsageError(f"the objective is lower, upper or midpoint, not {objective!r}")
         ground = basis.ground
         self.basis, self.ground = basis, ground
-        self.logic, self.probability = logic, probability
+        self.meaning = meaning
         self.objective = objective
         self.networks = other.networks if other else nn.ModuleList(build(ground, basis.python))
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
@@ -87,12 +88,23 @@ class ProgramModule(nn.Module):
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
-        own = (self.basis, self.logic, self.probability, self.objective)
+        own = (self.basis, self.meaning, self.objective)
         twin = ProgramModule(*own, other=self)
         memo[id(self)] = twin
         twin.networks = copy.deepcopy(self.networks, memo)
         twin.probabilities = copy.deepcopy(self.probabilities, memo)
         return twin
+
+    @property
+    def semantics(self) -> str:
+        """The semantics, as ``program.module()`` takes it."""
+        return f"{self.meaning.logic.value}, {self.meaning.probability.value}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles are made of the program's text, and of the networks and parameters."""
+        tensors = {n: t.detach().cpu() for n, t in self.state_dict().items()}
+        how = (self.semantics, self.objective, self.training)
+        return _again, (self.basis.owner, *how, tensors)
 
     # --- probabilities -------------------------------------------------------------------------
 
@@ -138,10 +150,29 @@ class ProgramModule(nn.Module):
         count = 1
         if self._vertices is not None:
             weights, count = self._at_vertices(weights)
-        found = probabilities(weights, engine, queries, self.logic, self.probability, count)
+        found = probabilities(weights, engine, queries, self.meaning, count)
         if isinstance(found, Bounds):
             return Bounds(found.lower.to(self._dtype), found.upper.to(self._dtype))
         return found.to(self._dtype)
+
+    def value(self, query: str | Sequence[str], data: Data | None = None) -> Tensor:
+        """As :meth:`prob` under maxent, for those who want to be sure of a tensor.
+
+        Raises :class:`UsageError` under credal, where there are two numbers.
+        """
+        found = self.prob(query, data)
+        if isinstance(found, Bounds):
+            help = "ask for bounds(query), or make the module with module('maxent')"
+            raise UsageError("under credal an answer has a lower and an upper probability", help)
+        return found
+
+    def bounds(self, query: str | Sequence[str], data: Data | None = None) -> Bounds:
+        """As :meth:`prob` under credal, for those who want to be sure of bounds.
+
+        Under maxent the two are the same.
+        """
+        found = self.prob(query, data)
+        return found if isinstance(found, Bounds) else Bounds(found, found)
 
     def answers(self, query: str | Sequence[str]) -> tuple[str, ...]:
         """What the columns of :meth:`prob` stand for."""
@@ -266,8 +297,7 @@ class ProgramModule(nn.Module):
         if known < len(distinct):
             likelihood = likelihood_of(
                 self.ground,
-                self.logic,
-                self.probability,
+                self.meaning,
                 distinct[known:],
                 self.objective,
                 watch=self.limits.start(),
@@ -305,7 +335,7 @@ class ProgramModule(nn.Module):
             found = tuple(
                 one for text in texts for one in self._in_order(self.basis.ask(text, watch))
             )
-            circuit = native_engine(self.ground, self.logic, self.probability, found, watch=watch)
+            circuit = native_engine(self.ground, self.meaning, found, watch=watch)
             engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))
@@ -340,6 +370,15 @@ class ProgramModule(nn.Module):
         corners = corners[:, None, :].expand_as(wide)
         joined = torch.where(corners.isnan(), wide, corners)
         return joined.reshape(len(weights), -1), count
+
+
+def _again(
+    owner: Any, semantics: str, objective: str, training: bool, tensors: Mapping[str, Tensor]
+) -> ProgramModule:
+    """A module from what was pickled."""
+    model: ProgramModule = owner.module(semantics, objective)
+    model.load_state_dict(tensors)
+    return model.train(training)
 
 
 def _vertices(ground: GroundProgram) -> Tensor | None:
