@@ -23,6 +23,7 @@ COMMANDS = {
     "ground": "show the ground program",
     "compile": "show or write the circuit that answers the queries",
     "explain": "show what is behind an answer",
+    "playground": "an editor in the browser, with answers beside it",
 }
 
 
