@@ -2,7 +2,8 @@
 // itself, and the licences of what is inside.
 
 import { build } from "esbuild";
-import { cpSync, readFileSync, readdirSync, writeFileSync, existsSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 
 const OUT = new URL("../../src/dpasp/playground/static/", import.meta.url).pathname;
 
@@ -20,6 +21,15 @@ const result = await build({
 cpSync("src/index.html", `${OUT}index.html`);
 cpSync("src/icon.svg", `${OUT}icon.svg`);
 writeFileSync(`${OUT}LICENSES.txt`, licences(packages(result.metafile)));
+writeFileSync(`${OUT}built-from.txt`, `${digest()}\n`);
+
+/** A digest of all that the page is built from; a test says when the page is older. */
+function digest() {
+  const hash = createHash("sha256");
+  const sources = readdirSync("src").sort().map((name) => `src/${name}`);
+  for (const file of ["build.mjs", "package-lock.json", ...sources]) hash.update(readFileSync(file));
+  return hash.digest("hex");
+}
 
 /** The packages whose code is in the bundle, by name. */
 function packages(metafile) {
@@ -35,7 +45,7 @@ function licences(names) {
     const folder = `node_modules/${name}`;
     const { version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
     const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-    const text = file && existsSync(`${folder}/${file}`) ? readFileSync(`${folder}/${file}`, "utf8") : "";
+    const text = file ? readFileSync(`${folder}/${file}`, "utf8") : "";
     return `${name} ${version} (${license})\n\n${text.trim()}\n`;
   });
   return `The script of the playground holds code of these packages.\n\n${texts.join("\n---\n\n")}`;

@@ -259,6 +259,7 @@ function say(text: string, kind: "good" | "bad" | "fair"): void {
 
 function problems(errors: Diagnostic[], warnings: Diagnostic[]): void {
   editor.mark(errors, warnings);
+  find("answers").classList.toggle("stale", errors.length > 0); // they are of an earlier program
   const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;
   if (errors.length) say(count(errors.length, "mistake"), "bad");
   else if (warnings.length) say(count(warnings.length, "warning"), "fair");

@@ -68,7 +68,7 @@ export class Sliders {
     this.inputs.set(slider.name, inputs);
     const number = h("output", { class: "number" }, interval(slider.ends));
     this.numbers.set(slider.name, number);
-    const many = slider.instances > 1 ? ` ×${slider.instances}` : "";
+    const many = slider.instances > 1 ? `×${slider.instances}` : "";
     const label = h(
       "button",
       { class: "label", type: "button", title: `line ${slider.line}`, onclick: () => go(slider.line) },

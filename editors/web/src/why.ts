@@ -21,11 +21,16 @@ function branch(reasons: Reason[]): HTMLElement {
 }
 
 function leaf(reason: Reason): HTMLElement {
-  const line = [
-    h("span", { class: "reason" }, reason.text),
-    reason.share === null ? null : track([reason.share]),
-    reason.note ? h("span", { class: "reason-note" }, reason.note) : null,
-  ];
-  if (!reason.below.length) return h("div", { class: "leaf" }, ...line);
-  return h("details", { open: reason.open }, h("summary", {}, ...line), branch(reason.below));
+  const text = h("span", { class: "reason" }, reason.text);
+  const under =
+    reason.note || reason.share !== null
+      ? h(
+          "div",
+          { class: "under" },
+          reason.share === null ? null : track([reason.share]),
+          h("span", { class: "reason-note" }, reason.note),
+        )
+      : null;
+  if (!reason.below.length) return h("div", { class: "leaf" }, text, under);
+  return h("details", { open: reason.open }, h("summary", {}, text, under), branch(reason.below));
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from contextlib import suppress
 from typing import Any, Protocol
+
+from anyio import CancelScope
 
 from dpasp.limits import Limits
 from dpasp.playground.workers import Busy, Queue, Stopped, Worker
@@ -45,9 +46,9 @@ class Page:
             for task in tasks:
                 task.cancel()
             self.worker.stop()
-            for task in tasks:
-                with suppress(asyncio.CancelledError, Exception):
-                    await task
+            with CancelScope(shield=True):  # also when the server itself is ending
+                await asyncio.gather(*tasks, return_exceptions=True)
+                await self.worker.close()
 
     async def _take(self, message: str) -> None:
         try:

@@ -39,6 +39,7 @@ class Worker:
         self.limits = limits
         self.used = time.monotonic()
         self._process: asyncio.subprocess.Process | None = None
+        self._ended: list[asyncio.subprocess.Process] = []  # on their way out
 
     @property
     def alive(self) -> bool:
@@ -68,6 +69,14 @@ class Worker:
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
             process.kill()
+            self._ended.append(process)
+
+    async def close(self) -> None:
+        """End the process, and wait until it and those before it are gone."""
+        self.stop()
+        for process in self._ended:
+            await process.wait()
+        self._ended.clear()
 
     async def _start(self) -> None:
         command = ("-P", "-m", "dpasp.playground.worker")
