@@ -8,6 +8,7 @@
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
 #   make sanitize the native part built with sanitizers, under the tests of circuits
 #   make smoke    a minute of each of the last two
+#   make page     the page of the playground, built again from editors/web (needs npm)
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -29,14 +30,14 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	touch $@
 
 .venv/test.stamp: .venv/install.stamp
-	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev,learn,plot]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev,learn,plot,playground]'
 	touch $@
 
 .venv/demo.stamp: .venv/install.stamp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[learn,demo]'
 	touch $@
 
-.PHONY: demo test check bench bench-full random fuzz sanitize smoke clean
+.PHONY: demo test check bench bench-full random fuzz sanitize smoke page clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -78,6 +79,9 @@ sanitize: .venv/test.stamp
 smoke:
 	$(MAKE) fuzz FUZZ=4000
 	$(MAKE) sanitize SANITIZE_RANDOM=60 SANITIZE_TESTS="tests/circuits/test_random.py tests/circuits/test_circuit.py"
+
+page:
+	cd editors/web && npm ci --no-audit --no-fund && npm run check && npm run build
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache

@@ -18,6 +18,7 @@ ROWS = [
     ["version"],
     ["shown"],
     ["errors"],
+    ["writing"],
     ["limits"],
     ["pictures"],
     ["language"],

@@ -89,9 +89,11 @@ def test_others_are_not_answered(client: TestClient, wrong: dict[str, str]) -> N
 def test_other_names_are_refused(client: TestClient) -> None:
     assert client.get("/", headers={"host": "evil.example"}).status_code == 421
     assert client.get("/", headers={"host": "localhost:8017"}).status_code == 200
-    settings = Settings("secret", 8017, hosts=("class.example.org",))
-    hosted = TestClient(application(settings), base_url="http://class.example.org")
-    assert hosted.get("/").status_code == 200
+    hosts = ("class.example.org", "class.example.org:9000")
+    settings = Settings("secret", 8017, hosts=hosts)
+    for name, code in (("class.example.org", 200), (hosts[1], 200), (f"{hosts[0]}:1", 421)):
+        hosted = TestClient(application(settings), base_url=f"http://{name}")
+        assert hosted.get("/").status_code == code
 
 
 def test_what_is_no_request_is_refused(client: TestClient) -> None:

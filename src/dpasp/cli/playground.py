@@ -32,7 +32,7 @@ WHERE = Group(
         ),
         Option(
             ("--allow-host",),
-            "a name by which browsers may call the server (repeatable)",
+            "a name, or NAME:PORT, by which browsers may call it (repeatable)",
             "NAME",
             repeatable=True,
             dest="names",

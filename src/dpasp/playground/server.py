@@ -46,7 +46,7 @@ class Settings:
 
     token: str
     port: int
-    hosts: tuple[str, ...] = LOCAL  # the names, without port, under which it may be called
+    hosts: tuple[str, ...] = LOCAL  # the names under which it may be called, some with a port
     limits: Limits = field(default_factory=lambda: Limits(seconds=20, megabytes=1000))
     at_once: int = max(1, (os.cpu_count() or 2))
     waiting: int = 60
@@ -147,4 +147,5 @@ def _own_name(host: str, settings: Settings) -> bool:
     name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
     if not name or not port.isdigit():
         name, port = host, ""
-    return name.lower() in settings.hosts and port in ("", str(settings.port))
+    own = name.lower() in settings.hosts and port in ("", str(settings.port))
+    return own or host.lower() in settings.hosts
