@@ -7,6 +7,8 @@
 #   make random   a long comparison of random programs with the definitions, by every way
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
 #   make sanitize the native part built with sanitizers, under the tests of circuits
+#   make threads  the same with the thread sanitizer, under evaluation and compilation
+#   make format   formats Python and C++; make tidy: clang-tidy over the C++
 #   make smoke    a minute of each of the last two
 #   make page     the page of the playground, built again from editors/web (needs npm)
 
@@ -37,7 +39,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[learn,demo]'
 	touch $@
 
-.PHONY: demo test check bench bench-full random fuzz sanitize smoke page clean
+.PHONY: demo test check bench bench-full random fuzz sanitize threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -64,17 +66,29 @@ random: .venv/test.stamp
 fuzz: .venv/test.stamp
 	$(BIN)/python -m tests.language.fuzz $(FUZZ)
 
-# -S: without the hook of the editable install, which would find the other build first
+# The native part built with sanitizers, beside the Python part; -S: without the hook of the
+# editable install, which would find the other build first.
+define sanitized
+	$(BIN)/cmake -S . -B build/$(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+	    -DCMAKE_BUILD_TYPE=Release -DDPASP_SANITIZE=$(2) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	$(BIN)/cmake --build build/$(1)
+	mkdir -p build/$(1)-run/dpasp && cp -r src/dpasp/. build/$(1)-run/dpasp
+	cp build/$(1)/_native*.so build/$(1)-run/dpasp/native
+	PYTHONPATH=build/$(1)-run:$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("purelib"))') \
+	    LD_PRELOAD=$$($(CXX) -print-file-name=$(3)):$$($(CXX) -print-file-name=libstdc++.so) \
+	    $(BIN)/python -S -m pytest -q -p no:cacheprovider $(4)
+endef
+
+sanitize: export DPASP_RANDOM_CIRCUITS = $(SANITIZE_RANDOM)
+sanitize: export ASAN_OPTIONS = detect_leaks=0
+sanitize: export UBSAN_OPTIONS = halt_on_error=1
 sanitize: .venv/test.stamp
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
-	    -DCMAKE_BUILD_TYPE=Release -DDPASP_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
-	$(BIN)/cmake --build build/sanitize
-	mkdir -p build/sanitized/dpasp && cp -r src/dpasp/. build/sanitized/dpasp
-	cp build/sanitize/_native*.so build/sanitized/dpasp/native
-	DPASP_RANDOM_CIRCUITS=$(SANITIZE_RANDOM) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
-	    PYTHONPATH=build/sanitized:$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("purelib"))') \
-	    LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
-	    $(BIN)/python -S -m pytest -q -p no:cacheprovider $(SANITIZE_TESTS)
+	$(call sanitized,sanitize,address$(COMMA)undefined,libasan.so,$(SANITIZE_TESTS))
+
+threads: export DPASP_RANDOM_CIRCUITS = 100
+threads: export TSAN_OPTIONS = halt_on_error=1
+threads: .venv/test.stamp
+	$(call sanitized,threads,thread,libtsan.so,tests/circuits/test_native.py tests/circuits/test_random.py)
 
 smoke:
 	$(MAKE) fuzz FUZZ=4000
@@ -82,6 +96,21 @@ smoke:
 
 page:
 	cd editors/web && npm ci --no-audit --no-fund && npm run check && npm run build
+
+# clang-format and clang-tidy, both from PyPI, at the versions of constraints.txt
+.venv/clang.stamp: .venv/pip.stamp constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt clang-format clang-tidy
+	touch $@
+
+format: .venv/test.stamp .venv/clang.stamp
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i src/dpasp/native/*.cpp src/dpasp/native/*.hpp
+
+tidy: .venv/test.stamp .venv/clang.stamp
+	$(BIN)/clang-format --dry-run -Werror src/dpasp/native/*.cpp src/dpasp/native/*.hpp
+	$(BIN)/cmake -S . -B build/tidy -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+	    -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	$(BIN)/clang-tidy --quiet -p build/tidy src/dpasp/native/*.cpp
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache

@@ -31,6 +31,7 @@ ROWS = [
     ["learning"],
     ["scale"],
     ["program"],
+    ["dialects"],
     ["__init__"],
     ["display"],
     ["integrations"],
@@ -222,3 +223,20 @@ def test_plain_work_imports_nothing_heavy(code: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+MOST_PARAMETERS = 6
+
+
+@pytest.mark.parametrize("folder", ["language", "logic"])
+def test_functions_have_few_parameters(folder: str) -> None:
+    """What travels together is a value."""
+    long = []
+    for path in sorted((SOURCE / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+                names = [argument.arg for argument in every if argument.arg not in ("self", "cls")]
+                if len(names) > MOST_PARAMETERS:
+                    long.append(f"{path.relative_to(SOURCE)}:{node.lineno}: {node.name}")
+    assert long == []

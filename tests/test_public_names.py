@@ -7,7 +7,7 @@ import dpasp
 NAMES = """
     Answer Answers DataError Diagnostic Error ImpossibleEvidence InconsistentProgram
     InferenceError Interrupted LimitReached Limits MapAnswer MemoryLimit OutputError Program
-    ProgramError SizeLimit Span TimeLimit UsageError __version__ load loads parse
+    ProgramError SizeLimit Span TimeLimit UsageError __version__ convert load loads parse
 """.split()
 
 
@@ -30,6 +30,6 @@ def test_all_errors_are_errors() -> None:
 
 def test_the_methods_of_a_program() -> None:
     methods = {name for name in vars(dpasp.Program) if not name.startswith("_")}
-    asking = {"circuit", "explain", "ground", "map", "plan", "plot", "query", "sample"}
+    asking = {"circuit", "explain", "ground", "map", "models", "plan", "plot", "query", "sample"}
     learning = {"accuracy", "functions", "learn", "learned", "module", "restore", "save"}
     assert methods == asking | learning

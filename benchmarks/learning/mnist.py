@@ -18,7 +18,8 @@ from benchmarks.learning import loop
 
 import dpasp
 from dpasp.learning.interrupts import Request
-from dpasp.learning.train import start
+from dpasp.learning.options import learn_options
+from dpasp.learning.train import HowToLearn, start
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mnist_add.plp"
 
@@ -42,12 +43,13 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(given.seed)
     program = dpasp.load(EXAMPLE)
-    session = program._learning()
+    trained = program._trained()
     own = program.functions
     options = {"batch": given.batch, "seed": given.seed, "device": given.device}
-    run = start(session.model, session.job(**options, niters=given.epochs))
+    how = HowToLearn(learn_options(program.source, {**options, "niters": given.epochs}))
+    run = start(trained.model, trained.job(None, None, how))
     net = own["Net"]()
-    net.load_state_dict(session.model.nets[0].module.state_dict())
+    net.load_state_dict(trained.model.nets[0].module.state_dict())
     net.to(given.device)
     optimiser = torch.optim.Adam(net.parameters(), lr=0.001)
     rows = [own["train_half"](i).to(given.device) for i in (0, 1)]
@@ -68,7 +70,7 @@ def main() -> None:
         ratio = (end - middle) / (middle - begin)
         print(f"{number + 1:5} {middle - begin:8.3f} {end - middle:8.3f} {ratio:6.3f}", flush=True)
     print(f"{'all':>5} {spent[0]:8.3f} {spent[1]:8.3f} {spent[1] / spent[0]:6.3f}")
-    session.model.to("cpu")
+    trained.model.to("cpu")
     report(program, own, net.to("cpu"))
 
 
@@ -76,7 +78,7 @@ def report(program: dpasp.Program, own: Mapping[str, Any], net: torch.nn.Module)
     """Accuracies, and the time for all answers over the test pairs."""
     tests = [own["test_half"](i) for i in (0, 1)]
     labels = own["half"](own["test_labels"], 0).long(), own["half"](own["test_labels"], 1).long()
-    learned = program._learning().model.nets[0].module.eval()
+    learned = program._trained().model.nets[0].module.eval()
     for name, module in (("loop", net.eval()), ("dPASP", learned)):
         with torch.no_grad():
             pairs = zip(tests, labels, strict=True)

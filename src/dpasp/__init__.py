@@ -31,6 +31,7 @@ from dpasp.limits import Limits
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
+    from dpasp.dialects import convert
     from dpasp.inference.answers import Answer, Answers, MapAnswer
     from dpasp.program import Program, load, loads, parse
 
@@ -38,6 +39,7 @@ __all__ = [
     "load",
     "loads",
     "parse",
+    "convert",
     "Program",
     "Answer",
     "Answers",
@@ -65,6 +67,7 @@ _LAZY = {
     "load": "dpasp.program",
     "loads": "dpasp.program",
     "parse": "dpasp.program",
+    "convert": "dpasp.dialects",
     "Program": "dpasp.program",
     "Answer": "dpasp.inference.answers",
     "Answers": "dpasp.inference.answers",

@@ -12,8 +12,9 @@ from __future__ import annotations
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from dpasp.inference.evaluator import Report, silent
 from dpasp.inference.exact import complete
 from dpasp.inference.explain import TOP, Explanations, explain
 from dpasp.inference.method import method
+from dpasp.inference.models import Model, models
 from dpasp.language import ast, extend
 from dpasp.language.arguments import (
     evidence_given,
@@ -41,11 +43,12 @@ from dpasp.language.arguments import (
 )
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.text.files import load_text
-from dpasp.limits import Limits, Watch, started
-from dpasp.logic.blocks import run_blocks
+from dpasp.limits import UNLIMITED, Limits, Watch, started
 from dpasp.logic.ground import Grounder
 from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.python import run_blocks
 from dpasp.logic.reading import read
+from dpasp.logic.shown import shown_by
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics import leaves
 from dpasp.semantics.names import leaf_names
@@ -54,7 +57,7 @@ from dpasp.shown import display
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
     from dpasp.learning.history import History, Watcher
-    from dpasp.learning.session import Session
+    from dpasp.learning.trainable import Trainable
     from dpasp.neural.module import ProgramModule
 
 NO_LIMITS = Limits()
@@ -89,7 +92,7 @@ class Program:
         self.python = python
         self.constants = {name: str(value) for name, value in (constants or {}).items()}
         self._module: ModuleType | None = None
-        self._session: Session | None = None
+        self._trainable: Trainable | None = None
         self._history: History | None = None
         self._grounder: Grounder | None = None
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Grounded] = OrderedDict()
@@ -164,7 +167,35 @@ class Program:
         logic, _ = self._meaning((), told, semantics)
         found = self._grounded((), told, watch).program
         check_questions(replace(found, questions=()), "sampling")
-        return sample_models(found, logic, self._one_row(found), n, seed=seed, watch=watch)
+        return sample_models(found, logic, self._one_row(found, watch), n, seed=seed, watch=watch)
+
+    def models(
+        self,
+        n: int | None = None,
+        *,
+        given: str | Iterable[str] = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> Iterator[Model]:
+        """The models (``n`` at most) as they are found: those of the most probable choices first.
+
+        ``given`` joins the program's evidence, which all of them satisfy; what ``#show``
+        says is shown of each.
+        """
+        told = evidence_given(given)
+        watch = started(limits)
+        shown = shown_by(self.source)
+        logic, _ = self._meaning((), told, semantics)
+        found = self._showing(shown.program)._grounded((), told, watch).program
+        return islice(models(found, logic, self._one_row(found, watch), shown, watch), n)
+
+    def _showing(self, source: ast.Program) -> Program:
+        """This program with rules for what it shows, if there are any."""
+        if source is self.source:
+            return self
+        program = Program(source, python=self.python, constants=self.constants)
+        program._module = self._functions()
+        return program
 
     def explain(
         self,
@@ -184,7 +215,7 @@ class Program:
         watch = started(limits)
         meaning = self._meaning(asked, told, semantics)
         found = self._grounded(asked, told, watch).program
-        return explain(found, *meaning, self._one_row(found), top=top, watch=watch)
+        return explain(found, *meaning, self._one_row(found, watch), top=top, watch=watch)
 
     def _meaning(
         self, questions: tuple[str, ...], evidence: tuple[str, ...], semantics: str | None
@@ -194,9 +225,9 @@ class Program:
         check(program, semantics, self.constants, numbers=False)
         return effective_semantics(program, semantics)
 
-    def _one_row(self, found: GroundProgram) -> NDArray[np.float64]:
+    def _one_row(self, found: GroundProgram, watch: Watch) -> NDArray[np.float64]:
         """The leaf weights [leaves], if there are no rows of test data."""
-        own = self._weights(found)
+        own = self._weights(found, watch)
         weights = complete(leaves.weights(found) if own is None else own)
         if weights.ndim == 2:
             raise UsageError("this needs one row of test data, and the program has many")
@@ -210,12 +241,29 @@ class Program:
 
     # --- learning ------------------------------------------------------------------------------
 
-    def module(self, semantics: str | None = None, objective: str = "midpoint") -> ProgramModule:
-        """The program as a torch module; its answers from then on use what the module learns.
+    def module(
+        self,
+        semantics: str | None = None,
+        objective: str = "midpoint",
+        *,
+        limits: Limits = NO_LIMITS,
+    ) -> ProgramModule:
+        """The program as a torch module.
 
-        ``objective`` says what P(O) is under credal: lower, upper or midpoint.
+        Program and module are two sides of one thing: the parameters of the module are those
+        of the program, so what either learns, the other answers with, and ``save`` writes.
+        ``objective`` says what P(O) is under credal: lower, upper or midpoint. ``limits`` hold
+        for grounding, and for each compilation that the module does.
+
+        >>> program = loads("?::a. #semantics maxent. #query a.")
+        >>> model = program.module()
+        >>> _ = program.learn([["a"], ["a"], ["a"], ["not a"]])
+        >>> round(program.query()[0].value, 6), round(model.prob("a").item(), 6)
+        (0.75, 0.75)
         """
-        return self._learning(semantics, objective).model
+        model = self._trained(started(limits), semantics, objective).model
+        model.limits = limits
+        return model
 
     def learn(
         self,
@@ -238,84 +286,84 @@ class Program:
         stopped; ``resume`` goes on from such a file.
         """
         _need_torch()
-        import torch
-
         from dpasp.learning.history import unwatched
-        from dpasp.learning.session import starting_options
+        from dpasp.learning.options import learn_options
+        from dpasp.learning.train import HowToLearn
+        from dpasp.learning.trainable import seeded
 
-        watch = started(limits)
-        told = starting_options(self.source, options)
-        with torch.random.fork_rng(list(range(torch.cuda.device_count()))):
-            torch.manual_seed(told.seed)
-            self._history = self._learning(semantics, told.objective).learn(
-                observations,
-                data=data,
-                checkpoint=checkpoint,
-                periodic=periodic,
-                resume=resume,
-                watch=watch,
-                watcher=watcher or unwatched,
-                **options,
-            )
+        how = HowToLearn(
+            learn_options(self.source, options),
+            None if checkpoint is None else Path(checkpoint),
+            periodic,
+            None if resume is None else Path(resume),
+            started(limits),
+            watcher or unwatched,
+        )
+        with seeded(how.options.seed):  # the first weights of a network depend on it
+            trained = self._trained(how.watch, semantics, how.options.objective)
+            self._history = trained.learn(observations, data, how)
         return self._history
 
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors)."""
-        self._learning().save(path)
+        self._trained().save(path)
 
     def restore(self, path: str | Path) -> None:
         """Read what was learned from a file."""
-        self._learning().restore(path)
+        self._trained().restore(path)
 
     def learned(self) -> list[dict[str, Any]]:
         """The learned probabilities, one entry for each parameter."""
-        return self._learning().learned()
+        return self._trained().learned()
 
     def accuracy(
         self, query: str, labels: Iterable[str], data: Mapping[str, object] | None = None
     ) -> float:
         """How often the most probable answer to a query is the label of its test row."""
-        return self._learning().accuracy(query, labels, data)
+        return self._trained().accuracy(query, labels, data)
 
-    def _learning(self, semantics: str | None = None, objective: str = "midpoint") -> Session:
-        """The module and what belongs to it; made once for a semantics."""
+    def _trained(
+        self, watch: Watch = UNLIMITED, semantics: str | None = None, objective: str | None = None
+    ) -> Trainable:
+        """The module and what belongs to it; the last one, unless another is asked for."""
         _need_torch()
-        from dpasp.learning.session import Session
-        from dpasp.neural.module import ProgramModule
-        from dpasp.neural.python_blocks import Python
+        from dpasp.learning.trainable import Trainable
+        from dpasp.logic.python import Python
+        from dpasp.neural.module import Basis, ProgramModule
 
-        logic, probability = effective_semantics(self.source, semantics)
-        old = self._session.model if self._session is not None else None
-        if old is not None and semantics is None:
-            logic, probability = old.logic, old.probability
-        same = old is not None and (old.logic, old.probability) == (logic, probability)
-        if self._session is None or not same or (old and old.objective != objective):
-            found = self._grounded((), (), NO_LIMITS.start()).program
-            python = Python(self.source, self._functions())
-            model = ProgramModule(found, logic, probability, python, self._queries, objective, old)
-            self._session = Session(model, python)
-        return self._session
+        wanted = (*effective_semantics(self.source, semantics), objective or "midpoint")
+        last = None
+        if self._trainable is not None:
+            last = self._trainable.model
+            used = (last.logic, last.probability, last.objective)
+            meaning = used[:2] if semantics is None else wanted[:2]
+            wanted = (*meaning, objective or last.objective)
+            if wanted == used:
+                return self._trainable
+        python = Python(self.source, self._functions())
+        basis = Basis(self._grounded((), (), watch).program, python, self._queries)
+        self._trainable = Trainable(ProgramModule(basis, *wanted, other=last), python)
+        return self._trainable
 
-    def _queries(self, text: str) -> list[GroundQuery]:
+    def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
-        asked = queries_given((text,))
-        found = self._grounded(asked, (), NO_LIMITS.start()).program.questions
+        found = self._grounded(queries_given((text,)), (), watch).program.questions
         return [question for question in found if isinstance(question, GroundQuery)]
 
     def _told(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """What was learned and how, for those who read the answers."""
-        if self._session is None:
+        if self._trainable is None:
             return [], []
-        return self._session.learned(), self._history.to_list() if self._history else []
+        return self._trainable.learned(), self._history.to_list() if self._history else []
 
-    def _weights(self, found: GroundProgram) -> NDArray[np.float64] | None:
+    def _weights(self, found: GroundProgram, watch: Watch) -> NDArray[np.float64] | None:
         """The leaf weights that networks and learned parameters give; None: the program's own."""
-        if self._session is None and not found.networks:
+        if self._trainable is None and not found.networks:
             return None
-        session = self._learning()
+        trained = self._trained(watch)
         # Ground once or again after an error: the choices, and so the leaves, are the same.
-        assert found.choices == session.model.ground.choices
-        return session.weights()
+        assert found.choices == trained.model.ground.choices
+        return trained.weights()
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """The ground program with the program's own questions."""
@@ -377,14 +425,14 @@ class Program:
             *meaning,
             how,
             inconsistent=inconsistent,
-            weights=self._weights(grounded.program),
+            weights=self._weights(grounded.program, watch),
             watch=watch,
             progress=progress,
         )
         statistics = dict(answers.statistics)
         statistics["seconds"] = {"ground": grounded.seconds, **statistics["seconds"]}
         learned, history = self._told()
-        if self._session is not None and (labels := self._session.labels()):
+        if self._trainable is not None and (labels := self._trainable.labels()):
             from dpasp.learning.accuracy import accuracies
 
             statistics["accuracy"] = accuracies(answers, labels)

@@ -21,6 +21,9 @@ def codes(
     return []
 
 
+DATA = "i(0) ~ test(@p:q)."
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -50,6 +53,7 @@ def codes(
         '?::f(X) as @net on "owner/repo" :- i(X), X > 0. i(0) ~ test("x.NPY"), train("x.pt").',
         '#learn "labels.csv", lr = 1, niters = 5, shuffle = 0, seed = 0, device = "cuda".',
         "#inference sample, n = 100, seed = 1. #semantics maxent.",
+        "i(0..1) ~ test(@p:q). ?::f as @m:net :- i(0;1).",
     ],
 )
 def test_good_programs(text: str) -> None:
@@ -69,6 +73,13 @@ def test_good_programs(text: str) -> None:
         ("#const p = 0.3. #const p = 3.", ["const-twice"]),
         ("#const p = 3. #const p = 0.3.", ["const-twice"]),
         ("?(X)::a(X); ?::b(X) :- c(X).", ["parameter-key"]),
+        ("?(X)::a.", ["parameter-key"]),
+        ("?(Z)::a(X) :- b(X). b(1).", ["parameter-key"]),
+        ("W::a.", ["unknown-variable"]),
+        ("W::a(X) :- b(X). V::c. b(1).", ["unknown-variable", "unknown-variable"]),
+        (f"{DATA} ?::f(X) as @m:net :- other(X). other(1).", ["data-missing"]),
+        (f"{DATA} ?::f(X) as @m:net :- not i(X), other(X). other(1).", ["data-missing"]),
+        (f"{DATA} ?::f(X) as @m:net :- i(X,1). ?::g as @m:net.", ["data-missing"] * 2),
     ],
 )
 def test_bad_programs(text: str, expected: list[str]) -> None:

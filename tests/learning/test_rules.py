@@ -11,7 +11,15 @@ import torch
 
 import dpasp
 from dpasp.language import parse
-from dpasp.learning.rules import Groups, complete, direction, fixpoint, groups, lagrange, neurasp
+from dpasp.learning.rules import (
+    Groups,
+    direction,
+    fixpoint,
+    groups,
+    lagrange,
+    neurasp,
+    with_omitted,
+)
 from dpasp.logic import ground
 from dpasp.neural.parameters import Parameters, nearest
 
@@ -48,7 +56,7 @@ def test_with_two_values_lagrange_is_half_of_neurasp() -> None:
 
 
 def test_what_the_circuit_leaves_out_is_added() -> None:
-    whole = complete(slopes(), distributions(), GROUPS, ONE)
+    whole = with_omitted(slopes(), distributions(), GROUPS, ONE)
     assert torch.allclose(GROUPS.totals(distributions() * whole), torch.ones(5, 4).double())
 
 

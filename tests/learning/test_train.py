@@ -14,7 +14,7 @@ from torch import Tensor
 
 import dpasp
 from dpasp.learning.history import Moment, Reason
-from dpasp.neural.evaluate import Native
+from dpasp.neural.engines import NativeEngine
 from dpasp.neural.layers import Layered
 
 from .programs import addition
@@ -221,10 +221,10 @@ def test_the_circuit_as_torch_operations_learns_the_same(monkeypatch: pytest.Mon
     native = dpasp.loads(addition(), python=True)
     expected = native.learn(niters=3)
 
-    def layered(self: Native, device: torch.device) -> Layered:
+    def layered(self: NativeEngine, device: torch.device) -> Layered:
         return Layered(self.circuit, device)
 
-    monkeypatch.setattr(Native, "to", layered)
+    monkeypatch.setattr(NativeEngine, "to", layered)
     other = dpasp.loads(addition(), python=True)
     history = other.learn(niters=3)
     assert history[-1].log_likelihood == pytest.approx(expected[-1].log_likelihood, rel=1e-6)

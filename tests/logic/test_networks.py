@@ -113,8 +113,6 @@ def test_nothing_of_ours_is_left_in_the_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("?::f(X) as @net :- other(X). other(1).", "data-missing"),
-        ("?::f(X) as @net :- not input(X), other(X). other(1).", "data-missing"),
         ("?::f(X, {0..X}) as @net :- input(X).", "neural-values"),
         ("?::f(X, {1, 0+1}) as @net :- input(X).", "neural-values"),
         ("?::f(X, Y, {0,1}) as @net :- input(X).", "unsafe-variable"),

@@ -70,8 +70,6 @@ def test_a_start_that_depends_on_the_key() -> None:
         ("w(2). w(4). W/10::a(W); ?::b(W) :- w(W).", "parameter-uneven"),
         ("0.6?::a; 0.4?::b; ?::c.", "parameter-start"),
         ("0.6?::a; 0.5?::b.", "disjunction-sum"),
-        ("?(X)::a.", "parameter-key"),
-        ("?(Z)::a(X) :- b(X). b(1).", "parameter-key"),
         ("1.2?::a.", "probability-range"),
     ],
 )

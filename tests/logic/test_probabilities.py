@@ -99,8 +99,6 @@ def test_a_sum_within_the_slack_is_scaled() -> None:
         ("w(6). [W/10,0.7]::a; [0.5,1]::b :- w(W).", "disjunction-sum", None, ["1.1"]),
         ("w(1). [0,W/10]::a; [0,0.5]::b :- w(W).", "interval-sum", None, ["0.6"]),
         ("w(6). [W/10, 0.5]::a :- w(W).", "interval-order", "[W/10, 0.5]", ["0.6", "W = 6"]),
-        ("W::a.", "unknown-variable", "W", ["W"]),
-        ("W::a(X) :- b(X). b(1).", "unknown-variable", "W", ["W"]),
         ("p::a.", "unknown-constant", "p", ["p"]),
         ("?::a; [0.1,0.2]::b.", "mixed-annotations", "[0.1,0.2]", []),
     ],

@@ -13,10 +13,10 @@ from dpasp.inference.reference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic import GroundProgram, ground
-from dpasp.neural.evaluate import masses, prepare
-from dpasp.neural.layers import Layered
-from dpasp.neural.likelihood import Leaves, Roots, likelihood, log_probability
-from dpasp.neural.observations import Reader, split
+from dpasp.neural.engines import masses, native_engine
+from dpasp.neural.likelihood import AsLeaves, AsRoots, likelihood_of, log_probability
+from dpasp.neural.observations import ObservationReader, split
+from dpasp.neural.walks import Walked
 from dpasp.semantics import leaves
 
 FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
@@ -44,8 +44,8 @@ def random_weights(one: GroundProgram, columns: int) -> Tensor:
 @pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL, Logic.LSTABLE])
 def test_native_and_torch_agree(logic: Logic) -> None:
     one = program()
-    engine = prepare(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
-    layers = Layered(engine.circuit)
+    engine = native_engine(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
+    layers = Walked(engine.circuit, torch.device("cpu"))
     weights = random_weights(one, 7)
     seeds = torch.randn(4, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     values, slopes = engine.gradient(weights, seeds, FIELDS)
@@ -60,8 +60,8 @@ def test_small_masses_are_not_what_is_left_of_large_ones(field: str) -> None:
     """P(evidence and not query) is 1e-20: a difference of numbers near 1 would be 0."""
     text = "0.5::x(1..3). q :- x(1). q :- s, not t. e :- x(2). e :- not x(2), x(3). e :- not x(3). "
     one = ground(parse(text + "0.5::s. t :- s, not u. u :- s, not t. #query q | e."))
-    engine = prepare(one, Logic.STABLE, Probability.CREDAL, one.questions)  # type: ignore[arg-type]
-    layers = Layered(engine.circuit)
+    engine = native_engine(one, Logic.STABLE, Probability.CREDAL, one.questions)  # type: ignore[arg-type]
+    layers = Walked(engine.circuit, torch.device("cpu"))
     weights = [1.0 - 1e-20, 1e-20, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]
     tiny = torch.tensor(weights, dtype=torch.float64)[:, None]
     exact = engine.masses(tiny, (field,))
@@ -76,7 +76,7 @@ def test_small_masses_are_not_what_is_left_of_large_ones(field: str) -> None:
 @pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL, Logic.LSTABLE])
 def test_the_enumerated_table_agrees(logic: Logic) -> None:
     one = program()
-    engine = prepare(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
+    engine = native_engine(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
     table = enumerate_models(one, logic, Probability.MAXENT)
     weights = random_weights(one, 5)
     expected = torch.from_numpy(table.masses(weights.numpy())[:, : len(FIELDS)])
@@ -85,8 +85,8 @@ def test_the_enumerated_table_agrees(logic: Logic) -> None:
 
 def test_a_head_cycle_is_enumerated() -> None:
     one = ground(parse("0.4::x. a; b :- x. a :- b. b :- a."))
-    observed = Reader(one).read(["a", "not b"])
-    way = likelihood(one, Logic.STABLE, Probability.MAXENT, observed.distinct)
+    observed = ObservationReader(one).read(["a", "not b"])
+    way = likelihood_of(one, Logic.STABLE, Probability.MAXENT, observed.distinct)
     weights = torch.from_numpy(leaves.weights(one))[:, None]
     found = log_probability(weights, way, observed.ids).exp()
     assert torch.allclose(found, torch.tensor([0.4, 0.6], dtype=torch.float64))
@@ -98,7 +98,7 @@ CYCLE = TEXT + "u; v :- c. u :- v, e. v :- u, e. w :- u, not d. #query u. #query
 @pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL])
 def test_gradients_through_a_head_cycle(logic: Logic) -> None:
     one = ground(parse(CYCLE))
-    engine = prepare(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
+    engine = native_engine(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
     assert engine.circuit.statistics.way == "enumerated"
     weights = random_weights(one, 3).requires_grad_()
     assert torch.autograd.gradcheck(lambda w: masses(w, engine, FIELDS), (weights,))
@@ -116,11 +116,11 @@ def test_observations_as_roots_or_as_leaves(text: str) -> None:
     for _ in range(80):
         literals = [(name, choose.choice(["", "not ", None])) for name in names]
         given.append([f"{sign}{name}" for name, sign in literals if sign is not None])
-    seen = Reader(one).read(given)
-    roots = likelihood(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=1000)
-    single = likelihood(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=0)
-    assert isinstance(roots, Roots)
-    assert isinstance(single, Leaves)
+    seen = ObservationReader(one).read(given)
+    roots = likelihood_of(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=1000)
+    single = likelihood_of(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=0)
+    assert isinstance(roots, AsRoots)
+    assert isinstance(single, AsLeaves)
     weights = random_weights(one, len(seen))
     first, second = roots.log(weights, seen.ids), single.log(weights, seen.ids)
     assert torch.allclose(first[0].exp(), second[0].exp(), atol=1e-14)
@@ -138,16 +138,16 @@ def test_observations_as_roots_or_as_leaves(text: str) -> None:
 
 def test_undetermined_atoms_are_roots() -> None:
     one = program()
-    seen = Reader(one).read(["p", "q"])
+    seen = ObservationReader(one).read(["p", "q"])
     assert isinstance(
-        likelihood(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=0), Roots
+        likelihood_of(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=0), AsRoots
     )
 
 
 def test_a_product_of_many_small_factors_does_not_vanish() -> None:
     one = ground(parse("1e-3::a(1..150). all :- a(X) : X = 1..150."))
-    seen = Reader(one).read(["all", "all"])
-    way = likelihood(one, Logic.STABLE, Probability.MAXENT, seen.distinct)
+    seen = ObservationReader(one).read(["all", "all"])
+    way = likelihood_of(one, Logic.STABLE, Probability.MAXENT, seen.distinct)
     weights = torch.from_numpy(leaves.weights(one))[:, None].expand(-1, 2).contiguous()
     logs, slopes = way.log(weights, seen.ids)
     assert torch.allclose(logs, torch.full((2,), 150 * math.log(1e-3)).double())
@@ -161,6 +161,6 @@ def test_literals_are_cut_at_commas() -> None:
 
 
 def test_equal_observations_are_kept_once() -> None:
-    seen = Reader(program()).read(["a, not b", ["not b", "a"], ["~b", "a", "a"], "a"])
+    seen = ObservationReader(program()).read(["a, not b", ["not b", "a"], ["~b", "a", "a"], "a"])
     assert seen.ids.tolist() == [0, 0, 0, 1]
     assert seen.text(1) == "a, not b"

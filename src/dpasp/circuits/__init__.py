@@ -10,10 +10,11 @@ Example::
 from dpasp.circuits.cache import Cache
 from dpasp.circuits.channels import FIELDS
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
-from dpasp.circuits.compiler import HeadCycle, Options, PartPlan, compile, plan
+from dpasp.circuits.compiler import Options, PartPlan, compile, plan
 from dpasp.circuits.export import dot, nnf, nnf_map, to_json
 from dpasp.circuits.fold import Counted, fold
 from dpasp.circuits.planning import Plan
+from dpasp.circuits.stops import HeadCycle
 
 __all__ = [
     "FIELDS",

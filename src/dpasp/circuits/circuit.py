@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.channels import FIELDS, LeafValues
 from dpasp.circuits.layers import Layers, decode
+from dpasp.circuits.stops import stopping
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language.ast import Logic, Probability
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.native import _native
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display
@@ -98,18 +100,28 @@ class Circuit:
         fields: Iterable[str] = FIELDS,
         log: bool = False,
         threads: int = 1,
+        watch: Watch = UNLIMITED,
     ) -> Array:
         """The masses [questions, 7] in the order of ``FIELDS``; [questions, 7, batch] for a batch.
 
         Fields that are not asked for, or that a circuit for the other probabilistic
-        semantics does not know, are NaN. With ``log``, logarithms.
+        semantics does not know, are NaN. With ``log``, logarithms. The number of threads
+        changes no bit of them. Raises what the ``watch`` raises, and :class:`MemoryLimit` also
+        when there is no more memory.
         """
         columns = self._columns(weights)
-        result = self.native.masses(columns, self._mask(fields), log, threads)
+        with stopping(watch) as limits:
+            result = self.native.masses(columns, self._mask(fields), log, threads, limits)
         return result if np.ndim(weights) == 2 else result[:, :, 0]
 
     def gradient(
-        self, weights: Array, seeds: Array, *, log: bool = False, threads: int = 1
+        self,
+        weights: Array,
+        seeds: Array,
+        *,
+        log: bool = False,
+        threads: int = 1,
+        watch: Watch = UNLIMITED,
     ) -> tuple[Array, Array]:
         """The masses, and the gradient of Σ seeds · masses by the weights.
 
@@ -125,7 +137,8 @@ class Circuit:
             raise UsageError(f"seeds of shape {np.shape(seeds)} do not fit the masses")
         used = [name for i, name in enumerate(FIELDS) if np.any(wide[:, i])]
         mask = self._mask(used)
-        masses, slopes = self.native.gradient(columns, wide, mask, log, threads)
+        with stopping(watch) as limits:
+            masses, slopes = self.native.gradient(columns, wide, mask, log, threads, limits)
         return (masses, slopes) if np.ndim(weights) == 2 else (masses[:, :, 0], slopes[:, 0])
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
 from dpasp.circuits.flatten import Flat, Question, flatten
-from dpasp.errors import Diagnostic, Error, InferenceError, SizeLimit
+from dpasp.circuits.stops import stopping
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
@@ -32,12 +32,6 @@ class Options:
     order: Order = "auto"
     nodes: int = 20_000_000
     work: int = 6_000_000_000  # about ten minutes for one attempt
-
-
-class HeadCycle(InferenceError):
-    """The compiler does not cover disjunction through a positive loop; enumerate instead."""
-
-    default_code = "head-cycle"
 
 
 def compile(
@@ -108,10 +102,8 @@ def plan(
     translation = translate(ground, logic, watch)
     asked = ground.questions if questions is None else questions
     flat = flatten(translation, ground.choices, asked, ())
-    try:
-        report = _native.plan(*_inputs(flat, probability, options, watch))
-    except _native.Stopped as stopped:
-        raise _failure(stopped, watch) from None
+    with stopping(watch) as limits:
+        report = _native.plan(_ground(flat), _options(flat, probability, options), limits)
     parts: list[PartPlan] = []
     for one in report["parts"]:
         text = f"{one['way']}, {one['order']}"
@@ -138,30 +130,26 @@ def compile_flat(
 ) -> Circuit:
     """The circuit of a flattened program."""
     started = watch.elapsed()
-    try:
-        native, report = _native.compile(*_inputs(flat, probability, options, watch), progress)
-    except _native.Stopped as stopped:
-        raise _failure(stopped, watch) from None
+    asked = _options(flat, probability, options)
+    with stopping(watch) as limits:
+        native, report = _native.compile(_ground(flat), asked, limits, progress)
     seconds = watch.elapsed() - started
     return Circuit(logic, probability, _statistics(native, report, choices, seconds), native)
 
 
-def _inputs(
-    flat: Flat, probability: Probability | None, options: Options, watch: Watch
-) -> tuple[_native.Ground, _native.Options, _native.Limits]:
-    """What the native compiler takes."""
-    watch.check()
+def _ground(flat: Flat) -> _native.Ground:
+    """The program as the native compiler takes it."""
+    return _native.Ground(
+        flat.atoms, flat.rules, flat.choices, flat.questions, flat.own, flat.observed
+    )
+
+
+def _options(flat: Flat, probability: Probability | None, options: Options) -> _native.Options:
+    """The options as the native compiler takes them."""
     mode: Mode = "bits" if probability is Probability.CREDAL else "counts"
     if len(flat.own):
         mode = "least"
-    left, memory = watch.remaining(), watch.limits.megabytes
-    return (
-        _native.Ground(
-            flat.atoms, flat.rules, flat.choices, flat.questions, flat.own, flat.observed
-        ),
-        _native.Options(mode, options.way, options.order, options.nodes, options.work),
-        _native.Limits(-1.0 if left is None else left, -1.0 if memory is None else memory),
-    )
+    return _native.Options(mode, options.way, options.order, options.nodes, options.work)
 
 
 def _statistics(
@@ -188,28 +176,3 @@ def _statistics(
 def _most(names: Any) -> str:
     """The names that occur, the most frequent first."""
     return "+".join(name for name, _ in Counter(names).most_common())
-
-
-def _failure(stopped: _native.Stopped, watch: Watch) -> Error:
-    """The error for why the native code stopped."""
-    match stopped.reason:
-        case _native.Reason.HEAD_CYCLE:
-            return HeadCycle(
-                "this program has a disjunction through a positive loop, which is not compiled",
-                help="query() and circuit() do without: they enumerate its total choices",
-            )
-        case _native.Reason.OBSERVED:
-            text = f"{stopped}, so it cannot be a leaf"
-            return InferenceError(Diagnostic("observed-inner", text))
-        case _native.Reason.TIME:
-            return watch.out_of_time()
-        case _native.Reason.MEMORY:
-            return watch.out_of_memory()
-    return SizeLimit(
-        Diagnostic(
-            "size-limit",
-            f"the circuit is too large: {stopped}",
-            help="ask fewer questions at once, make the loops of the program narrower, "
-            "or use --engine bounds or sample",
-        )
-    )

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.circuit import Circuit, Statistics
+from dpasp.circuits.stops import stopping
 from dpasp.errors import Diagnostic, InferenceError, SizeLimit
 from dpasp.language.ast import Logic, Probability
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice
 from dpasp.native import _native
 from dpasp.semantics.leaves import width
@@ -46,11 +48,13 @@ def fold(
     table: Counted,
     logic: Logic,
     probability: Probability | None = None,
+    *,
+    watch: Watch = UNLIMITED,
 ) -> Circuit:
     """The circuit of a table of total choices.
 
     Raises :class:`InferenceError` if the models of a total choice do not agree on an observed
-    atom.
+    atom, and what the ``watch`` raises.
     """
     seen = np.empty((len(table.values), 0)) if table.observed is None else table.observed
     _check_observed(seen)
@@ -59,11 +63,13 @@ def fold(
     if values.shape[1]:
         order = np.lexsort(values.T[::-1])  # lexicographic, as the native code wants it
         values, counts = values[order], counts[order]
-    native = _native.fold(
-        np.array([*map(width, choices), *[2] * seen.shape[1]], dtype=np.int64),
-        np.ascontiguousarray(values, dtype=np.int64),
-        np.ascontiguousarray(counts, dtype=np.float64),
-    )
+    with stopping(watch) as limits:
+        native = _native.fold(
+            np.array([*map(width, choices), *[2] * seen.shape[1]], dtype=np.int64),
+            np.ascontiguousarray(values, dtype=np.int64),
+            np.ascontiguousarray(counts, dtype=np.float64),
+            limits,
+        )
     statistics = Statistics(
         choices=len(choices),
         determined=0,

@@ -23,6 +23,10 @@ COMMANDS = {
     "ground": "show the ground program",
     "compile": "show or write the circuit that answers the queries",
     "explain": "show what is behind an answer",
+    "models": "list the models of a program",
+    "sample": "draw models at random",
+    "convert": "write another system's program as one of ours",
+    "completion": "print a script that completes our commands in a shell",
     "playground": "an editor in the browser, with answers beside it",
 }
 

@@ -35,6 +35,7 @@ class Option:
     negatable: bool = False  # a switch that also has the form --no-…
     dest: str | None = None  # the name of the result where it is not that of the option
     count: str | None = None
+    required: bool = False
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
         """Tell a parser about it."""
@@ -52,6 +53,8 @@ class Option:
             settings |= {"action": "append", "default": []}
         if self.count is not None:
             settings["nargs"] = self.count
+        if self.required:
+            settings["required"] = True
         parser.add_argument(*self.names, **settings)
 
 
@@ -138,6 +141,20 @@ QUERY = Option(
     repeatable=True,
     dest="queries",
 )
+SEMANTICS = (
+    Option(
+        ("--semantics",),
+        f"in place of the program's: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
+        "LOGIC,PROB",
+    ),
+    Option(("-s", "--sem"), "only the logic one", choices=LOGICS, dest="logic"),
+    Option(
+        ("-p", "--psem"),
+        "only the probabilistic one",
+        choices=PROBABILITIES,
+        dest="probability",
+    ),
+)
 QUESTIONS = Group(
     "questions",
     (
@@ -148,18 +165,20 @@ QUESTIONS = Group(
             "E",
             repeatable=True,
         ),
+        *SEMANTICS,
+        CONSTANT,
+    ),
+)
+MEANING = Group(
+    "which models",
+    (
         Option(
-            ("--semantics",),
-            f"in place of the program's: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
-            "LOGIC,PROB",
+            ("--given",),
+            "only models in which this holds, joined to the evidence (repeatable)",
+            "LITERALS",
+            repeatable=True,
         ),
-        Option(("-s", "--sem"), "only the logic one", choices=LOGICS, dest="logic"),
-        Option(
-            ("-p", "--psem"),
-            "only the probabilistic one",
-            choices=PROBABILITIES,
-            dest="probability",
-        ),
+        *SEMANTICS,
         CONSTANT,
     ),
 )

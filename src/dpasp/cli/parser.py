@@ -37,6 +37,9 @@ examples:
     dpasp ground alarm.plp                    show the choices and rules behind it
     dpasp compile alarm.plp -o alarm.svg      draw the circuit that answers the queries
     dpasp explain alarm.plp                   show what is behind the answers
+    dpasp models alarm.plp                    list the models, the most probable first
+    dpasp sample alarm.plp -n 10              draw models at random
+    dpasp convert alarm.pl --from problog     write a ProbLog program as one of ours
     echo "0.3::a. #query a." | dpasp -        read the program from standard input
 
 `dpasp COMMAND --help` says more about each command.

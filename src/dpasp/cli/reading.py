@@ -24,12 +24,17 @@ def read_program(files: Sequence[str], console: Console) -> Program:
     problems: list[Diagnostic] = []
     for file in files:
         try:
-            texts.append(_standard_input(console) if file == "-" else (file, load_text(file)))
+            texts.append(read_text(file, console))
         except ProgramError as error:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems)
     return read(texts)
+
+
+def read_text(file: str, console: Console) -> tuple[str, str]:
+    """The name and the text of a file, or of standard input."""
+    return _standard_input(console) if file == "-" else (file, load_text(file))
 
 
 def add_questions(program: Program, options: Namespace, console: Console) -> Program:

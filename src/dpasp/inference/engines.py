@@ -118,7 +118,9 @@ def on_circuit(
         asked, logic, probability, observed=observed, watch=watch, progress=progress
     )
     counted = table.counted(time.perf_counter() - started)
-    return OnCircuit(circuits.fold(ground.choices, counted, logic, probability), places, table)
+    return OnCircuit(
+        circuits.fold(ground.choices, counted, logic, probability, watch=watch), places, table
+    )
 
 
 def prepare(

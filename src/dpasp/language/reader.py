@@ -1,6 +1,10 @@
 """Text → statements: each piece to its reader, the rest to clingo, the results in order.
 
 Errors are collected statement by statement, so one run reports all of them.
+
+>>> program = read_texts([("p.plp", "0.3::a.  b :- a.")])
+>>> [type(statement).__name__ for statement in program.statements]
+['Annotated', 'Plain']
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ import numpy as np
 
 from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.language import ast
+from dpasp.logic.python import Python, guarded
 from dpasp.neural.data import beside
 from dpasp.neural.observations import Given
-from dpasp.neural.python_blocks import Python, guarded
 
 FORM = 'give one entry for each example: [["sum(9)"], ["sum(3)", "not carry"], …]'
 

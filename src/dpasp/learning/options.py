@@ -18,7 +18,7 @@ BATCH = 100  # examples a step, for a program with networks that says nothing el
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class LearnOptions:
     """How to learn; None is what depends on the program."""
 
     lr: float | None = None
@@ -37,10 +37,19 @@ class Options:
 
     @property
     def place(self) -> str:
-        """The device: auto is a GPU where there is one."""
-        if self.device != "auto":
-            return self.device
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        """The device: auto is a GPU where there is one.
+
+        Raises :class:`UsageError` if there is no such device here.
+        """
+        if self.device == "auto":
+            return "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError, ValueError) as error:
+            message = f"there is no device {self.device} here: {str(error).splitlines()[0]}"
+            help = 'say device = "auto" (a GPU where there is one) or "cpu"'
+            raise UsageError(Diagnostic("device", message, help=help)) from error
+        return self.device
 
     def to_dict(self) -> dict[str, Any]:
         """All options by name."""
@@ -50,12 +59,25 @@ class Options:
 _WHOLE = {"niters", "batch", "seed", "patience"}
 
 
-def options(statement: ast.Learn | None, given: Mapping[str, Any]) -> Options:
-    """The options of a ``#learn`` statement, those given winning over it."""
+def learn_statement(program: ast.Program) -> ast.Learn | None:
+    """The ``#learn`` of a program, if there is one."""
+    return next((s for s in program.statements if isinstance(s, ast.Learn)), None)
+
+
+def learn_options(program: ast.Program, given: Mapping[str, Any]) -> LearnOptions:
+    """The options of a program's ``#learn``, those given winning over them.
+
+    Raises :class:`UsageError` for one given that does not exist, or has no such value.
+
+    >>> from dpasp.language import parse
+    >>> learn_options(parse('?::a. #learn "seen.csv", niters = 5.'), {"lr": 0.1}).niters
+    5
+    """
+    statement = learn_statement(program)
     found: dict[str, Any] = {}
     for one in statement.options if statement else ():
         found[one.name] = one.value
-    known = {field.name for field in fields(Options)}
+    known = {field.name for field in fields(LearnOptions)}
     for name, value in given.items():
         if name not in known:
             help = nearest(name, known) or f"known are {', '.join(sorted(known))}"
@@ -70,4 +92,4 @@ def options(statement: ast.Learn | None, given: Mapping[str, Any]) -> Options:
         found[name] = found[name] if found[name] is None else int(found[name])
     if "shuffle" in found:
         found["shuffle"] = bool(found["shuffle"])
-    return replace(Options(), **found)
+    return replace(LearnOptions(), **found)

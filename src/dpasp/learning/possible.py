@@ -16,15 +16,15 @@ SHOWN = 5
 
 
 def check_possible(
-    model: ProgramModule, way: Likelihood, observations: Observations, span: Span | None
+    model: ProgramModule, likelihood: Likelihood, observations: Observations, span: Span | None
 ) -> None:
     """Raise a :class:`DataError` that names observations of probability 0.
 
     Every output of a network counts as possible.
     """
     weights = _anything(model)
-    counts = torch.bincount(observations.ids.cpu(), minlength=way.count).double()
-    logs, _ = way.log_shared(weights, counts)
+    counts = torch.bincount(observations.ids.cpu(), minlength=likelihood.count).double()
+    logs, _ = likelihood.log_shared(weights, counts)
     never = set(torch.nonzero((logs == -torch.inf) & (counts > 0))[:, 0].tolist())
     if not never:
         return
@@ -47,7 +47,7 @@ def check_possible(
 
 def _anything(model: ProgramModule) -> torch.Tensor:
     """The weights with an even distribution in place of every network's output."""
-    place = model.sources_on(torch.device("cpu"))
+    place = model.leaf_sources_on(torch.device("cpu"))
     weights = place.constants.clone()
     if len(model.probabilities):
         matrix = model.probabilities().detach().cpu().reshape(-1)

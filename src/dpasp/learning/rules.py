@@ -59,7 +59,7 @@ def groups(ground: GroundProgram) -> Groups:
     return Groups(*map(torch.from_numpy, (choice, sizes, false)))
 
 
-def complete(slopes: Tensor, weights: Tensor, group: Groups, mass: Tensor) -> Tensor:
+def with_omitted(slopes: Tensor, weights: Tensor, group: Groups, mass: Tensor) -> Tensor:
     """The gradient with what the circuit left out; ``mass`` is how many examples a column sums."""
     return slopes + (mass - group.totals(weights * slopes))
 
@@ -85,7 +85,7 @@ def direction(rule: str, slopes: Tensor, weights: Tensor, group: Groups, mass: T
     if rule == "gradient":
         return slopes
     if rule == "neurasp":
-        mapped = neurasp(complete(slopes, weights, group, mass), group)
+        mapped = neurasp(with_omitted(slopes, weights, group, mass), group)
     else:
         mapped = lagrange(slopes, group)
     # A Boolean network has one output: the direction of 'false' is already in that of 'true'.

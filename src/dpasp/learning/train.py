@@ -19,13 +19,13 @@ from dpasp.learning import checkpoints
 from dpasp.learning.history import History, Moment, Reason, Record, Watcher, unwatched
 from dpasp.learning.interrupts import Request, interrupts
 from dpasp.learning.optimisers import optimisers
-from dpasp.learning.options import BATCH, PARAMETER_RATE, Options
+from dpasp.learning.options import BATCH, PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
 from dpasp.learning.possible import check_possible
-from dpasp.learning.steps import Learner
+from dpasp.learning.steps import Examples, Learner, Steps
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.neural.data import Rows
-from dpasp.neural.likelihood import likelihood
+from dpasp.neural.data import DataRows
+from dpasp.neural.likelihood import likelihood_of
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.networks import trainable
 from dpasp.neural.observations import Observations
@@ -34,19 +34,31 @@ REPORTS = 0.1  # seconds between two reports of progress
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """What to learn from, how, and who watches."""
+class HowToLearn:
+    """How to learn: the options, how long, where unfinished learning is kept, and who watches."""
 
-    observations: Observations
-    data: Mapping[Symbol, Rows]
-    options: Options
-    span: Span | None = None  # of the statement that asked for it
+    options: LearnOptions
     checkpoint: Path | None = None  # where to save when stopped,
     periodic: bool = True  # and after every iteration
     resume: Path | None = None
-    group: Group = Group()  # noqa: RUF009 - frozen
     watch: Watch = UNLIMITED
     watcher: Watcher = unwatched
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to learn from, how, and the processes that do it together."""
+
+    observations: Observations
+    data: Mapping[Symbol, DataRows]
+    how: HowToLearn
+    span: Span | None = None  # of the statement that asked for it
+    group: Group = Group()  # noqa: RUF009 - frozen
+
+    @property
+    def options(self) -> LearnOptions:
+        """The options of learning."""
+        return self.how.options
 
 
 def learn(model: ProgramModule, job: Job) -> History:
@@ -65,15 +77,15 @@ def start(model: ProgramModule, job: Job) -> Loop:
     rule = choose_rule(model, job)
     device = torch.device(job.options.place)
     model.to(device)
-    way = likelihood(
+    likelihood = likelihood_of(
         model.ground,
         model.logic,
         model.probability,
         job.observations.distinct,
         job.options.objective,
-        watch=job.watch,
+        watch=job.how.watch,
     )
-    check_possible(model, way, job.observations, job.span)
+    check_possible(model, likelihood, job.observations, job.span)
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
@@ -83,10 +95,13 @@ def start(model: ProgramModule, job: Job) -> Loop:
         betas = (job.options.momentum or 0.9, 0.999)
         found.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
     job.group.copy(model.state_dict().values())
-    data = {atom: rows.to(device) for atom, rows in job.data.items()}
-    ids = job.observations.ids.to(device)
-    learner = Learner(model, way, ids, data, rule, job.options, found, job.group)
+    examples = Examples(job.observations.ids.to(device), _on(device, job.data))
+    learner = Learner(model, likelihood, examples, Steps(rule, job.options, found, job.group))
     return Loop(learner, job, device)
+
+
+def _on(device: torch.device, data: Mapping[Symbol, DataRows]) -> dict[Symbol, DataRows]:
+    return {atom: rows.to(device) for atom, rows in data.items()}
 
 
 def choose_rule(model: ProgramModule, job: Job) -> str:
@@ -121,7 +136,7 @@ def reproducible(device: torch.device) -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class Place:
+class Position:
     """How far learning is."""
 
     iteration: int = 0  # finished ones
@@ -138,21 +153,21 @@ class Loop:
     def __init__(self, learner: Learner, job: Job, device: torch.device) -> None:
         self.learner, self.job, self.device = learner, job, device
         self.model = learner.model
-        self.place = Place()
+        self.position = Position()
         self.best: dict[str, Tensor] = {}
         self.train, self.held = self._split(len(job.observations))
-        whole = learner.rule == "fixpoint" or not learner.data
+        whole = learner.steps.rule == "fixpoint" or not learner.examples.data
         size = job.options.batch or (len(self.train) if whole else BATCH)
         self.size = min(size, len(self.train))
         self.started = self._reported = time.monotonic()
 
     def run(self) -> History:
         """Run to the end; what happened."""
-        if self.job.resume is not None:
-            self._restore(self.job.resume)
+        if self.job.how.resume is not None:
+            self._restore(self.job.how.resume)
         reason = Reason.DONE
         with interrupts() as request:
-            while self.place.iteration < self.job.options.niters:
+            while self.position.iteration < self.job.options.niters:
                 self.iterate(request)
                 if self._is_patient():
                     continue
@@ -161,7 +176,7 @@ class Loop:
         if self.best:
             self.model.load_state_dict(self.best)
         seconds = time.monotonic() - self.started
-        return History(self.place.records, reason, len(self.train), seconds)
+        return History(self.position.records, reason, len(self.train), seconds)
 
     def _split(self, examples: int) -> tuple[Tensor, Tensor]:
         """The examples to learn from, and those held out."""
@@ -180,7 +195,7 @@ class Loop:
         """The examples in the order of this iteration, which depends on its number only."""
         if not self.job.options.shuffle or self.size >= len(self.train):
             return self.train.to(self.device)
-        seed = self.job.options.seed * 1_000_003 + self.place.iteration + 1
+        seed = self.job.options.seed * 1_000_003 + self.position.iteration + 1
         generator = torch.Generator().manual_seed(seed)
         return self.train[torch.randperm(len(self.train), generator=generator)].to(self.device)
 
@@ -188,44 +203,43 @@ class Loop:
         """One pass over the examples."""
         self.model.train()
         batches = torch.split(self.order(), self.size)
-        total = torch.tensor(self.place.total, dtype=torch.float64, device=self.device)
+        total = torch.tensor(self.position.total, dtype=torch.float64, device=self.device)
         with reproducible(self.device):
-            for step in range(self.place.step, len(batches)):
+            for step in range(self.position.step, len(batches)):
                 self._check(request, total)
                 total += self.learner.step(batches[step])
-                self.place.step = step + 1
+                self.position.step = step + 1
                 self._report(total)
-        self.place.total = float(total)
+        self.position.total = float(total)
         self._finish()
 
     def _finish(self) -> None:
         """Record an iteration, keep the best, save."""
-        place = self.place
-        if math.isnan(place.total):
-            message = (
-                f"learning failed: the likelihood is no number in iteration {place.iteration + 1}"
-            )
+        position = self.position
+        if math.isnan(position.total):
+            at = position.iteration + 1
+            message = f"learning failed: the likelihood is no number in iteration {at}"
             help = "a smaller learning rate may help: lr = 0.0001"
             raise DataError(Diagnostic("learn-diverged", message, self.job.span, help))
         validation = self._validate() if len(self.held) else None
-        record = Record(place.iteration + 1, place.total, validation)
-        score = place.total if validation is None else validation
-        if score > place.best:
-            place.best, place.waited = score, 0
+        record = Record(position.iteration + 1, position.total, validation)
+        score = position.total if validation is None else validation
+        if score > position.best:
+            position.best, position.waited = score, 0
             if validation is not None:
                 state = self.model.state_dict()
                 self.best = {name: value.clone() for name, value in state.items()}
         else:
-            place.waited += 1
-        place.records = (*place.records, record)
+            position.waited += 1
+        position.records = (*position.records, record)
         self._moment(record.log_likelihood, record)
-        place.iteration, place.step, place.total = place.iteration + 1, 0, 0.0
-        if self.job.checkpoint and self.job.periodic and self.job.group.first:
-            self.save(self.job.checkpoint)
+        position.iteration, position.step, position.total = position.iteration + 1, 0, 0.0
+        if self.job.how.checkpoint and self.job.how.periodic and self.job.group.first:
+            self.save(self.job.how.checkpoint)
 
     def _is_patient(self) -> bool:
         patience = self.job.options.patience
-        return patience is None or self.place.waited < patience
+        return patience is None or self.position.waited < patience
 
     def _validate(self) -> float:
         """The log-likelihood of the examples held out."""
@@ -242,10 +256,10 @@ class Loop:
             self._moment(float(total), None)
 
     def _moment(self, total: float, record: Record | None) -> None:
-        done = min(self.place.step * self.size, len(self.train))
-        self.job.watcher(
+        done = min(self.position.step * self.size, len(self.train))
+        self.job.how.watcher(
             Moment(
-                self.place.iteration + 1,
+                self.position.iteration + 1,
                 self.job.options.niters,
                 done,
                 len(self.train),
@@ -258,19 +272,18 @@ class Loop:
     def _check(self, request: Request, total: Tensor) -> None:
         """Stop here if a limit is reached or someone asked for it."""
         try:
-            self.job.watch.check()
+            self.job.how.watch.check()
             if request.made:
                 raise Interrupted("learning was interrupted")
         except (Interrupted, LimitReached) as stop:
-            if self.job.checkpoint is None:
+            if self.job.how.checkpoint is None:
                 raise
-            self.place.total = float(total)
+            self.position.total = float(total)
             if self.job.group.first:
-                self.save(self.job.checkpoint)
-            saved = (
-                f"{stop.diagnostics[0].message}; what is learned so far is in {self.job.checkpoint}"
-            )
-            help = f"go on from there with --resume {self.job.checkpoint}"
+                self.save(self.job.how.checkpoint)
+            kept = self.job.how.checkpoint
+            saved = f"{stop.diagnostics[0].message}; what is learned so far is in {kept}"
+            help = f"go on from there with --resume {kept}"
             raise type(stop)(Diagnostic(stop.diagnostics[0].code, saved, help=help)) from None
 
     # --- checkpoints ---------------------------------------------------------------------------
@@ -287,20 +300,20 @@ class Loop:
             tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
         packed = [
             checkpoints.pack_optimiser(f"optimiser.{i}", optimiser.state_dict(), tensors)
-            for i, optimiser in enumerate(self.learner.optimisers)
+            for i, optimiser in enumerate(self.learner.steps.optimisers)
         ]
-        place = self.place
+        position = self.position
         facts = {
             "kind": "checkpoint",
             "options": self.job.options.to_dict(),
-            "rule": self.learner.rule,
+            "rule": self.learner.steps.rule,
             "examples": len(self.job.observations),
-            "iteration": place.iteration,
-            "step": place.step,
-            "total": place.total,
-            "best": None if place.best == -float("inf") else place.best,
-            "waited": place.waited,
-            "records": [record.to_dict() for record in place.records],
+            "iteration": position.iteration,
+            "step": position.step,
+            "total": position.total,
+            "best": None if position.best == -float("inf") else position.best,
+            "waited": position.waited,
+            "records": [record.to_dict() for record in position.records],
             "optimisers": packed,
         }
         checkpoints.write(path, tensors, facts)
@@ -320,11 +333,13 @@ class Loop:
         torch.set_rng_state(tensors["random"])
         if "random.cuda" in tensors and self.device.type == "cuda":
             torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
-        for optimiser, packed in zip(self.learner.optimisers, facts["optimisers"], strict=True):
+        for optimiser, packed in zip(
+            self.learner.steps.optimisers, facts["optimisers"], strict=True
+        ):
             optimiser.load_state_dict(checkpoints.unpack_optimiser(packed, tensors))
         best = -float("inf") if facts["best"] is None else facts["best"]
         records = tuple(Record(**record) for record in facts["records"])
-        self.place = Place(
+        self.position = Position(
             facts["iteration"], facts["step"], facts["total"], best, facts["waited"], records
         )
 
@@ -339,7 +354,7 @@ class Loop:
         differ = sorted(name for name in mine if mine[name] != past.get(name))
         if facts["examples"] != len(self.job.observations):
             differ.append("the number of examples")
-        if differ or facts["rule"] != self.learner.rule:
+        if differ or facts["rule"] != self.learner.steps.rule:
             message = f"{path} was learned otherwise: {', '.join(differ) or 'by another rule'}"
             help = "say the same as then, or start anew without --resume"
             raise DataError(Diagnostic("checkpoint-other", message, help=help))

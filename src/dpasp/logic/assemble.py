@@ -10,10 +10,10 @@ from clingo import Control, Function, Symbol, TruthValue
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
+from dpasp.logic.clingo import GroundRules
 from dpasp.logic.encode import Encoding
 from dpasp.logic.markers import Instance, is_choice_marker, is_hidden
 from dpasp.logic.neural import NeuralInstances, NeuralMarker
-from dpasp.logic.observer import Rules
 from dpasp.logic.program import Choice, FromNetwork, GroundNetwork, Rule
 from dpasp.logic.weights import Weights
 
@@ -42,19 +42,19 @@ class Assembly:
 
 
 def assemble(
-    encoding: Encoding, control: Control, found: Rules, numbers: Mapping[str, float]
+    encoding: Encoding, control: Control, ground: GroundRules, numbers: Mapping[str, float]
 ) -> Assembly:
     """Put the ground program together from what clingo has found."""
     with control.backend() as backend:
         fresh = count(backend.add_atom())
     markers = encoding.choices.find(control)
-    rules, bodies, links = _split(found.found, {m.atom for m in markers} | _hidden_atoms(control))
+    rules, bodies, links = _split(ground.rules, {m.atom for m in markers} | _hidden_atoms(control))
     assembly = Assembly(_atoms(control), Weights(numbers), fresh, bodies, rules)
     instances = encoding.choices.read(markers, links, assembly.atoms)
     _add_annotated(assembly, instances, encoding.program)
     for neural in encoding.neural.read(control):
         _add_neural(assembly, neural, encoding.program)
-    rules += _external_rules(found.externals, rules)
+    rules += _external_rules(ground.externals, rules)
     assembly.problems += encoding.neural.problems
     return assembly
 
@@ -82,7 +82,7 @@ def _hidden_atoms(control: Control) -> set[int]:
     }
 
 
-def _split(found: Iterable[Rule], hidden: set[int]) -> tuple[list[Rule], Bodies, dict[int, int]]:
+def _split(ground: Iterable[Rule], hidden: set[int]) -> tuple[list[Rule], Bodies, dict[int, int]]:
     """The rules of the program, the bodies of the markers, and the atoms that these make true.
 
     The rules that link markers with atoms have a marker as their only body literal.
@@ -90,7 +90,7 @@ def _split(found: Iterable[Rule], hidden: set[int]) -> tuple[list[Rule], Bodies,
     rules: list[Rule] = []
     bodies: dict[int, list[tuple[int, ...]]] = {}
     links: dict[int, int] = {}
-    for rule in found:
+    for rule in ground:
         head, body = rule.head, rule.body
         if len(head) == 1 and head[0] in hidden:
             if rule.choice:

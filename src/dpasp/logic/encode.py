@@ -1,4 +1,10 @@
-"""A program as clingo is given it: its own statements, and ours as markers."""
+"""A program as clingo is given it: its own statements, and ours as markers.
+
+>>> from dpasp.language import parse
+>>> encoding = encode(parse("d(1..2). 0.5::b(X) :- d(X). #query b(X)."), {})
+>>> print(encoding.choices.rules[-1])
+{ _dpasp_choice0(1,X,X) } :- d(X).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,6 @@ from clingo import Control
 from clingo.ast import AST, ASTType, ProgramBuilder
 from clingo.ast import Program as Part
 
-from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.logic.constants import definitions, override
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
@@ -19,15 +24,9 @@ from dpasp.logic.terms import NOWHERE
 
 QUESTIONS = f"{HIDDEN}questions"  # what the program parts of questions are called
 
-# What clingo is told, and what is refused. The rest says nothing about probabilities
-# (#show, #project, #heuristic) or is dealt with elsewhere (#script).
-_TOLD = {ASTType.Rule, ASTType.Definition, ASTType.External, ASTType.Defined}
-_REFUSED = {
-    ASTType.Minimize: "optimisation",
-    ASTType.Edge: "edge",
-    ASTType.TheoryDefinition: "theory",
-    ASTType.Program: "program-part",
-}
+# What clingo is given. The rest says nothing about probabilities (#show, #project,
+# #heuristic) or is dealt with elsewhere (#script).
+_GIVEN = {ASTType.Rule, ASTType.Definition, ASTType.External, ASTType.Defined}
 
 
 @dataclass(slots=True)
@@ -39,7 +38,6 @@ class Encoding:
     choices: ChoiceMarkers
     neural: NeuralMarkers
     questions: QuestionMarkers = field(default_factory=QuestionMarkers)
-    problems: list[Diagnostic] = field(default_factory=list)
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
@@ -87,7 +85,6 @@ def encode(program: ast.Program, constants: Mapping[str, str]) -> Encoding:
     )
     for index, statement in enumerate(program.statements):
         _encode(encoding, index, statement)
-    encoding.problems += (*encoding.choices.problems, *encoding.neural.problems)
     return encoding
 
 
@@ -101,30 +98,5 @@ def _encode(encoding: Encoding, index: int, statement: ast.Statement) -> None:
             encoding.plain += data_rules(index, statement)
         case ast.Query() | ast.Map() | ast.Evidence():
             encoding.questions.add(index, statement)
-        case ast.Plain(node) if node.ast_type in _TOLD:
+        case ast.Plain(node) if node.ast_type in _GIVEN:
             encoding.plain.append(node)
-        case ast.Plain(node, span) if node.ast_type in _REFUSED and not _is_base(node):
-            help = "a program says what is true in a model, not which model is best"
-            code = _REFUSED[ASTType(node.ast_type)]
-            encoding.problems.append(Diagnostic(code, "this statement is refused", span, help))
-
-
-def _is_base(node: AST) -> bool:
-    return str(node) == "#program base."
-
-
-def raise_problems(problems: list[Diagnostic], program: ast.Program) -> None:
-    """Raise the problems, in the order of the text, if there are any."""
-    if problems:
-        raise ProgramError(sorted_by_place(problems, program))
-
-
-def sorted_by_place(found: list[Diagnostic], program: ast.Program) -> list[Diagnostic]:
-    """Diagnostics in the order of the text, each once."""
-    files = {name: position for position, name in enumerate(program.sources)}
-
-    def key(diagnostic: Diagnostic) -> tuple[int, int, int]:
-        span = diagnostic.span
-        return (files.get(span.file, -1), span.line, span.column) if span else (-2, 0, 0)
-
-    return sorted(dict.fromkeys(found), key=key)

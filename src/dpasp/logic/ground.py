@@ -8,48 +8,29 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from threading import Lock
 
-from clingo import Control, MessageCode, Symbol
-
-from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
+from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.language import check as check_language
 from dpasp.language.collector import collector_paused
 from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.ask import ask
 from dpasp.logic.assemble import Assembly, assemble
+from dpasp.logic.clingo import ClingoGrounder
 from dpasp.logic.constants import unused
 from dpasp.logic.encode import (
-    Encoding,
     add_questions,
     encode,
     encode_questions,
     questions_part,
-    raise_problems,
-    sorted_by_place,
 )
-from dpasp.logic.markers import is_hidden
-from dpasp.logic.messages import Messages
 from dpasp.logic.neural import read_data
-from dpasp.logic.observer import Rules
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, run_scripts
-from dpasp.logic.questions import QuestionMarkers
-from dpasp.logic.supervise import Supervisor
-from dpasp.logic.terms import Signature
-
-_GROUNDING = "the program was still being ground: raise the limit, or make the program smaller"
-_ENDLESS = (
-    "the program was still being ground; does a rule such as p(X+1) :- p(X) have no end? "
-    "Bound it, as in p(X+1) :- p(X), X < 9, or raise the limit"
-)
-LONG = 0.5  # seconds of grounding after which a rule may have no end
-MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program
+from dpasp.logic.questions import QuestionMarkers, ground_questions
 
 
 def ground(
@@ -97,19 +78,18 @@ class Grounder:
     ) -> None:
         given = constants or {}
         scripts = run_scripts(program, allowed=python is not None)
-        sources = [source for source in (scripts or None, python) if source is not None]
+        namespaces = [names for names in (scripts or None, python) if names is not None]
         self._lock = Lock()  # clingo's controls are not for several threads at once
         with collector_paused():
             encoding = encode(program, given)
-            raise_problems(encoding.problems, program)
-            functions = Functions(program, sources, encoding.choices.facts)
-            session = self._session = Session(encoding, functions, watch)
-            session.ground("base")
+            functions = Functions(program, namespaces, encoding.choices.facts)
+            clingo = self._clingo = ClingoGrounder(encoding, functions, watch)
+            clingo.ground("base")
             numbers = numeric_constants(program, given)
-            assembly = assemble(encoding, session.control, session.rules, numbers)
+            assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
-            self._ground = _without_questions(program, session, assembly, unused(program, given))
-            session.rules.open = False
+            self._ground = _without_questions(program, clingo, assembly, unused(program, given))
+            clingo.rules.open = False
         self._first: QuestionMarkers | None = encoding.questions
         self._rounds = 1
 
@@ -119,20 +99,21 @@ class Grounder:
         ``program`` is the one that was ground, or that with other questions at its end;
         everything but ``questions``, ``evidence`` and ``warnings`` is shared by all answers.
         """
-        session, known = self._session, self._ground
+        clingo, known = self._clingo, self._ground
         with self._lock, collector_paused():
-            session.turn_to(program, watch)
+            clingo.turn_to(program, watch)
             markers = self._markers(program)
-            session.ground(questions_part(markers))
-            asked = ask(markers, session.control, program, known.atoms)
+            clingo.ground(questions_part(markers))
+            asked = ground_questions(markers, clingo.control, program, known.atoms)
             # What the questions name and nothing defines is told by the questions themselves.
-            told = (w for w in session.warnings() if w.code != "undefined-atom")
+            said = (w for w in clingo.warnings() if w.code != "undefined-atom")
+            warnings = (*known.warnings, *said, *asked.warnings)
         return replace(
             known,
             program=program,
-            questions=asked.found,
+            questions=asked.questions,
             evidence=asked.evidence,
-            warnings=tuple(sorted_by_place([*known.warnings, *told, *asked.warnings], program)),
+            warnings=tuple(program.sources.in_order(warnings)),
         )
 
     def _markers(self, program: ast.Program) -> QuestionMarkers:
@@ -142,12 +123,12 @@ class Grounder:
             return first
         markers = encode_questions(program, self._rounds)
         self._rounds += 1
-        add_questions(self._session.control, markers)
+        add_questions(self._clingo.control, markers)
         return markers
 
 
 def _without_questions(
-    program: ast.Program, session: Session, assembly: Assembly, warnings: list[Diagnostic]
+    program: ast.Program, clingo: ClingoGrounder, assembly: Assembly, warnings: list[Diagnostic]
 ) -> GroundProgram:
     """What has been ground, before any question."""
     return GroundProgram(
@@ -157,10 +138,16 @@ def _without_questions(
         choices=tuple(assembly.choices),
         parameters=tuple(assembly.weights.parameters),
         networks=tuple(assembly.networks),
-        warnings=(*warnings, *session.warnings()),
+        warnings=(*warnings, *clingo.warnings()),
         atoms=assembly.atoms,
-        data=tuple(read_data(session.control, program)),
+        data=tuple(read_data(clingo.control, program)),
     )
+
+
+def raise_problems(problems: Iterable[Diagnostic], program: ast.Program) -> None:
+    """Raise the problems, in the order of the text, if there are any."""
+    if ordered := program.sources.in_order(problems):
+        raise ProgramError(ordered)
 
 
 def check(
@@ -178,75 +165,12 @@ def check(
         check_language(program, semantics, constants)
     except ProgramError as error:
         problems += error.diagnostics
-    encoding = encode(program, constants or {})
-    known = {problem.code for problem in problems}
-    problems += (problem for problem in encoding.problems if problem.code not in known)
-    session = Session(encoding, Functions(program, (), ()), UNLIMITED)
+    functions = Functions(program, (), ())
+    clingo = ClingoGrounder(encode(program, constants or {}), functions, UNLIMITED)
     try:
-        session.ground()
+        clingo.ground()
     except ProgramError as error:
-        told = {(problem.code, problem.span) for problem in problems}
-        problems += (d for d in error.diagnostics if (d.code, d.span) not in told)
+        known = {(problem.code, problem.span) for problem in problems}
+        problems += (d for d in error.diagnostics if (d.code, d.span) not in known)
     raise_problems(problems, program)
-    return (*unused(program, constants or {}), *session.warnings())
-
-
-class Session:
-    """A control of clingo's for a program, with what it said and what went wrong."""
-
-    def __init__(self, encoding: Encoding, functions: Functions, watch: Watch) -> None:
-        self._program = encoding.program
-        self._functions = functions
-        self._messages: list[tuple[MessageCode, str]] = []
-        self._lines = encoding.choices.lines
-        self._rewriter = Messages(encoding.program.sources, self._lines)
-        self._supervisor = Supervisor(watch)
-        self.rules = Rules(lambda: self._supervisor.check())
-        self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
-        self.control.register_observer(self.rules, replace=True)
-        encoding.add_to(self.control)
-
-    def turn_to(self, program: ast.Program, watch: Watch) -> None:
-        """Go on with the same program and other questions, under another clock."""
-        self._program = program
-        self._messages.clear()
-        self._rewriter = Messages(program.sources, self._lines)
-        self._supervisor = Supervisor(watch)
-
-    def _note(self, code: MessageCode, message: str) -> None:
-        self._messages.append((code, message))
-
-    def ground(self, *parts: str) -> None:
-        """Ground parts of the program; with none, only check that variables are safe."""
-        started = time.monotonic()
-        wanted: Sequence[tuple[str, Sequence[Symbol]]] = [(part, []) for part in parts]
-        try:
-            self._supervisor.run(lambda: self.control.ground(wanted, context=self._functions))
-        except RuntimeError as error:
-            raise self._explain(error) from error
-        except (TimeLimit, MemoryLimit) as error:
-            long = time.monotonic() - started > LONG
-            help = _ENDLESS if long else _GROUNDING
-            raise type(error)(replace(d, help=help) for d in error.diagnostics) from None
-
-    def _explain(self, error: RuntimeError) -> BaseException:
-        """What stopped the grounder, in our words."""
-        if self._functions.failure is not None:
-            return self._functions.failure
-        said = [m for code, m in self._messages if code == MessageCode.RuntimeError]
-        rewrite = self._rewriter.rewrite
-        problems = [d for message in said or [str(error)] for d in rewrite(message, ())]
-        return ProgramError(sorted_by_place(problems, self._program))
-
-    def warnings(self) -> list[Diagnostic]:
-        """What clingo said that does not stop the grounder."""
-        said = [m for code, m in self._messages if code != MessageCode.RuntimeError]
-        known = list(self._signatures()) if said else []
-        return [d for message in said for d in self._rewriter.rewrite(message, known)]
-
-    def _signatures(self) -> Iterator[Signature]:
-        """The predicates that have atoms."""
-        base = self.control.symbolic_atoms
-        for name, arity, positive in base.signatures:
-            if not is_hidden(name) and any(True for _ in base.by_signature(name, arity, positive)):
-                yield Signature(name, arity, positive)
+    return (*unused(program, constants or {}), *clingo.warnings())

@@ -17,7 +17,7 @@ and the rule is written as text, which is several times faster.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
@@ -38,10 +38,9 @@ from clingo.ast import (
 )
 from clingo.ast import Function as FunctionTerm
 
-from dpasp.errors import Diagnostic
 from dpasp.language import ast
-from dpasp.language.statements.weights import weight_variables
 from dpasp.language.text.lexer import RESERVED
+from dpasp.language.text.trees import global_variables
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.terms import (
     NOWHERE,
@@ -49,7 +48,6 @@ from dpasp.logic.terms import (
     atom_literal,
     choice_rule,
     function,
-    global_variables,
     number,
     rule,
     split_atom,
@@ -117,7 +115,6 @@ class ChoiceMarkers:
     constants: frozenset[str]  # names that clingo replaces
     rules: list[AST] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)  # rules without variables
-    problems: list[Diagnostic] = field(default_factory=list)
     facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
     _predicates: dict[_Shape, int] = field(default_factory=dict)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -126,12 +123,10 @@ class ChoiceMarkers:
     def add(self, index: int, statement: ast.Annotated) -> None:
         """Encode a statement."""
         if self._add_ground(index, statement):
-            self.problems += _unbound(statement, ())
             return
         atoms = [unpooled_atoms(head.atom) for head in statement.heads]
         symbols = [symbol for alternatives in atoms for symbol in alternatives]
         known = global_variables((*symbols, *statement.body))
-        self.problems += _unbound(statement, known)
         self._variables[index] = tuple(known)
         bodies = unpooled_bodies(statement.body)
         if len(bodies) > 1:
@@ -154,10 +149,9 @@ class ChoiceMarkers:
             symbol = parse_symbol(text)
             if symbol is None or self._has_constant(text):
                 return False
-            own = symbol.arguments
-            signatures.append(Signature(symbol.name, len(own), symbol.positive))
-            if own:
-                arguments += own
+            signatures.append(Signature(symbol.name, len(symbol.arguments), symbol.positive))
+            if symbol.arguments:
+                arguments += symbol.arguments
                 texts.append(text[text.index("(") + 1 : -1])
         self._variables[index] = ()
         shape = _Shape(0, tuple(signatures))
@@ -226,22 +220,6 @@ class ChoiceMarkers:
             heads.append(atoms[Function(name, arguments[at : at + arity], positive)])
             at += arity
         return Instance(statement, substitution, tuple(heads), atom)
-
-
-def _unbound(statement: ast.Annotated, known: Container[str]) -> Iterator[Diagnostic]:
-    """Variables of annotations that do not occur elsewhere in their statement."""
-    for head in statement.heads:
-        for variable in weight_variables(head.weight):
-            if variable.name not in known:
-                message = f"the variable {variable.name} does not occur in the rule"
-                help = "bind it in a positive body literal"
-                yield Diagnostic("unknown-variable", message, variable.span, help)
-        if isinstance(head.weight, ast.Learnable):
-            for name in head.weight.key:
-                if name not in known:
-                    message = f"the variable {name} does not occur in this statement"
-                    help = "use a variable of the head or the body"
-                    yield Diagnostic("parameter-key", message, head.weight.span, help)
 
 
 def is_choice_marker(name: str) -> bool:

@@ -19,8 +19,9 @@ from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.text.source import Sources
+from dpasp.language.text.trees import walk
 from dpasp.logic.markers import Line, is_hidden
-from dpasp.logic.terms import Signature, descendants
+from dpasp.logic.terms import Signature
 
 _LINE = re.compile(
     r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+)(?:-(?:(?P<end_line>\d+):)?(?P<end>\d+))?: "
@@ -99,7 +100,7 @@ class Messages:
 
 def _part(literal: AST, detail: str) -> AST:
     """The part of a literal that prints as a message says; clingo may have computed it."""
-    for part in descendants(literal):
+    for part in walk(literal):
         if str(part) == detail and part.ast_type != ASTType.SymbolicAtom:  # these have no place
             return part
     atom: AST = literal.atom

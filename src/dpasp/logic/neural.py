@@ -15,10 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from clingo import Control, Function, Symbol
-from clingo.ast import AST, ASTType, Sign, Variable
+from clingo.ast import AST, Variable
 
 from dpasp.errors import Diagnostic
 from dpasp.language import ast
+from dpasp.language.statements.neural import inputs
+from dpasp.language.text.trees import global_variables
 from dpasp.logic.markers import ABSENT, HIDDEN, atom_term, named_variables
 from dpasp.logic.program import GroundData
 from dpasp.logic.terms import (
@@ -27,13 +29,10 @@ from dpasp.logic.terms import (
     atom_literal,
     choice_rule,
     function,
-    global_variables,
     number,
     rule,
-    split_atom,
     symbolic,
     unpooled_bodies,
-    variables,
 )
 from dpasp.logic.weights import Substitution
 
@@ -70,11 +69,7 @@ class NeuralMarkers:
     _inputs: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, index: int, statement: ast.Neural) -> None:
-        """Encode a statement, or say what is wrong with it."""
-        problem = self._problem(statement)
-        if problem is not None:
-            self.problems.append(problem)
-            return
+        """Encode a statement."""
         known = global_variables((*statement.arguments, *statement.body))
         bodies = unpooled_bodies(statement.body)
         self._statements[index] = statement
@@ -84,9 +79,9 @@ class NeuralMarkers:
             if len(bodies) > 1:
                 present = global_variables((*statement.arguments, *body))
             values = [present.get(name) or symbolic(ABSENT) for name in known]
-            inputs = list(self._inputs_of(body))
-            self._inputs[index] = tuple(symbol.name for symbol in inputs)
-            parts = (values, [symbol.arguments[0] for symbol in inputs], statement.arguments)
+            rows = list(inputs(body, self.data))
+            self._inputs[index] = tuple(row.name for row in rows)
+            parts = (values, [row.arguments[0] for row in rows], statement.arguments)
             marker = function(_name(index), [function("", part) for part in parts])
             self.rules.append(choice_rule(marker, body))
         for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
@@ -94,29 +89,6 @@ class NeuralMarkers:
                 symbol = function(f"{HIDDEN}{kind}{index}", [number(position), term])
                 self.rules.append(rule(symbol, []))
         self.rules.append(_link(index, statement))
-
-    def _problem(self, statement: ast.Neural) -> Diagnostic | None:
-        if not any(True for body in unpooled_bodies(statement.body) for _ in self._inputs_of(body)):
-            message = f"nothing in the body of {statement.name} is a data predicate"
-            help = "declare one: input(0) ~ test(@te(0)), train(@tr(0))."
-            return Diagnostic("data-missing", message, statement.span, help)
-        for term in (*statement.values, *statement.outcomes):
-            for variable in variables(term):
-                message = f"the values of a network are fixed, but {variable.name} is a variable"
-                help = "write the values themselves, or use a constant: {0..n} with #const n = 9."
-                return Diagnostic("neural-values", message, statement.span, help)
-        return None
-
-    def _inputs_of(self, body: Sequence[AST]) -> Iterator[AST]:
-        """The atoms of data predicates that a body (without pools) needs to be true."""
-        for node in body:
-            if node.ast_type != ASTType.Literal or node.sign != Sign.NoSign:
-                continue
-            atom = node.atom
-            if atom.ast_type == ASTType.SymbolicAtom:
-                signature, _ = split_atom(atom.symbol)
-                if signature.positive and signature.arity == 1 and signature.name in self.data:
-                    yield atom.symbol
 
     def read(self, control: Control) -> Iterator[NeuralInstances]:
         """The instances of the neural statements of a ground program."""
@@ -144,8 +116,8 @@ class NeuralMarkers:
         values, data, arguments = (part.arguments for part in parts)
         pairs = zip(self._variables[index], values, strict=True)
         names = self._inputs[index]
-        inputs = [Function(name, [argument]) for name, argument in zip(names, data, strict=True)]
-        row = inputs[0] if len(inputs) == 1 else Function("", inputs)
+        atoms = [Function(name, [argument]) for name, argument in zip(names, data, strict=True)]
+        row = atoms[0] if len(atoms) == 1 else Function("", atoms)
         substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
         return NeuralMarker(substitution, row, tuple(arguments), atom)
 

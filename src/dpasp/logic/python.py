@@ -1,23 +1,47 @@
-"""The ``@functions`` of a program: those of its ``#script`` blocks and of its ``#python`` blocks.
+"""The program's Python: its blocks are run once, and its ``@functions`` are called.
 
-Nothing runs unless the caller allows Python.
+Nothing runs unless the caller allows Python; what a user's code raises is reported at its
+line of the program.
+
+>>> from dpasp.language import parse
+>>> program = parse("#python\\ndef half(n): return n / 2\\n#end.")
+>>> Python(program, run_blocks(program)).function("half")(3)
+1.5
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
+from types import ModuleType, TracebackType
 from typing import Any
 
-from clingo import Number, String, Symbol
+from clingo import Number, String, Symbol, SymbolType
 from clingo.ast import AST, ASTType
 
-from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, nearest
 from dpasp.language import ast
-from dpasp.logic.blocks import run_code
+from dpasp.language.text.trees import walk
 from dpasp.logic.markers import FACTS
-from dpasp.logic.terms import descendants
 
-_ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
+ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
+MODULE_NAME = "dpasp_program"
+
+
+# --- running blocks ----------------------------------------------------------------------------
+
+
+def run_blocks(program: ast.Program) -> ModuleType:
+    """A module with all that the program's ``#python`` blocks define, run in their order."""
+    module = ModuleType(MODULE_NAME)
+    for statement in program.statements:
+        if isinstance(statement, ast.Python):
+            run_code(statement.code, statement.span, module.__dict__)
+    return module
 
 
 def run_scripts(program: ast.Program, allowed: bool) -> dict[str, Any]:
@@ -25,34 +49,143 @@ def run_scripts(program: ast.Program, allowed: bool) -> dict[str, Any]:
     namespace: dict[str, Any] = {}
     for statement in program.statements:
         if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Script:
-            _run(statement, namespace, allowed)
+            _run_script(statement, namespace, allowed)
     return namespace
 
 
-def _run(statement: ast.Plain, namespace: dict[str, Any], allowed: bool) -> None:
+def _run_script(statement: ast.Plain, namespace: dict[str, Any], allowed: bool) -> None:
     node, span = statement.node, statement.span
     if node.name != "python":
         message = f"scripts in {node.name} are not supported"
         raise _error("script-language", message, span, "write '#script (python)' or '#python'")
     if not allowed:
-        raise _error("python-not-allowed", "this program runs Python", span, _ALLOW)
+        raise _error("python-not-allowed", "this program runs Python", span, ALLOW)
     namespace.setdefault("__name__", "dpasp_script")
     run_code(node.code, span, namespace)
+
+
+def run_code(text: str, span: Span, namespace: dict[str, Any]) -> None:
+    """Run a piece of a program that is Python; an error is shown at the line that raised it."""
+    code = "\n" * (span.line - 1) + textwrap.dedent(text)  # lines as in the file
+    try:
+        exec(compile(code, span.file, "exec"), namespace)
+    except Exception as error:
+        message = f"this Python fails: {type(error).__name__}: {error}"
+        raise ProgramError(Diagnostic("python-error", message, _raised_in(error, span))) from error
+
+
+def _raised_in(error: Exception, span: Span) -> Span:
+    """The line of the block at which an error was raised."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == span.file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if line is None or not span.line <= line <= span.end_line:
+        return span
+    return Span(span.file, line, 1, line, 2)
 
 
 def _error(code: str, message: str, span: Span | None, help: str = "") -> ProgramError:
     return ProgramError(Diagnostic(code, message, span, help))
 
 
+# --- calls in statements -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """A program's functions; without a module, Python is not allowed."""
+
+    program: ast.Program
+    module: ModuleType | None
+
+    @property
+    def allowed(self) -> bool:
+        """Whether Python may run."""
+        return self.module is not None
+
+    def function(self, name: str, span: Span | None = None) -> Callable[..., Any]:
+        """The function behind ``@name`` or ``@package.module:name``."""
+        if self.module is None:
+            raise self.refusal(f"@{name} runs Python", span)
+        if ":" in name:
+            return _imported(name, span)
+        found: object = getattr(self.module, name, None)
+        if callable(found):
+            return found
+        if found is not None:
+            message = f"{name} is not a function but of the type {type(found).__name__}"
+            help = f"write 'def {name}(): …'"
+            raise ProgramError(Diagnostic("unknown-function", message, span, help))
+        known = [key for key, value in vars(self.module).items() if callable(value)]
+        help = nearest(name, known) or f"define it in a '#python' block: def {name}(): …"
+        message = f"no #python block defines {name}"
+        raise ProgramError(Diagnostic("unknown-function", message, span, help))
+
+    def call(self, call: ast.Call) -> Any:
+        """What a call in the program gives back."""
+        function = self.function(call.function, call.span)
+        arguments = [plain(argument) for argument in call.arguments]
+        with guarded(f"@{call.function}", self.program, call.span):
+            return function(*arguments)
+
+    def refusal(self, what: str, span: Span | None) -> ProgramError:
+        """What is raised when Python is needed and not allowed."""
+        return ProgramError(Diagnostic("python-not-allowed", what, span, ALLOW))
+
+
+def _imported(name: str, span: Span | None) -> Callable[..., Any]:
+    module, _, path = name.partition(":")
+    try:
+        target: Any = import_module(module)
+        for part in path.split("."):
+            target = getattr(target, part)
+    except Exception as error:
+        message = f"@{name} cannot be imported: {type(error).__name__}: {error}"
+        help = "write @package.module:function; the package must be installed"
+        raise DataError(Diagnostic("python-import", message, span, help)) from error
+    return target  # type: ignore[no-any-return]
+
+
+@contextmanager
+def guarded(what: str, program: ast.Program | None, span: Span | None) -> Iterator[None]:
+    """Turns what the user's code raises into an error at its line of the program."""
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as error:
+        files = set(program.files) if program is not None else {span.file} if span else set()
+        where = _raised_at(error.__traceback__, files) or span
+        message = f"{what} fails: {type(error).__name__}: {error}"
+        raise DataError(Diagnostic("python-error", message, where)) from error
+
+
+def _raised_at(trace: TracebackType | None, files: set[str]) -> Span | None:
+    """The innermost line of the program in a traceback."""
+    found = None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in files:
+            line = trace.tb_lineno
+            found = Span(trace.tb_frame.f_code.co_filename, line, 1, line, 2)
+        trace = trace.tb_next
+    return found
+
+
+# --- calls in terms ----------------------------------------------------------------------------
+
+
 class Functions:
     """What clingo finds behind an ``@name``; the first failure of a call is kept in ``failure``."""
 
     def __init__(
-        self, program: ast.Program, sources: Sequence[object], facts: Sequence[Sequence[Symbol]]
+        self, program: ast.Program, namespaces: Sequence[object], facts: Sequence[Sequence[Symbol]]
     ) -> None:
         self.failure: BaseException | None = None
         self._program = program
-        self._sources = sources
+        self._namespaces = namespaces
         self._facts = facts
 
     def __getattr__(self, name: str) -> Callable[..., Sequence[Symbol]]:
@@ -68,7 +201,7 @@ class Functions:
             except Exception as error:
                 given = f"({', '.join(map(str, arguments))})" if arguments else ""
                 message = f"@{name}{given} fails: {type(error).__name__}: {error}"
-                raise _error("python-error", message, self._place(name)) from error
+                raise _error("python-error", message, self._first_call(name)) from error
         except BaseException as error:
             # clingo would wrap it; the grounding is stopped and this raised in its place.
             self.failure = self.failure or error
@@ -76,49 +209,58 @@ class Functions:
 
     def _find(self, name: str) -> Callable[..., object]:
         known: dict[str, object] = {}
-        for source in self._sources:
-            known |= source if isinstance(source, Mapping) else vars(source)
+        for namespace in self._namespaces:
+            known |= namespace if isinstance(namespace, Mapping) else vars(namespace)
         function = known.get(name)
         if callable(function):
             return function
         named = [key for key, value in known.items() if callable(value) and key[0] != "_"]
         help = nearest(name, named) or "define it in a '#python' or '#script (python)' block"
-        if not self._sources and any(isinstance(s, ast.Python) for s in self._program.statements):
+        if not self._namespaces and any(
+            isinstance(s, ast.Python) for s in self._program.statements
+        ):
             message = f"@{name} is a Python function"
-            raise _error("python-not-allowed", message, self._place(name), _ALLOW)
-        raise _error("unknown-function", f"there is no function {name}", self._place(name), help)
+            raise _error("python-not-allowed", message, self._first_call(name), ALLOW)
+        raise _error(
+            "unknown-function", f"there is no function {name}", self._first_call(name), help
+        )
 
-    def _place(self, name: str) -> Span | None:
+    def _first_call(self, name: str) -> Span | None:
         """Where the program calls a function, the first time."""
-        for node in _nodes(self._program):
+        for node in chain.from_iterable(map(ast.clingo_terms, self._program.statements)):
             if f"@{name}" not in str(node):
                 continue
-            for part in descendants(node):
+            for part in walk(node):
                 if part.ast_type == ASTType.Function and part.external and part.name == name:
                     return self._program.sources.span_of(part.location)
         return None
 
 
-def _nodes(program: ast.Program) -> Iterator[AST]:
-    """clingo's nodes in a program."""
-    for statement in program.statements:
-        match statement:
-            case ast.Plain(node):
-                yield node
-            case ast.Annotated(heads, body):
-                yield from (head.atom for head in heads)
-                yield from body
-            case ast.Neural(arguments=arguments, values=values, outcomes=outcomes, body=body):
-                yield from (*arguments, *values, *outcomes, *body)
-            case ast.Data(argument=argument):
-                yield argument
-            case ast.Query(literals, evidence, guards):
-                yield from (literal.atom for literal in (*literals, *evidence))
-                yield from guards
-            case ast.Map(atoms, evidence, guards):
-                yield from (*atoms, *(literal.atom for literal in evidence), *guards)
-            case ast.Evidence(literals):
-                yield from (literal.atom for literal in literals)
+# --- values ------------------------------------------------------------------------------------
+
+
+def plain(term: AST) -> object:
+    """A ground term as Python: a number, a text (of a constant or a string), or a symbol."""
+    if term.ast_type == ASTType.SymbolicTerm:
+        return plain_symbol(term.symbol)
+    if term.ast_type == ASTType.UnaryOperation:
+        value = plain(term.argument)
+        if isinstance(value, int):
+            return -value
+    if term.ast_type == ASTType.Function and not term.arguments:
+        return str(term.name)
+    return str(term)
+
+
+def plain_symbol(symbol: Symbol) -> object:
+    """A symbol as Python: a number, the text of a constant or string, or the symbol itself."""
+    if symbol.type is SymbolType.Number:
+        return symbol.number
+    if symbol.type is SymbolType.String:
+        return symbol.string
+    if symbol.type is SymbolType.Function and symbol.name and not symbol.arguments:
+        return symbol.name
+    return symbol
 
 
 def _symbols(result: object) -> Iterator[Symbol]:

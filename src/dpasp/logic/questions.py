@@ -1,4 +1,4 @@
-"""``#query``, ``#map`` and ``#evidence`` as clingo sees them, and what it makes of them.
+"""Questions: ``#query``, ``#map`` and ``#evidence`` as clingo sees them, and their instances.
 
 ``#query a(X), not b(X) | c, X < 3.`` (statement 7) becomes, in a part of its own,
 
@@ -7,13 +7,20 @@
 whose instances tell the arguments of all literals. Positive and ``undef`` literals
 bind their variables; ``not`` ones only those that nothing else binds. A literal
 without variables binds nothing, so that an atom that cannot occur still comes through.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("a(1..2). b(2). #query a(X), not b(X)."))
+>>> [question.text for question in program.questions]
+['a(1), not b(1)', 'a(2), not b(2)']
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from difflib import get_close_matches
+from itertools import islice, product
 
 from clingo import Control, Function, Symbol
 from clingo.ast import (
@@ -29,44 +36,51 @@ from clingo.ast import (
     Variable,
 )
 
+from dpasp.errors import Diagnostic, Span
 from dpasp.language import ast
 from dpasp.language.ast import Mode
+from dpasp.language.text.trees import variables, walk
 from dpasp.logic.markers import HIDDEN
-from dpasp.logic.terms import (
-    NOWHERE,
-    Signature,
-    choice_rule,
-    descendants,
-    function,
-    split_atom,
-    unpooled_atoms,
-    variables,
-)
+from dpasp.logic.messages import suggest
+from dpasp.logic.program import GroundLiteral, GroundMap, GroundQuery
+from dpasp.logic.terms import NOWHERE, Signature, choice_rule, function, split_atom, unpooled_atoms
 
 Question = ast.Query | ast.Map | ast.Evidence
+_CANDIDATES = 2_000  # how many atoms are compared with one that cannot occur
+_UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
+_CONSEQUENCE = {
+    Mode.TRUE: "so its probability is 0",
+    Mode.FALSE: "so 'not' always holds for it",
+    Mode.UNDEFINED: "so it is never undefined",
+}
+
+Atoms = Mapping[Symbol, int]
 _INTERVAL = f"{HIDDEN}interval"  # names of variables that stand for intervals
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A literal of a question before grounding; ``given`` is whether it is evidence."""
+class QuestionLiteral:
+    """A literal of a question before grounding."""
 
     mode: Mode
     atom: AST
-    given: bool
+    is_evidence: bool
 
     @property
     def is_ground(self) -> bool:
         """Whether it has no variables (pools and intervals do not count)."""
-        return not any(node.ast_type == ASTType.Variable for node in descendants(self.atom))
+        return not any(node.ast_type == ASTType.Variable for node in walk(self.atom))
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LiteralInstance:
     """A ground instance of a literal of a question."""
 
-    literal: Asked
+    literal: QuestionLiteral
     symbol: Symbol
+
+
+Instances = Sequence[Sequence[LiteralInstance]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +89,7 @@ class _Pattern:
 
     name: str
     group: int  # which of the groups of literals that share no variables
-    literals: tuple[tuple[Asked, Signature], ...]
+    literals: tuple[tuple[QuestionLiteral, Signature], ...]
 
 
 @dataclass(slots=True)
@@ -94,7 +108,7 @@ class QuestionMarkers:
         none are kept apart.
         """
         self._patterns[index] = []
-        literals = asked(question)
+        literals = question_literals(question)
         guards = () if isinstance(question, ast.Evidence) else question.guards
         if isinstance(question, ast.Query):
             self._add_group(index, 0, literals, guards)
@@ -103,7 +117,7 @@ class QuestionMarkers:
                 self._add_group(index, number, group, conditions)
 
     def _add_group(
-        self, index: int, number: int, group: Sequence[Asked], guards: Sequence[AST]
+        self, index: int, number: int, group: Sequence[QuestionLiteral], guards: Sequence[AST]
     ) -> None:
         patterns = self._patterns[index]
         for symbols in product(*(unpooled_atoms(literal.atom) for literal in group)):
@@ -119,41 +133,41 @@ class QuestionMarkers:
             signatures = (signature for signature, _ in split)
             patterns.append(_Pattern(name, number, tuple(zip(group, signatures, strict=True))))
 
-    def read(self, control: Control, index: int) -> list[tuple[Told, ...]]:
+    def read(self, control: Control, index: int) -> list[tuple[LiteralInstance, ...]]:
         """The instances of a question in clingo's order of terms, each once."""
-        found: dict[tuple[Told, ...], int] = {}
+        groups: dict[tuple[LiteralInstance, ...], int] = {}
         for pattern in self._patterns[index]:
             atoms = control.symbolic_atoms.by_signature(pattern.name, len(pattern.literals))
             for atom in atoms:
-                found[tuple(_told(pattern, atom.symbol.arguments))] = pattern.group
+                groups[tuple(_instances(pattern, atom.symbol.arguments))] = pattern.group
 
-        def order(told: tuple[Told, ...]) -> tuple[int, list[Symbol]]:
-            return found[told], [literal.symbol for literal in told]
+        def order(instance: tuple[LiteralInstance, ...]) -> tuple[int, list[Symbol]]:
+            return groups[instance], [part.symbol for part in instance]
 
-        return sorted(found, key=order)
+        return sorted(groups, key=order)
 
 
-def asked(question: Question) -> list[Asked]:
+def question_literals(question: Question) -> list[QuestionLiteral]:
     """The literals of a question as written, evidence last."""
     if isinstance(question, ast.Evidence):
-        return [Asked(literal.mode, literal.atom, True) for literal in question.literals]
-    given = [Asked(literal.mode, literal.atom, True) for literal in question.evidence]
+        return [QuestionLiteral(part.mode, part.atom, True) for part in question.literals]
+    evidence = [QuestionLiteral(part.mode, part.atom, True) for part in question.evidence]
     if isinstance(question, ast.Map):
-        return [Asked(Mode.TRUE, atom, False) for atom in question.atoms] + given
-    return [Asked(literal.mode, literal.atom, False) for literal in question.literals] + given
+        return [QuestionLiteral(Mode.TRUE, atom, False) for atom in question.atoms] + evidence
+    return [QuestionLiteral(part.mode, part.atom, False) for part in question.literals] + evidence
 
 
-def _told(pattern: _Pattern, arguments: Sequence[Symbol]) -> Iterator[Told]:
+def _instances(pattern: _Pattern, arguments: Sequence[Symbol]) -> Iterator[LiteralInstance]:
     for (literal, signature), part in zip(pattern.literals, arguments, strict=True):
-        yield Told(literal, Function(signature.name, part.arguments, signature.positive))
+        yield LiteralInstance(literal, Function(signature.name, part.arguments, signature.positive))
 
 
 def _linked(
-    literals: Sequence[Asked], guards: Sequence[AST]
-) -> list[tuple[list[Asked], list[AST]]]:
+    literals: Sequence[QuestionLiteral], guards: Sequence[AST]
+) -> list[tuple[list[QuestionLiteral], list[AST]]]:
     """The literals in groups that share no variables, each with the guards on its variables."""
-    groups: list[tuple[set[str], list[Asked], list[AST]]] = []
-    items: list[tuple[set[str], list[Asked], list[AST]]] = [
+    groups: list[tuple[set[str], list[QuestionLiteral], list[AST]]] = []
+    items: list[tuple[set[str], list[QuestionLiteral], list[AST]]] = [
         *((_names(literal.atom), [literal], []) for literal in literals),
         *((_names(guard), [], [guard]) for guard in guards),
     ]
@@ -177,7 +191,7 @@ def _names(node: AST) -> set[str]:
 
 
 def _binding(
-    group: Sequence[Asked], symbols: Sequence[AST], guards: Iterable[AST]
+    group: Sequence[QuestionLiteral], symbols: Sequence[AST], guards: Iterable[AST]
 ) -> Iterator[AST]:
     """The positive literals that give the variables of a question their values."""
     bound = {name for guard in guards for name in _assigned(guard)}
@@ -237,3 +251,138 @@ class _Naming(Transformer):
     def _fresh(self, node: AST, prefix: str) -> AST:
         self._count += 1
         return Variable(node.location, f"{prefix}{self._count}")
+
+
+# --- instances ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GroundQuestions:
+    """The questions and the evidence of a ground program."""
+
+    questions: tuple[GroundQuery | GroundMap, ...]
+    evidence: tuple[GroundLiteral, ...]
+    warnings: tuple[Diagnostic, ...]
+
+
+def ground_questions(
+    markers: QuestionMarkers, control: Control, program: ast.Program, atoms: Atoms
+) -> GroundQuestions:
+    """The instances of all questions of a program."""
+    statements = [
+        (statement, markers.read(control, index))
+        for index, statement in enumerate(program.statements)
+        if isinstance(statement, Question)
+    ]
+    evidence = _literals(
+        (
+            part
+            for statement, instances in statements
+            if isinstance(statement, ast.Evidence)
+            for instance in instances
+            for part in instance
+        ),
+        atoms,
+    )
+    questions: list[GroundQuery | GroundMap] = []
+    warnings: list[Diagnostic] = []
+    for statement, instances in statements:
+        warnings += _warnings(statement, instances, program, atoms)
+        if isinstance(statement, ast.Query):
+            questions += (
+                _query(instance, evidence, statement.span, atoms) for instance in instances
+            )
+        elif isinstance(statement, ast.Map):
+            questions.append(_map(statement, instances, evidence, atoms))
+    return GroundQuestions(tuple(questions), evidence, tuple(warnings))
+
+
+def _literals(parts: Iterable[LiteralInstance], atoms: Atoms) -> tuple[GroundLiteral, ...]:
+    """The literals, each once."""
+    literals = (GroundLiteral(p.literal.mode, atoms.get(p.symbol, 0), p.symbol) for p in parts)
+    return tuple(dict.fromkeys(literals))
+
+
+def _query(
+    instance: Sequence[LiteralInstance],
+    evidence: tuple[GroundLiteral, ...],
+    span: Span,
+    atoms: Atoms,
+) -> GroundQuery:
+    literals = _literals((part for part in instance if not part.literal.is_evidence), atoms)
+    given = _literals((part for part in instance if part.literal.is_evidence), atoms)
+    text = _text(map(str, literals), given)
+    return GroundQuery(literals, tuple(dict.fromkeys((*given, *evidence))), text, span)
+
+
+def _map(
+    statement: ast.Map, instances: Instances, evidence: tuple[GroundLiteral, ...], atoms: Atoms
+) -> GroundMap:
+    """A map has all instances of its atoms and of its evidence at once."""
+    parts = [part for instance in instances for part in instance]
+    marked = _literals((p for p in parts if not p.literal.is_evidence), atoms)
+    given = _literals((p for p in parts if p.literal.is_evidence), atoms)
+    everything = not statement.atoms
+    words = ["mpe"] if everything else [f"{literal.symbol}?" for literal in marked]
+    joined = tuple(dict.fromkeys((*given, *evidence)))
+    return GroundMap(marked, joined, everything, _text(words, given), statement.span)
+
+
+def _text(words: Iterable[str], given: Sequence[GroundLiteral]) -> str:
+    """The canonical form of a question."""
+    condition = f" | {', '.join(map(str, given))}" if given else ""
+    return ", ".join(words) + condition
+
+
+# --- warnings ----------------------------------------------------------------------------------
+
+
+def _warnings(
+    statement: Question, instances: Instances, program: ast.Program, atoms: Atoms
+) -> Iterator[Diagnostic]:
+    literals = question_literals(statement)
+    if literals and not instances:
+        message = "no atoms match this question, so it has no answers"
+        known = filter(None, (_predicate_help(literal, atoms) for literal in literals))
+        help = next(known, _UNDERIVED)
+        yield Diagnostic("no-instances", message, statement.span, help, "warning")
+    missing = {
+        part.symbol: part.literal
+        for instance in instances
+        for part in instance
+        if part.symbol not in atoms and part.literal.is_ground
+    }
+    for symbol, literal in missing.items():
+        span = program.sources.span_of(literal.atom.symbol.location)
+        yield _cannot_occur(symbol, literal, span, atoms)
+
+
+def _cannot_occur(symbol: Symbol, literal: QuestionLiteral, span: Span, atoms: Atoms) -> Diagnostic:
+    consequence = _CONSEQUENCE[literal.mode]
+    if literal.is_evidence and literal.mode is not Mode.FALSE:
+        consequence = "so this evidence is impossible"
+    message = f"{symbol} cannot occur, {consequence}"
+    return Diagnostic("unknown-atom", message, span, _atom_help(symbol, atoms), "warning")
+
+
+def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
+    """The atom that is closest to one that cannot occur."""
+    shape = symbol.name, len(symbol.arguments), symbol.positive
+    alike = (a for a in atoms if (a.name, len(a.arguments), a.positive) == shape)
+    names = [str(atom) for atom in islice(alike, _CANDIDATES)]
+    if names:
+        close = get_close_matches(str(symbol), names, n=1, cutoff=0.0)
+        return f"the closest atom that can is {close[0]}"
+    sign = "" if symbol.positive else "-"
+    return suggest(f"{sign}{symbol.name}", _signatures(atoms)) or _UNDERIVED
+
+
+def _predicate_help(literal: QuestionLiteral, atoms: Atoms) -> str:
+    """What is known about the predicate of a literal that matches nothing."""
+    name = str(literal.atom).partition("(")[0]
+    known = _signatures(atoms)
+    return suggest(name, known)
+
+
+def _signatures(atoms: Atoms) -> set[Signature]:
+    return {Signature(a.name, len(a.arguments), a.positive) for a in atoms}

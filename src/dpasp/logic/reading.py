@@ -2,6 +2,13 @@
 
 Where some statements cannot be read, the others are checked all the same, so that one
 run reports a typo in a directive and an unsafe variable together.
+
+>>> try:
+...     read([("p.plp", "#qery a. 1.5::b.")])
+... except ProgramError as error:
+...     print(error)
+p.plp:1:1: error: unknown directive #qery [unknown-directive]
+p.plp:1:10: error: 1.5 is not a probability [probability-range]
 """
 
 from __future__ import annotations
@@ -11,7 +18,6 @@ from collections.abc import Sequence
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.ast import Program
 from dpasp.language.reader import read_readable
-from dpasp.logic.encode import sorted_by_place
 from dpasp.logic.ground import check
 
 # Mistakes that a statement makes by itself, whatever the rest of the program says.
@@ -43,5 +49,5 @@ def _with_local_problems(errors: list[Diagnostic], program: Program) -> list[Dia
         check(program)
     except ProgramError as error:
         more = [problem for problem in error.diagnostics if problem.code in LOCAL_CODES]
-        return sorted_by_place([*errors, *more], program)
+        return program.sources.in_order([*errors, *more])
     return errors

@@ -70,8 +70,14 @@ class Solver:
 
     def models(self, chosen: Sequence[int], watch: Watch = UNLIMITED) -> NDArray[np.bool_]:
         """The models in which the literals ``chosen`` hold, a row of bits each."""
-        blocks = list(_solve(self._control, self.read, watch, chosen))
+        blocks = list(self.blocks(chosen, watch))
         return np.concatenate(blocks) if blocks else np.empty((0, len(self.read)), dtype=np.bool_)
+
+    def blocks(
+        self, chosen: Sequence[int], watch: Watch = UNLIMITED
+    ) -> Iterator[NDArray[np.bool_]]:
+        """The same models as they are found, in blocks of rows."""
+        return _solve(self._control, self.read, watch, chosen)
 
 
 def _control(

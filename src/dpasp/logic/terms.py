@@ -2,16 +2,13 @@
 
 >>> from dpasp.language import parse
 >>> rule = parse("0.5::a(X, Y+1) :- b(X;2), Y = #count{Z : c(X,Z)}.").statements[0]
->>> list(global_variables(rule.body))
-['X', 'Y']
 >>> split_atom(rule.heads[0].atom.symbol)[0]
 Signature(name='a', arity=2, positive=True)
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -32,11 +29,8 @@ from clingo.ast import (
     SymbolicTerm,
 )
 
-from dpasp.language.text.trees import children
-
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
-_NAMES = re.compile(r"[_']*[A-Z][\w']*", re.ASCII)  # of variables, and more
 _HERE = Position("<string>", 1, 1)
 NOWHERE = Location(_HERE, _HERE)
 
@@ -53,59 +47,6 @@ class Signature(NamedTuple):
 
 
 # --- looking -----------------------------------------------------------------------------------
-
-
-def variables(node: AST) -> Iterator[AST]:
-    """The variables below a node, from left to right, ``_`` left out."""
-    stack = [node]
-    while stack:
-        node = stack.pop()
-        kind = node.ast_type
-        if kind == ASTType.Variable:
-            if node.name != "_":
-                yield node
-        elif kind == ASTType.Function:  # the common kinds first: looking at a node is slow
-            stack += reversed(node.arguments)
-        elif kind == ASTType.SymbolicAtom:
-            stack.append(node.symbol)
-        elif kind != ASTType.SymbolicTerm:
-            stack += reversed(list(children(node)))
-
-
-def descendants(node: AST) -> Iterator[AST]:
-    """A node and all nodes below it."""
-    yield node
-    for child in children(node):
-        yield from descendants(child)
-
-
-def global_variables(nodes: Iterable[AST]) -> dict[str, AST]:
-    """The first occurrence of every global variable in atoms and body literals.
-
-    Variables that occur only inside conditional literals or the elements of
-    aggregates are local, and ``_`` is no variable here.
-    """
-    found: dict[str, AST] = {}
-    for node in nodes:
-        if all(name in found for name in _NAMES.findall(str(node))):
-            continue  # looking inside a node is slow
-        kind = node.ast_type
-        if kind == ASTType.Literal:
-            node = node.atom
-            kind = node.ast_type
-        parts: tuple[AST, ...] = (node,)
-        if kind in _LOCAL:
-            parts = _guards(node) if kind in _AGGREGATES else ()
-        for part in parts:
-            for variable in variables(part):
-                found.setdefault(variable.name, variable)
-    return found
-
-
-def _guards(aggregate: AST) -> tuple[AST, ...]:
-    """The parts of an aggregate in which variables are global."""
-    guards = (aggregate.left_guard, aggregate.right_guard)
-    return tuple(guard for guard in guards if guard is not None)
 
 
 def split_atom(symbol: AST) -> tuple[Signature, ASTSequence]:

@@ -3,6 +3,16 @@
 A choice is one line, whatever it takes for its heads to hold: several bodies are
 joined by ``or``. Atoms without a name, which clingo adds for aggregates and the
 like, are written ``#7``.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> print(ground_text(ground(parse("d(1..2). 0.5::b :- d(X). c :- not b."))))
+% 2 choices, 3 rules
+0.5::b.
+0.5::b.
+d(1).
+d(2).
+c :- not b.
 """
 
 from __future__ import annotations

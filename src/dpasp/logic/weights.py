@@ -1,4 +1,11 @@
-"""The weights behind the choices of a program, and the parameters that they share."""
+"""The weights behind the choices of a program, and the parameters that they share.
+
+>>> from dpasp.language import parse
+>>> program = parse("W/10::a(W) :- w(W). w(3).")
+>>> from clingo import Number
+>>> Weights({}).weigh(0, program.statements[0], (("W", Number(3)),))
+(Fixed(probabilities=(0.3,)), True)
+"""
 
 from __future__ import annotations
 

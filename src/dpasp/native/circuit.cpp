@@ -40,8 +40,8 @@ uint32_t Builder::find(Op op, const std::vector<Edge> &list) {
                                         list.begin(), list.end()))
             return from->second;
     }
-    if (nodes.size() >= most)
-        throw Stopped(Reason::Size, "more than " + std::to_string(most) + " nodes");
+    if (nodes.size() >= MOST || edges.size() > MOST - list.size())
+        throw Stopped(Reason::Size, "a circuit of more than " + std::to_string(MOST) + " edges");
     uint32_t id = uint32_t(nodes.size()), start = uint32_t(edges.size());
     edges.insert(edges.end(), list.begin(), list.end());
     nodes.push_back({op, start, uint32_t(edges.size())});
@@ -78,51 +78,75 @@ uint32_t Builder::product(uint32_t a, uint32_t b) {
     return find(Op::Product, {{ONE, a}, {ONE, b}});
 }
 
-Circuit Circuit::gather(const Builder &builder, const std::vector<uint32_t> &roots,
-                        uint32_t weights) {
-    size_t n = builder.nodes.size();
-    std::vector<uint8_t> used(n, 0);
-    for (uint32_t root : roots) used[root] = 1;
-    for (size_t i = n; i-- > 0;)
-        if (used[i] && builder.nodes[i].op != Op::Leaf)
-            for (uint32_t e = builder.nodes[i].begin; e < builder.nodes[i].end; ++e)
-                used[builder.edges[e].child] = 1;
-    std::vector<uint32_t> depth(n, 0), count(1, 0);
-    for (size_t i = 0; i < n; ++i) {
-        if (!used[i]) continue;
-        if (builder.nodes[i].op != Op::Leaf)
-            for (uint32_t e = builder.nodes[i].begin; e < builder.nodes[i].end; ++e)
+namespace {
+
+constexpr uint32_t UNUSED = UINT32_MAX;
+
+// By node: the longest way down to a leaf, or UNUSED where no root reaches it.
+std::vector<uint32_t> depths(const Builder &builder, const std::vector<uint32_t> &roots,
+                             Watch &watch) {
+    const auto &nodes = builder.nodes;
+    std::vector<uint32_t> depth(nodes.size(), UNUSED);
+    for (uint32_t root : roots) depth[root] = 0;
+    for (size_t i = nodes.size(); i-- > 0;) {
+        watch.check();
+        if (depth[i] != UNUSED && nodes[i].op != Op::Leaf)
+            for (uint32_t e = nodes[i].begin; e < nodes[i].end; ++e)
+                depth[builder.edges[e].child] = 0;
+    }
+    for (size_t i = 0; i < nodes.size(); ++i) {
+        watch.check();
+        if (depth[i] != UNUSED && nodes[i].op != Op::Leaf)
+            for (uint32_t e = nodes[i].begin; e < nodes[i].end; ++e)
                 depth[i] = std::max(depth[i], depth[builder.edges[e].child] + 1);
-        if (depth[i] >= count.size()) count.resize(depth[i] + 1, 0);
-        ++count[depth[i]];
+    }
+    return depth;
+}
+
+}  // namespace
+
+Circuit Circuit::gather(const Builder &builder, const std::vector<uint32_t> &roots,
+                        uint32_t weights, Watch &watch) {
+    std::vector<uint32_t> depth = depths(builder, roots, watch), count(1, 0);
+    for (uint32_t d : depth) {
+        if (d == UNUSED) continue;
+        if (d >= count.size()) count.resize(d + 1, 0);
+        ++count[d];
     }
     Circuit circuit;
     circuit.weights = weights;
     circuit.layers.assign(1, 0);
     for (uint32_t c : count) circuit.layers.push_back(circuit.layers.back() + c);
-    std::vector<uint32_t> next(circuit.layers.begin(), circuit.layers.end() - 1), place(n, 0);
-    for (size_t i = 0; i < n; ++i)
-        if (used[i]) place[i] = next[depth[i]]++;
-    circuit.nodes.resize(circuit.layers.back());
-    std::vector<uint32_t> by_place(circuit.nodes.size());
-    for (size_t i = 0; i < n; ++i)
-        if (used[i]) by_place[place[i]] = uint32_t(i);
-    for (uint32_t p = 0; p < by_place.size(); ++p) {
-        const Node &node = builder.nodes[by_place[p]];
-        if (node.op == Op::Leaf) {
-            const Value &value = builder.values[node.begin];
-            circuit.nodes[p] = {Op::Leaf, uint32_t(circuit.values.size()), 0};
-            circuit.values.push_back(value);
-            circuit.definite = circuit.definite && (value.kinds & (value.kinds - 1)) == 0;
-            continue;
-        }
-        uint32_t start = uint32_t(circuit.edges.size());
-        for (uint32_t e = node.begin; e < node.end; ++e)
-            circuit.edges.push_back({builder.edges[e].weight, place[builder.edges[e].child]});
-        circuit.nodes[p] = {node.op, start, uint32_t(circuit.edges.size())};
+    std::vector<uint32_t> next(circuit.layers.begin(), circuit.layers.end() - 1);
+    std::vector<uint32_t> place(depth.size(), 0), by_place(circuit.layers.back());
+    for (uint32_t i = 0; i < depth.size(); ++i) {
+        watch.check();
+        if (depth[i] == UNUSED) continue;
+        place[i] = next[depth[i]]++;
+        by_place[place[i]] = i;
+    }
+    circuit.nodes.reserve(by_place.size());
+    for (uint32_t i : by_place) {
+        watch.check();
+        circuit.take(builder, builder.nodes[i], place);
     }
     for (uint32_t root : roots) circuit.roots.push_back(place[root]);
     return circuit;
+}
+
+// Appends a node of the builder; `place` says where its children are now.
+void Circuit::take(const Builder &builder, const Node &node, const std::vector<uint32_t> &place) {
+    if (node.op == Op::Leaf) {
+        const Value &value = builder.values[node.begin];
+        nodes.push_back({Op::Leaf, uint32_t(values.size()), 0});
+        values.push_back(value);
+        definite = definite && (value.kinds & (value.kinds - 1)) == 0;
+        return;
+    }
+    auto start = uint32_t(edges.size());
+    for (uint32_t e = node.begin; e < node.end; ++e)
+        edges.push_back({builder.edges[e].weight, place[builder.edges[e].child]});
+    nodes.push_back({node.op, start, uint32_t(edges.size())});
 }
 
 bool Circuit::valid() const {

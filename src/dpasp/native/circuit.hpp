@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "limits.hpp"
+
 namespace dpasp {
 
 // Which kinds of models there are once everything is decided, and their shares.
@@ -32,6 +34,8 @@ struct Node {
     uint32_t begin, end;  // Leaf: begin is the number of its value; else its edges
 };
 
+constexpr size_t MOST = UINT32_MAX;  // nodes, and edges: they are numbered
+
 // Makes nodes, each only once. Children come before parents.
 class Builder {
   public:
@@ -41,7 +45,6 @@ class Builder {
     std::vector<Node> nodes;
     std::vector<Edge> edges;
     std::vector<Value> values;
-    size_t most = SIZE_MAX;
 
     uint32_t leaf(const Value &value);
     uint32_t sum(std::vector<Edge> edges);
@@ -67,10 +70,13 @@ struct Circuit {
     bool definite = true;          // every value is of one kind: one model matters per choice
 
     static Circuit gather(const Builder &builder, const std::vector<uint32_t> &roots,
-                          uint32_t weights);
+                          uint32_t weights, Watch &watch);
     std::vector<char> to_bytes() const;
     static Circuit from_bytes(const char *data, size_t size);  // throws std::runtime_error
     bool valid() const;
+
+  private:
+    void take(const Builder &builder, const Node &node, const std::vector<uint32_t> &place);
 };
 
 }  // namespace dpasp

@@ -322,7 +322,7 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
     std::vector<uint32_t> roots = compiler.run(result);
     uint32_t weights = 0;
     for (const ChoiceShape &shape : problem.gates.choices) weights += shape.values;
-    result.circuit = Circuit::gather(compiler.builder, roots, weights);
+    result.circuit = Circuit::gather(compiler.builder, roots, weights, watch);
     return result;
 }
 

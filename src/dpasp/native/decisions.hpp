@@ -16,6 +16,7 @@ namespace dpasp {
 
 using Dd = uint32_t;
 constexpr Dd DD_TRUE = 0, DD_FALSE = 1;
+constexpr size_t MOST_CHILDREN = UINT32_MAX;  // of all nodes together: they are numbered
 
 class Diagram {
   public:
@@ -47,7 +48,7 @@ class Diagram {
                 equal = pool_[child_[node] + v] == (children[v] ^ flip);
             if (equal) return 2 * node + flip;
         }
-        if (level_.size() >= budget_.nodes)
+        if (level_.size() >= budget_.nodes || pool_.size() > MOST_CHILDREN - n)
             throw Stopped(Reason::Size, "a diagram of more nodes than were allowed");
         uint32_t node = uint32_t(level_.size());
         budget_.size = node;
@@ -69,7 +70,7 @@ class Diagram {
         uint64_t key = (uint64_t(a) << 32) | b;
         size_t at = mix(key) & (cache_.size() - 1);
         if (cache_[at].key == key) return cache_[at].result;
-        watch_.check();
+        watch_.descend();
         budget_.charge(5);
         uint32_t la = level(a), lb = level(b), top = std::min(la, lb), n = arity_[top];
         Dd result;
@@ -115,6 +116,7 @@ class Diagram {
             uint32_t node = todo.back();
             todo.pop_back();
             if (!node || !seen.insert(node).second) continue;
+            watch_.check();
             found[level_[node]] = 1;
             for (uint32_t v = 0; v < arity_[level_[node]]; ++v)
                 todo.push_back(pool_[child_[node] + v] >> 1);
@@ -128,6 +130,7 @@ class Diagram {
         if (top > at) return edge;
         auto found = done.find(edge);
         if (found != done.end()) return found->second;
+        watch_.descend();
         uint32_t n = arity_[top];
         Dd result;
         if (top == at) {

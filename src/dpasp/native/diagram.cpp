@@ -15,8 +15,9 @@ class Copier {
   public:
     // From the level `boundary` on there are only guesses, to be counted.
     Copier(const Diagram &diagram, const std::vector<ChoiceShape> &shapes, uint32_t boundary,
-           Builder &builder)
-        : diagram_(diagram), shapes_(shapes), boundary_(boundary), builder_(builder) {}
+           Builder &builder, Watch &watch)
+        : diagram_(diagram), shapes_(shapes), boundary_(boundary), builder_(builder),
+          watch_(watch) {}
 
     uint32_t copy(Dd yes, Dd no, Dd other) {
         uint32_t top = std::min({diagram_.level(yes), diagram_.level(no), diagram_.level(other)});
@@ -24,6 +25,7 @@ class Copier {
         Key key{(uint64_t(yes) << 32) | no, other};
         auto found = done_.find(key);
         if (found != done_.end()) return found->second;
+        watch_.descend();
         const ChoiceShape &shape = shapes_[top];
         std::vector<uint32_t> children(shape.values);
         auto below = [&](Dd edge, uint32_t v) {
@@ -54,6 +56,7 @@ class Copier {
         if (edge == DD_FALSE) return Scaled(0);
         auto found = counted_.find(edge);
         if (found != counted_.end()) return found->second;
+        watch_.descend();
         Scaled total = fraction(diagram_.child(edge, 0)) + fraction(diagram_.child(edge, 1));
         if (!total.zero()) --total.e;
         counted_.emplace(edge, total);
@@ -76,6 +79,7 @@ class Copier {
     const std::vector<ChoiceShape> &shapes_;  // by level
     uint32_t boundary_;
     Builder &builder_;
+    Watch &watch_;
     std::unordered_map<Key, uint32_t, Hash> done_;
     std::unordered_map<Dd, Scaled> counted_;
 };
@@ -101,7 +105,7 @@ class Answers {
         functions_.quantify(asserted_, early);
         size_t counted = counting_ ? functions_.guesses().size() : 0;
         auto boundary = uint32_t(functions_.shapes().size() - counted);
-        Copier copier(diagram_, functions_.shapes(), boundary, job_.builder);
+        Copier copier(diagram_, functions_.shapes(), boundary, job_.builder, job_.watch);
         double share = (functions_.guesses().empty() ? 0.2 : 0.8) / double(job_.asks.size());
         std::vector<uint32_t> roots;
         for (auto &[query, evidence] : asked_) {

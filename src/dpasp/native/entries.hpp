@@ -18,6 +18,10 @@ struct Table {
     std::vector<Word> words;
     uint32_t count = 0;
     uint32_t elements = 0;  // lstable: how many elements undefined sets are made of
+
+    bool same(const Table &o) const {
+        return count == o.count && elements == o.elements && words == o.words;
+    }
 };
 
 inline void put_count(Word *at, double count) { std::memcpy(at, &count, 8); }

@@ -1,7 +1,9 @@
 #include "evaluate.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <thread>
 
@@ -77,6 +79,8 @@ double leaf_value(const Value &value, int channel) {
     }
 }
 
+constexpr size_t BLOCK = 4096;  // nodes between two looks at the limits
+
 // The numbers of one tile: [rows, tile] with `Number` double or Scaled.
 template <class Number> class Tile {
   public:
@@ -84,8 +88,9 @@ template <class Number> class Tile {
         : circuit_(circuit), plan_(plan), size_(size), step_(size * size_t(plan.width)),
           values_(circuit.nodes.size() * step_) {}
 
-    void forward(const Number *weights) {
+    void forward(const Number *weights, Watch &watch) {
         for (size_t i = 0; i < circuit_.nodes.size(); ++i) {
+            if (i % BLOCK == BLOCK - 1) watch.look();
             const Node &node = circuit_.nodes[i];
             Number *mine = values_.data() + i * step_;
             if (node.op == Op::Leaf)
@@ -102,8 +107,10 @@ template <class Number> class Tile {
     }
 
     // `slopes` come in as the gradients at the roots, [nodes, width, tile].
-    void backward(const Number *weights, std::vector<Number> &slopes, Number *gradient) const {
+    void backward(const Number *weights, std::vector<Number> &slopes, Number *gradient,
+                  Watch &watch) const {
         for (size_t i = circuit_.nodes.size(); i-- > 0;) {
+            if (i % BLOCK == BLOCK - 1) watch.look();
             const Node &node = circuit_.nodes[i];
             const Number *mine = slopes.data() + i * step_;
             if (node.op == Op::Sum)
@@ -217,28 +224,31 @@ double logarithm(const Scaled &number) { return number.log(); }
 struct Evaluation {
     const Circuit &circuit;
     const Plan plan;
-    const double *weights;
-    size_t batch;
+    const Columns &columns;
     const Request &request;
-    const double *seeds;  // null: values only
-    double *out, *gradient;
+    const Gradient *wanted;  // null: values only
+    double *out;
+    const Watch &limits;
 
-    template <class Number> void run(size_t begin, size_t end) const {
+    template <class Number> void run(size_t begin, size_t end, Watch &watch) const {
         size_t size = end - begin;
         std::vector<Number> local(circuit.weights * size);
         for (size_t w = 0; w < circuit.weights; ++w)
             for (size_t j = 0; j < size; ++j)
-                local[w * size + j] = Number(weights[w * batch + begin + j]);
+                local[w * size + j] = Number(columns.weights[w * columns.batch + begin + j]);
         Tile<Number> tile(circuit, plan, size);
-        tile.forward(local.data());
+        tile.forward(local.data(), watch);
         for (size_t q = 0; q < circuit.roots.size(); ++q)
             for (int f = 0; f < FIELDS; ++f)
                 for (size_t j = 0; j < size; ++j)
                     result(q, f, begin + j) = plan.field[f] < 0
                                                   ? std::numeric_limits<double>::quiet_NaN()
-                                              : request.log ? logarithm(number(tile, q, f, size, j))
-                                                            : plain(number(tile, q, f, size, j));
-        if (seeds) back(tile, local, begin, size);
+                                                  : shown(number(tile, q, f, size, j));
+        if (wanted) back(tile, local, begin, size, watch);
+    }
+
+    template <class Number> double shown(const Number &number) const {
+        return request.log ? logarithm(number) : plain(number);
     }
 
     template <class Number>
@@ -246,13 +256,15 @@ struct Evaluation {
         return tile.root(q)[size_t(plan.field[f]) * size + j];
     }
 
-    double &result(size_t q, int f, size_t j) const {
-        return out[(q * FIELDS + size_t(f)) * batch + j];
+    size_t place(size_t q, int f, size_t j) const {
+        return (q * FIELDS + size_t(f)) * columns.batch + j;
     }
 
+    double &result(size_t q, int f, size_t j) const { return out[place(q, f, j)]; }
+
     template <class Number>
-    void back(const Tile<Number> &tile, const std::vector<Number> &local, size_t begin,
-              size_t size) const {
+    void back(const Tile<Number> &tile, const std::vector<Number> &local, size_t begin, size_t size,
+              Watch &watch) const {
         std::vector<Number> slopes(circuit.nodes.size() * tile.step(), Number(0));
         std::vector<Number> total(circuit.weights * size, Number(0));
         for (size_t q = 0; q < circuit.roots.size(); ++q)
@@ -261,17 +273,17 @@ struct Evaluation {
                 Number *root =
                     slopes.data() + circuit.roots[q] * tile.step() + size_t(plan.field[f]) * size;
                 for (size_t j = 0; j < size; ++j) {
-                    double seed = seeds[(q * FIELDS + size_t(f)) * batch + begin + j];
+                    double seed = wanted->seeds[place(q, f, begin + j)];
                     if (seed == 0) continue;
                     Number slope(seed);
                     if (request.log) slope = over(slope, number(tile, q, f, size, j));
                     root[j] += slope;
                 }
             }
-        tile.backward(local.data(), slopes, total.data());
+        tile.backward(local.data(), slopes, total.data(), watch);
         for (size_t w = 0; w < circuit.weights; ++w)
             for (size_t j = 0; j < size; ++j)
-                gradient[w * batch + begin + j] = plain(total[w * size + j]);
+                wanted->gradient[w * columns.batch + begin + j] = plain(total[w * size + j]);
     }
 
     static double over(double a, double b) { return b == 0 ? 0 : a / b; }
@@ -294,53 +306,80 @@ struct Evaluation {
         return false;
     }
 
-    void part(size_t begin, size_t end, size_t tile) const {
-        for (; begin < end; begin += tile) {
-            size_t stop = std::min(begin + tile, end);
-            if (request.log) {
-                run<Scaled>(begin, stop);
-                continue;
-            }
-            run<double>(begin, stop);
-            if (!seeds && circuit.weights > 60)  // fewer factors cannot underflow unnoticed
-                for (size_t j = begin; j < stop; ++j)
-                    if (doubtful(j)) run<Scaled>(j, j + 1);
-        }
+    void run_tile(size_t begin, size_t end, Watch &watch) const {
+        watch.look();
+        if (request.log) return run<Scaled>(begin, end, watch);
+        run<double>(begin, end, watch);
+        if (!wanted && circuit.weights > 60)  // fewer factors cannot underflow unnoticed
+            for (size_t j = begin; j < end; ++j)
+                if (doubtful(j)) run<Scaled>(j, j + 1, watch);
     }
 
+    size_t rows() const { return circuit.nodes.size() * size_t(std::max(plan.width, 1)); }
+
+    // How many columns are computed together: few enough for the values of a few layers to stay
+    // in cache, and fewer where a large circuit would take too much memory.
+    size_t tile_size() const {
+        constexpr size_t CACHED = size_t(1) << 22, HELD = size_t(1) << 28;  // numbers; bytes
+        size_t tile = std::clamp<size_t>(columns.batch, 1, 256);
+        while (tile > 16 && rows() > CACHED / tile) tile /= 2;
+        while (tile > 1 && column_bytes() > HELD / tile) tile /= 2;
+        return tile;
+    }
+
+    size_t column_bytes() const {
+        return rows() * (request.log ? sizeof(Scaled) : sizeof(double)) * (wanted ? 2 : 1);
+    }
+
+    // Threads take tiles one by one; which thread takes which makes no difference to them.
     void all() const {
-        // Tiles small enough for the values of a few layers to stay in cache.
-        size_t tile = std::clamp<size_t>(batch, 1, 256);
-        size_t rows = circuit.nodes.size() * size_t(std::max(plan.width, 1));
-        while (tile > 16 && rows * tile > (size_t(1) << 22)) tile /= 2;
-        size_t threads = std::clamp<size_t>(size_t(std::max(request.threads, 1)), 1,
-                                            std::max<size_t>(1, batch / tile));
-        if (threads == 1) return part(0, batch, tile);
-        std::vector<std::thread> workers;
-        size_t share = (batch + threads - 1) / threads;
-        for (size_t t = 0; t < threads; ++t)
-            workers.emplace_back([=, this_ = this] {
-                this_->part(std::min(t * share, batch), std::min((t + 1) * share, batch), tile);
-            });
-        for (auto &worker : workers) worker.join();
+        size_t tile = tile_size(), tiles = (columns.batch + tile - 1) / tile;
+        size_t threads =
+            std::clamp<size_t>(size_t(std::max(request.threads, 1)), 1, std::max<size_t>(1, tiles));
+        limits.reserve(double(column_bytes()) * double(tile * threads) / 1048576.0);
+        std::atomic<size_t> next{0};
+        std::atomic<bool> failed{false};
+        std::vector<std::exception_ptr> problems(threads);
+        auto work = [&](size_t thread) {
+            try {
+                Watch watch = limits.copy();
+                for (size_t i = next++; i < tiles && !failed; i = next++)
+                    run_tile(i * tile, std::min((i + 1) * tile, columns.batch), watch);
+            } catch (...) {  // nothing may leave a thread
+                problems[thread] = std::current_exception();
+                failed = true;
+            }
+        };
+        std::vector<std::thread> others;
+        others.reserve(threads);
+        try {
+            while (others.size() + 1 < threads) others.emplace_back(work, others.size() + 1);
+        } catch (const std::exception &) {
+            // No more threads can be started: those that there are do the work.
+        }
+        work(0);
+        for (auto &other : others) other.join();
+        for (auto &problem : problems)
+            if (problem) std::rethrow_exception(problem);
     }
 };
 
 }  // namespace
 
-void evaluate(const Circuit &circuit, const double *weights, size_t batch, const Request &request,
-              double *out) {
-    Evaluation{
-        circuit, Plan(circuit.definite, request.fields), weights, batch, request, nullptr, out,
-        nullptr}
-        .all();
+void evaluate(const Circuit &circuit, const Columns &columns, const Request &request, double *out,
+              const Watch &watch) {
+    Plan plan(circuit.definite, request.fields);
+    Evaluation{circuit, plan, columns, request, nullptr, out, watch}.all();
 }
 
-void differentiate(const Circuit &circuit, const double *weights, size_t batch,
-                   const Request &request, const double *seeds, double *out, double *gradient) {
-    Evaluation{circuit, Plan(circuit.definite, request.fields), weights, batch, request, seeds, out,
-               gradient}
-        .all();
+void differentiate(const Circuit &circuit, const Columns &columns, const Request &request,
+                   const Gradient &gradient, double *out, const Watch &watch) {
+    Plan plan(circuit.definite, request.fields);
+    Evaluation{circuit, plan, columns, request, &gradient, out, watch}.all();
+}
+
+double evaluation_work(const Circuit &circuit, size_t batch) {
+    return double(circuit.nodes.size() + circuit.edges.size()) * double(batch);
 }
 
 }  // namespace dpasp

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "circuit.hpp"
+#include "limits.hpp"
 
 namespace dpasp {
 
@@ -13,12 +14,26 @@ struct Request {
     int threads = 1;
 };
 
-// `weights` is [leaves, batch], `out` is [questions, FIELDS, batch] (NaN where not wanted).
-void evaluate(const Circuit &circuit, const double *weights, size_t batch, const Request &request,
-              double *out);
+// The weights of every leaf, [leaves, batch]: one column is one evaluation.
+struct Columns {
+    const double *weights;
+    size_t batch;
+};
+
+// `out` is [questions, FIELDS, batch] (NaN where not wanted). Every column is computed for
+// itself, so that the number of threads and the columns beside it change no bit of a result.
+void evaluate(const Circuit &circuit, const Columns &columns, const Request &request, double *out,
+              const Watch &watch);
 
 // Also the gradient of sum(seeds * out) in `gradient`, [leaves, batch].
-void differentiate(const Circuit &circuit, const double *weights, size_t batch,
-                   const Request &request, const double *seeds, double *out, double *gradient);
+struct Gradient {
+    const double *seeds;
+    double *gradient;
+};
+void differentiate(const Circuit &circuit, const Columns &columns, const Request &request,
+                   const Gradient &gradient, double *out, const Watch &watch);
+
+// About how many multiplications an evaluation takes.
+double evaluation_work(const Circuit &circuit, size_t batch);
 
 }  // namespace dpasp

@@ -19,7 +19,7 @@ struct Counter {
         if (rest[i] < bound) return FALSE_LIT;
         auto found = known.find({i, bound});
         if (found != known.end()) return found->second;
-        watch.check();
+        watch.descend();
         Lit without = reach(i + 1, bound);
         Lit with = reach(i + 1, bound - items[i].first);
         Lit result = gates.either(without, gates.both(items[i].second, with));
@@ -137,17 +137,18 @@ GeneralSystem::GeneralSystem(Gates &gates, uint32_t size)
     gates.guesses = before;  // placeholders only: none is left in a solution
 }
 
-Lit GeneralSystem::substitute(Lit lit, Map &done) {
+Lit GeneralSystem::substitute(Lit lit, Map &done, Watch &watch) {
     uint32_t gate = gate_of(lit);
     if (gate < base_) return lit;
     auto found = done.find(gate);
     if (found == done.end()) {
+        watch.descend();
         Lit result = 2 * gate;
         if (gates_.gates[gate].kind == Kind::And) {
             std::vector<Lit> inputs(gates_.begin(gate), gates_.end(gate));
             bool changed = false;
             for (Lit &input : inputs) {
-                Lit now = substitute(input, done);
+                Lit now = substitute(input, done, watch);
                 changed = changed || now != input;
                 input = now;
             }
@@ -192,14 +193,14 @@ std::vector<Lit> GeneralSystem::solve(Watch &watch) {
                 (v == size || users[i].size() * uses[i].size() < users[v].size() * uses[v].size()))
                 v = i;
         Map self{{gate_of(variables_[v]), FALSE_LIT}};
-        equation[v] = substitute(equation[v], self);
+        equation[v] = substitute(equation[v], self, watch);
         for (uint32_t j : uses[v]) users[j].erase(v);
         uses[v].clear();
         support(equation[v], uses[v]);
         Map map{{gate_of(variables_[v]), equation[v]}};
         for (uint32_t u : std::set<uint32_t>(users[v])) {
             if (u == v || gone[u]) continue;
-            equation[u] = substitute(equation[u], map);
+            equation[u] = substitute(equation[u], map, watch);
             for (uint32_t j : uses[u]) users[j].erase(u);
             uses[u].clear();
             support(equation[u], uses[u]);
@@ -212,7 +213,7 @@ std::vector<Lit> GeneralSystem::solve(Watch &watch) {
     for (size_t i = size; i-- > 0;) {
         uint32_t v = order[i];
         Map map = values;
-        equation[v] = substitute(equation[v], map);
+        equation[v] = substitute(equation[v], map, watch);
         values[gate_of(variables_[v])] = equation[v];
     }
     return equation;

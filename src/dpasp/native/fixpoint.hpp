@@ -52,7 +52,7 @@ class GeneralSystem {
 
   private:
     using Map = std::unordered_map<uint32_t, Lit>;
-    Lit substitute(Lit lit, Map &done);
+    Lit substitute(Lit lit, Map &done, Watch &watch);
     void support(Lit lit, std::set<uint32_t> &found) const;
 
     Gates &gates_;

@@ -1,40 +1,76 @@
-// Enumerated total choices folded into the circuit type.
 #include "fold.hpp"
+
+#include <algorithm>
+#include <stdexcept>
 
 namespace dpasp {
 namespace {
 
+// Reads the rows one after the other. Of each choice it holds the nodes of the values that are
+// complete under the present prefix; there is no recursion, however many choices there are.
 class Folder {
   public:
-    Folder(const Enumerated &table, uint32_t question, Builder &builder)
-        : table_(table), question_(question), builder_(builder) {}
+    Folder(const Enumerated &table, Builder &builder, Watch &watch)
+        : table_(table), builder_(builder), watch_(watch) {
+        differs_.reserve(table.rows);
+        for (size_t row = 0; row < table.rows; ++row) differs_.push_back(check(row));
+    }
 
-    // The rows from `begin` to `end` agree on all choices before `choice`.
-    uint32_t fold(size_t begin, size_t end, size_t choice) {
-        if (begin == end) return Builder::FALSE_NODE;
-        if (choice == table_.shapes.size()) return leaf(begin);
-        const ChoiceShape &shape = table_.shapes[choice];
-        std::vector<uint32_t> children;
-        for (uint32_t v = 0; v < shape.values; ++v) {
-            size_t stop = begin;
-            while (stop < end && value(stop, choice) == v) ++stop;
-            children.push_back(fold(begin, stop, choice + 1));
-            begin = stop;
+    uint32_t fold(size_t question) {
+        uint32_t node = Builder::FALSE_NODE;
+        open_.clear();
+        for (const ChoiceShape &shape : table_.shapes)
+            open_.emplace_back(shape.values, Builder::FALSE_NODE);
+        for (size_t row = 0; row < table_.rows; ++row) {
+            bool last = row + 1 == table_.rows;
+            node = leaf(row, question);
+            // From here on the next row has other values: what lies deeper is complete.
+            size_t first = last ? 0 : differs_[row + 1] + 1;
+            for (size_t choice = table_.shapes.size(); choice-- > first;) {
+                open_[choice][value(row, choice)] = node;
+                node = close(choice);
+            }
+            if (!last) open_[first - 1][value(row, first - 1)] = node;
         }
-        return builder_.decision(shape.leaf, children);
+        return node;
     }
 
   private:
     const Enumerated &table_;
-    uint32_t question_;
     Builder &builder_;
+    Watch &watch_;
+    std::vector<size_t> differs_;              // by row: the first choice that the row changes
+    std::vector<std::vector<uint32_t>> open_;  // by choice: a node for each value
 
     uint32_t value(size_t row, size_t choice) const {
         return uint32_t(table_.values[row * table_.shapes.size() + choice]);
     }
 
-    uint32_t leaf(size_t row) {
-        const double *counts = table_.counts + (row * table_.questions + question_) * 3;
+    size_t check(size_t row) const {
+        size_t n = table_.shapes.size();
+        const int64_t *mine = table_.values + row * n;
+        for (size_t i = 0; i < n; ++i) {
+            watch_.check();
+            if (mine[i] < 0 || mine[i] >= int64_t(table_.shapes[i].values))
+                throw std::invalid_argument("a total choice has a value that there is not");
+        }
+        if (row == 0) return 0;
+        size_t i = 0;
+        while (i < n && mine[i] == mine[i - n]) ++i;
+        if (i == n || mine[i] < mine[i - n])
+            throw std::invalid_argument("the total choices are not in lexicographic order");
+        return i;
+    }
+
+    uint32_t close(size_t choice) {
+        watch_.check();
+        uint32_t node = builder_.decision(table_.shapes[choice].leaf, open_[choice]);
+        std::fill(open_[choice].begin(), open_[choice].end(), Builder::FALSE_NODE);
+        return node;
+    }
+
+    uint32_t leaf(size_t row, size_t question) {
+        const double *counts = table_.counts + (row * table_.questions + question) * 3;
         double all = counts[0] + counts[1] + counts[2];
         Value result;
         for (int k = 0; k < 3; ++k)
@@ -48,14 +84,14 @@ class Folder {
 
 }  // namespace
 
-Circuit fold(const Enumerated &table) {
+Circuit fold(const Enumerated &table, Watch &watch) {
     Builder builder;
+    Folder folder(table, builder, watch);
     std::vector<uint32_t> roots;
     uint32_t weights = 0;
     for (const ChoiceShape &shape : table.shapes) weights += shape.values;
-    for (uint32_t k = 0; k < table.questions; ++k)
-        roots.push_back(Folder(table, k, builder).fold(0, table.rows, 0));
-    return Circuit::gather(builder, roots, weights);
+    for (size_t k = 0; k < table.questions; ++k) roots.push_back(folder.fold(k));
+    return Circuit::gather(builder, roots, weights, watch);
 }
 
 }  // namespace dpasp

@@ -14,6 +14,7 @@ struct Enumerated {
     const double *counts = nullptr;   // [rows, questions, 3]: q and e, e only, not e
 };
 
-Circuit fold(const Enumerated &table);
+// Throws std::invalid_argument where the table is not one.
+Circuit fold(const Enumerated &table, Watch &watch);
 
 }  // namespace dpasp

@@ -98,8 +98,12 @@ Ground read_ground(int64_t atoms, const GroundArrays &arrays) {
     ground.atoms = uint32_t(atoms);
     for (Cursor cursor("rules", arrays.rules, ground.atoms); cursor.more();)
         ground.rules.push_back(read_rule(cursor));
-    for (Cursor cursor("choices", arrays.choices, ground.atoms); cursor.more();)
+    std::vector<uint8_t> chosen(ground.atoms, 0);
+    for (Cursor cursor("choices", arrays.choices, ground.atoms); cursor.more();) {
         ground.choices.push_back(read_choice(cursor));
+        for (uint32_t atom : ground.choices.back().selectors)
+            if (chosen[atom]++) cursor.fail("holds atom " + std::to_string(atom) + " twice");
+    }
     for (Cursor cursor("questions", arrays.questions, ground.atoms); cursor.more();) {
         GroundQuestion question;
         question.query = read_conjunction(cursor);

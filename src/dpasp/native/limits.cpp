@@ -43,4 +43,13 @@ void Watch::look() {
         throw Stopped(Reason::Memory, "memory limit");
 }
 
+void Watch::reserve(double megabytes) const {
+    if (limits_.megabytes >= 0 && megabytes_in_use() + megabytes > limits_.megabytes)
+        throw Stopped(Reason::Memory, "memory limit");
+}
+
+void Watch::too_deep() {
+    throw Stopped(Reason::Size, "a recursion that is deeper than the stack of this system");
+}
+
 }  // namespace dpasp

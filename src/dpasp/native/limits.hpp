@@ -31,22 +31,52 @@ struct Limits {
         : seconds(most_seconds), megabytes(most_megabytes) {}
 };
 
-// Looks at the limits of a run. `check` is cheap and may be called in inner loops.
+// An address near the top of the stack that the caller runs on.
+inline uintptr_t stack_address() {
+#if defined(__GNUC__)
+    return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+#else
+    volatile char here = 0;
+    return reinterpret_cast<uintptr_t>(&here);
+#endif
+}
+
+// Looks at the limits of a run; all of it throws Stopped. One watch belongs to one thread.
 class Watch {
   public:
     explicit Watch(const Limits &limits = {}, const std::atomic<bool> *stop = nullptr)
         : limits_(limits), stop_(stop), start_(Clock::now()), next_(start_) {}
 
+    // Cheap: for inner loops.
     void check() {
         if ((++ticks_ & 255u) == 0) look();
     }
-    void look();  // throws Stopped
+    void look();
+    // For every level of a recursion: the stack must not end before the recursion does.
+    void descend() {
+        check();
+        if (stack_address() < floor_) too_deep();
+    }
+    // Before much memory is taken at once.
+    void reserve(double megabytes) const;
+
+    // The lowest address that the stack of this thread may reach.
+    void set_floor(uintptr_t floor) { floor_ = floor; }
+    // A watch over the same limits for another thread.
+    Watch copy() const {
+        Watch other(*this);
+        other.floor_ = 0;
+        return other;
+    }
 
   private:
+    [[noreturn]] static void too_deep();
+
     Limits limits_;
     const std::atomic<bool> *stop_;  // set from outside to interrupt
     Clock::time_point start_, next_;
     uint32_t ticks_ = 0;
+    uintptr_t floor_ = 0;
 };
 
 }  // namespace dpasp

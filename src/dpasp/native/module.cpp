@@ -3,7 +3,9 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <atomic>
 #include <functional>
+#include <stdexcept>
 
 #include "compile.hpp"
 #include "evaluate.hpp"
@@ -67,6 +69,9 @@ Options options(const std::string &mode, const std::string &way, const std::stri
     result.mode = mode_named(mode);
     if (way != "auto") result.way = way_named(way);
     if (order != "auto") result.order = order_named(order);
+    if (nodes < 1 || nodes > MOST_NODES)
+        throw std::invalid_argument("a part may have from 1 to " + std::to_string(MOST_NODES) +
+                                    " nodes, not " + std::to_string(nodes));
     result.nodes = nodes;
     result.work = work;
     return result;
@@ -75,7 +80,7 @@ Options options(const std::string &mode, const std::string &way, const std::stri
 // Runs native work on a deep stack, without the interpreter; `progress` (or None) is told the
 // share that is done, and signals are answered, about every 20 ms.
 void run_watched(nb::handle progress, const std::atomic<double> &done, std::atomic<bool> &stop,
-                 const std::function<void()> &work) {
+                 const std::function<void(uintptr_t)> &work) {
     bool interrupted = false;
     auto tick = [&] {
         nb::gil_scoped_acquire hold;
@@ -104,7 +109,10 @@ nb::object compile_ground(const Ground &ground, const Options &options, const Li
     std::atomic<double> done{0};
     Watch watch(limits, &stop);
     Compiled compiled;
-    run_watched(progress, done, stop, [&] { compiled = compile(ground, options, watch, done); });
+    run_watched(progress, done, stop, [&](uintptr_t floor) {
+        watch.set_floor(floor);
+        compiled = compile(ground, options, watch, done);
+    });
     nb::dict statistics = report(compiled);
     return nb::make_tuple(nb::cast(std::move(compiled.circuit)), statistics);
 }
@@ -114,45 +122,84 @@ nb::dict plan_ground(const Ground &ground, const Options &options, const Limits 
     std::atomic<double> done{0};
     Watch watch(limits, &stop);
     Compiled planned;
-    run_watched(nb::none(), done, stop, [&] { planned = plan(ground, options, watch); });
+    run_watched(nb::none(), done, stop, [&](uintptr_t floor) {
+        watch.set_floor(floor);
+        planned = plan(ground, options, watch);
+    });
     return report(planned);
 }
 
-nb::object masses(const Circuit &circuit, Matrix weights, uint32_t fields, bool log, int threads) {
+// An evaluation: long ones are run so that signals are answered meanwhile.
+void run_evaluation(const Circuit &circuit, size_t batch, const Limits &limits,
+                    const std::function<void(const Watch &)> &work) {
+    constexpr double LONG = 5e7;
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch(limits, &stop);
+    if (evaluation_work(circuit, batch) > LONG)
+        return run_watched(nb::none(), done, stop, [&](uintptr_t) { work(watch); });
+    try {
+        nb::gil_scoped_release free;
+        work(watch);
+    } catch (const std::bad_alloc &) {
+        throw Stopped(Reason::Memory, "out of memory");
+    }
+}
+
+Request request(uint32_t fields, bool log, int threads) {
+    if (fields >> FIELDS) throw nb::value_error("there are fields asked for that there are not");
+    return {fields, log, threads};
+}
+
+std::vector<double> numbers(size_t rows, size_t columns) {
+    if (columns && rows > SIZE_MAX / sizeof(double) / columns)
+        throw Stopped(Reason::Memory, "out of memory");
+    try {
+        return std::vector<double>(rows * columns);
+    } catch (const std::exception &) {
+        throw Stopped(Reason::Memory, "out of memory");
+    }
+}
+
+nb::object masses(const Circuit &circuit, const Matrix &weights, uint32_t fields, bool log,
+                  int threads, const Limits &limits) {
     if (weights.shape(0) != circuit.weights) throw nb::value_error("wrong number of weights");
-    size_t batch = weights.shape(1);
-    std::vector<double> out(circuit.roots.size() * FIELDS * batch);
-    {
-        nb::gil_scoped_release free;
-        evaluate(circuit, weights.data(), batch, {fields, log, threads}, out.data());
-    }
-    return array(std::move(out), {circuit.roots.size(), FIELDS, batch});
+    Columns columns{weights.data(), weights.shape(1)};
+    Request wanted = request(fields, log, threads);
+    std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
+    run_evaluation(circuit, columns.batch, limits, [&](const Watch &watch) {
+        evaluate(circuit, columns, wanted, out.data(), watch);
+    });
+    return array(std::move(out), {circuit.roots.size(), FIELDS, columns.batch});
 }
 
-nb::object gradient(const Circuit &circuit, Matrix weights, Cube seeds, uint32_t fields, bool log,
-                    int threads) {
-    size_t batch = weights.shape(1);
+nb::object gradient(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
+                    uint32_t fields, bool log, int threads, const Limits &limits) {
+    Columns columns{weights.data(), weights.shape(1)};
     if (weights.shape(0) != circuit.weights || seeds.shape(0) != circuit.roots.size() ||
-        seeds.shape(1) != FIELDS || seeds.shape(2) != batch)
+        seeds.shape(1) != FIELDS || seeds.shape(2) != columns.batch)
         throw nb::value_error("arrays of the wrong shape");
-    std::vector<double> out(circuit.roots.size() * FIELDS * batch), slopes(circuit.weights * batch);
-    {
-        nb::gil_scoped_release free;
-        differentiate(circuit, weights.data(), batch, {fields, log, threads}, seeds.data(),
-                      out.data(), slopes.data());
-    }
-    return nb::make_tuple(array(std::move(out), {circuit.roots.size(), FIELDS, batch}),
-                          array(std::move(slopes), {size_t(circuit.weights), batch}));
+    Request wanted = request(fields, log, threads);
+    std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
+    std::vector<double> slopes = numbers(circuit.weights, columns.batch);
+    run_evaluation(circuit, columns.batch, limits, [&](const Watch &watch) {
+        differentiate(circuit, columns, wanted, {seeds.data(), slopes.data()}, out.data(), watch);
+    });
+    return nb::make_tuple(array(std::move(out), {circuit.roots.size(), FIELDS, columns.batch}),
+                          array(std::move(slopes), {size_t(circuit.weights), columns.batch}));
 }
 
-using Table = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Values = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-Circuit fold_table(Integers widths, Table values, Cube counts) {
+Circuit fold_table(const Integers &widths, const Values &values, const Cube &counts,
+                   const Limits &limits) {
     Enumerated table;
-    uint32_t leaf = 0;
+    int64_t leaf = 0;
     for (size_t i = 0; i < widths.shape(0); ++i) {
-        uint32_t width = uint32_t(widths.data()[i]);
-        table.shapes.push_back({width, leaf});
+        int64_t width = widths.data()[i];
+        if (width < 1 || width > INT32_MAX - leaf)
+            throw std::invalid_argument("a choice of " + std::to_string(width) + " values");
+        table.shapes.push_back({uint32_t(width), uint32_t(leaf)});
         leaf += width;
     }
     table.rows = values.shape(0);
@@ -162,8 +209,12 @@ Circuit fold_table(Integers widths, Table values, Cube counts) {
         throw nb::value_error("arrays of the wrong shape");
     table.values = values.data();
     table.counts = counts.data();
-    nb::gil_scoped_release free;
-    return fold(table);
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch(limits, &stop);
+    Circuit circuit;
+    run_watched(nb::none(), done, stop, [&](uintptr_t) { circuit = fold(table, watch); });
+    return circuit;
 }
 
 // The circuit's arrays: op, begin, end of nodes; weight, child of edges; kinds, qe, e of values.
@@ -214,6 +265,11 @@ void translate_stop(const std::exception_ptr &problem, void *type) {
 NB_MODULE(_native, m) {
     m.doc() = "The compiler and the evaluation of circuits.";
     m.attr("build") = DPASP_BUILD;
+#if !defined(DPASP_SANITIZE)
+    // What a script still holds when the interpreter ends (a tensor with its gradient, say) is
+    // not a leak, and not for its user to read about.
+    nb::set_leak_warnings(false);
+#endif
     nb::enum_<Reason>(m, "Reason")
         .value("SIZE", Reason::Size)
         .value("TIME", Reason::Time)
@@ -238,8 +294,9 @@ NB_MODULE(_native, m) {
         .def_prop_ro("depth", [](const Circuit &c) { return c.layers.size() - 1; })
         .def_prop_ro("questions", [](const Circuit &c) { return c.roots.size(); })
         .def_prop_ro("definite", [](const Circuit &c) { return c.definite; })
-        .def("masses", &masses, "weights"_a, "fields"_a, "log"_a, "threads"_a)
-        .def("gradient", &gradient, "weights"_a, "seeds"_a, "fields"_a, "log"_a, "threads"_a)
+        .def("masses", &masses, "weights"_a, "fields"_a, "log"_a, "threads"_a, "limits"_a)
+        .def("gradient", &gradient, "weights"_a, "seeds"_a, "fields"_a, "log"_a, "threads"_a,
+             "limits"_a)
         .def("arrays", &arrays)
         .def("to_bytes",
              [](const Circuit &c) {
@@ -253,7 +310,7 @@ NB_MODULE(_native, m) {
                 throw nb::value_error(problem.what());
             }
         });
-    m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a);
+    m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a, "limits"_a);
     m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
     m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);
 }

@@ -29,6 +29,8 @@ Mode mode_named(const std::string &name);
 Way way_named(const std::string &name);
 Order order_named(const std::string &name);
 
+constexpr size_t MOST_NODES = size_t(1) << 30;  // an edge of a diagram is 2 * node in 32 bits
+
 struct Options {
     std::optional<Way> way;      // all of them unless one is given
     std::optional<Order> order;  // all of them unless one is given

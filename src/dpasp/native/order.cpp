@@ -150,7 +150,7 @@ class Polisher {
             if (now < least) least = now, best = position;
         }
         if (best.empty()) best.assign(graph_.vertices, 0);
-        if (vertices_.size() <= 2000) anneal(best, least, random);
+        if (!vertices_.empty() && vertices_.size() <= 2000) anneal(best, least, random);
         return best;
     }
 

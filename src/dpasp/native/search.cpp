@@ -239,6 +239,7 @@ class Search {
 
     void spend(const Component &part) {
         watch_.look();
+        watch_.descend();
         budget_.size = sketch_.size();
         budget_.charge(10 + part.variables.size() / 2 + part.clauses.size());
     }
@@ -388,10 +389,10 @@ class Search {
                     std::unordered_map<uint32_t, uint32_t> &done) {
         auto found = done.find(id);
         if (found != done.end()) return found->second;
-        watch_.check();
+        watch_.descend();
         const Sketch::Node node = sketch_[id];
         uint32_t result = 0, child = 0;
-        auto other = [&](uint32_t child) { return settle(child, k, builder, done); };
+        auto other = [&](uint32_t below) { return settle(below, k, builder, done); };
         switch (node.op) {
         case Sketch::Op::Sum: {
             std::vector<uint32_t> children;

@@ -7,6 +7,7 @@
 // count. Prefixes of choices with equal tables are one state; states and choices make a
 // decision diagram, and the last table says which models there are.
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 #include "entries.hpp"
@@ -202,8 +203,13 @@ class Tables {
                     continue;
                 }
                 entries_.tidy(result);
-                Key key = entries_.hash(result);
-                auto [place, fresh] = known.try_emplace(key, uint32_t(next.size()));
+                auto [place, fresh] =
+                    known.try_emplace(entries_.hash(result), uint32_t(next.size()));
+                // Different tables with one key: the next key that is free or right.
+                for (Key key = place->first; !fresh && !next[place->second].same(result);) {
+                    ++key.high;
+                    std::tie(place, fresh) = known.try_emplace(key, uint32_t(next.size()));
+                }
                 edges.push_back(place->second);
                 if (!fresh) continue;
                 held += result.words.size();
@@ -270,7 +276,8 @@ class Tables {
             column += table.elements;
             bits_[entries_.words + column / 64] |= Word(1) << (column % 64);
         }
-        ++result.count;
+        if (++result.count == UINT32_MAX)  // entries are numbered
+            throw Stopped(Reason::Size, "a table of more entries than were allowed");
     }
 
     // Feed the value read at step s into an entry; false when the entry becomes impossible.

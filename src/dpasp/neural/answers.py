@@ -14,7 +14,8 @@ from torch import Tensor
 from dpasp.errors import ImpossibleEvidence
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundQuery
-from dpasp.neural.evaluate import Engine, Fields, masses
+from dpasp.neural.engines import MassEngine, masses
+from dpasp.neural.walks import Fields
 from dpasp.semantics.masses import ROUNDING, all_undefined, impossible_evidence
 
 
@@ -27,7 +28,7 @@ class Bounds(NamedTuple):
 
 def probabilities(
     weights: Tensor,
-    engine: Engine,
+    engine: MassEngine,
     queries: Sequence[GroundQuery],
     logic: Logic,
     probability: Probability,

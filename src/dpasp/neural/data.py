@@ -21,14 +21,14 @@ from torch.utils.data import Dataset, default_collate
 from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.language import ast
 from dpasp.logic.program import GroundProgram
-from dpasp.neural.python_blocks import Python, guarded
+from dpasp.logic.python import Python, guarded
 
 Part = Literal["train", "test"]
 FILES = (".csv", ".npy", ".pt")
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class DataRows:
     """The rows of one data atom: a tensor with the rows first, or a Dataset read in batches."""
 
     source: Tensor | Dataset[Any]
@@ -48,9 +48,9 @@ class Rows:
             return self.source[start:end]
         return self.take(torch.arange(start, min(end, len(self))))
 
-    def to(self, device: torch.device) -> Rows:
+    def to(self, device: torch.device) -> DataRows:
         """The rows on a device, where they are a tensor."""
-        return Rows(self.source.to(device)) if isinstance(self.source, Tensor) else self
+        return DataRows(self.source.to(device)) if isinstance(self.source, Tensor) else self
 
 
 def _item(source: Dataset[Any], index: int) -> Any:
@@ -61,12 +61,12 @@ def _item(source: Dataset[Any], index: int) -> Any:
 
 def load(
     ground: GroundProgram, python: Python, part: Part, needed: Sequence[Symbol] | None = None
-) -> dict[Symbol, Rows]:
+) -> dict[Symbol, DataRows]:
     """The rows of the data atoms (those needed, if told), all of the same number.
 
     Atoms whose statement has no data for this part are left out.
     """
-    found: dict[Symbol, Rows] = {}
+    found: dict[Symbol, DataRows] = {}
     origins: dict[Symbol, ast.Origin] = {}
     for statement_index, atom in ground.data:
         if needed is not None and atom not in needed:
@@ -81,7 +81,7 @@ def load(
     return found
 
 
-def read(origin: ast.Origin, python: Python) -> Rows:
+def read(origin: ast.Origin, python: Python) -> DataRows:
     """The rows that a function gives or a file holds."""
     if isinstance(origin, ast.Call):
         value, what = python.call(origin), f"@{origin.function}"
@@ -143,17 +143,17 @@ def _tensor_of(value: object) -> Tensor:
     return value
 
 
-def as_rows(value: object, what: str = "this", span: Span | None = None) -> Rows:
+def as_rows(value: object, what: str = "this", span: Span | None = None) -> DataRows:
     """The rows that a value holds: a tensor, array, list, table or Dataset."""
-    if isinstance(value, Rows):
+    if isinstance(value, DataRows):
         return value
     if isinstance(value, Dataset):
-        return Rows(value)
+        return DataRows(value)
     tensor = as_tensor(value, what, span)
     if tensor.ndim == 0:
         message = f"{what} gives a single number, not rows"
         raise DataError(Diagnostic("data-rows", message, span, "give a list or a tensor of rows"))
-    return Rows(tensor)
+    return DataRows(tensor)
 
 
 def as_tensor(value: object, what: str = "this", span: Span | None = None) -> Tensor:
@@ -182,7 +182,7 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def check_lengths(
-    rows: Mapping[Symbol, Rows], spans: Mapping[Symbol, Span | None], part: str
+    rows: Mapping[Symbol, DataRows], spans: Mapping[Symbol, Span | None], part: str
 ) -> None:
     """Raise a :class:`DataError` if data atoms have different numbers of rows."""
     atoms = list(rows)

@@ -9,7 +9,7 @@ the atoms).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -19,8 +19,9 @@ from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Logic, Mode, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.evaluate import Engine, Fields, Native, masses, prepare
+from dpasp.neural.engines import MassEngine, NativeEngine, masses, native_engine
 from dpasp.neural.observations import Observation, observation_text
+from dpasp.neural.walks import Fields
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.masses import all_undefined
 
@@ -42,17 +43,20 @@ class Mixture:
     fields: Fields
     coefficients: Tensor  # [questions, fields]
     constant: Tensor  # [questions]
+    single: bool  # whether it is one mass and nothing else
 
     def to(self, device: torch.device) -> Mixture:
         """The same on a device."""
-        return Mixture(self.fields, self.coefficients.to(device), self.constant.to(device))
+        return replace(
+            self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Roots:
+class AsRoots:
     """Every distinct observation is a root of the circuit."""
 
-    engine: Engine
+    engine: MassEngine
     mixture: Mixture
 
     @property
@@ -60,9 +64,9 @@ class Roots:
         """How many distinct observations there are."""
         return self.engine.questions
 
-    def to(self, device: torch.device) -> Roots:
+    def to(self, device: torch.device) -> AsRoots:
         """The same on a device."""
-        return Roots(self.engine.to(device), self.mixture.to(device))
+        return AsRoots(self.engine.to(device), self.mixture.to(device))
 
     def probability(self, weights: Tensor) -> Tensor:
         """The probabilities [distinct observations, batch], differentiable."""
@@ -75,6 +79,8 @@ class Roots:
         mix, columns = self.mixture, torch.arange(len(ids), device=weights.device)
         seeds = weights.new_zeros(self.engine.questions, len(mix.fields), len(ids))
         seeds[ids, :, columns] = mix.coefficients[ids]
+        if mix.single and self.engine.scaled:
+            return _in_log_space(self, weights, seeds)
         found, slopes = self.engine.gradient(weights, seeds, mix.fields)
         own = (found[ids, :, columns] * mix.coefficients[ids]).sum(1) + mix.constant[ids]
         return _logarithm(self, weights, seeds, own, slopes)
@@ -93,10 +99,10 @@ class Roots:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaves:
+class AsLeaves:
     """One circuit whose last leaves are the truth of the observed atoms."""
 
-    engine: Engine
+    engine: MassEngine
     mixture: Mixture
     evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves
 
@@ -105,16 +111,19 @@ class Leaves:
         """How many distinct observations there are."""
         return len(self.evidence)
 
-    def to(self, device: torch.device) -> Leaves:
+    def to(self, device: torch.device) -> AsLeaves:
         """The same on a device."""
-        return Leaves(self.engine.to(device), self.mixture.to(device), self.evidence.to(device))
+        return AsLeaves(self.engine.to(device), self.mixture.to(device), self.evidence.to(device))
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
         seeds = wide.new_ones(1, 1, len(ids))
-        found, slopes = self.engine.gradient(wide, seeds, self.mixture.fields)
-        own, slopes = _logarithm(self, wide, seeds, found[0, 0], slopes)
+        if self.engine.scaled:
+            own, slopes = _in_log_space(self, wide, seeds)
+        else:
+            found, slopes = self.engine.gradient(wide, seeds, self.mixture.fields)
+            own, slopes = _logarithm(self, wide, seeds, found[0, 0], slopes)
         return own, slopes[: len(weights)]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
@@ -128,23 +137,25 @@ class Leaves:
         return logs, total
 
 
-Likelihood = Roots | Leaves
+Likelihood = AsRoots | AsLeaves
 
 
 def _logarithm(
-    way: Likelihood, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
+    likelihood: Likelihood, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
 ) -> tuple[Tensor, Tensor]:
     """log P and its gradient from those of P; once more in log space where P is too small."""
     small = own <= TINY
-    if own.device.type == "cpu" and bool(small.any()) and isinstance(way.engine, Native):
-        simple = len(way.mixture.fields) == 1 and not bool(way.mixture.constant.any())
-        if simple:
-            logs, log_slopes = way.engine.log_gradient(weights, seeds, way.mixture.fields)
-            picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
-            good = picked.isfinite()
-            return picked, torch.where(good, log_slopes, 0.0)
+    if own.device.type == "cpu" and likelihood.mixture.single and bool(small.any()):
+        return _in_log_space(likelihood, weights, seeds)
     safe = own.clamp(min=TINY)
     return _log_or_never(own), torch.where(small, 0.0, slopes / safe)
+
+
+def _in_log_space(likelihood: Likelihood, weights: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:
+    """log P and its gradient, where P is one mass of the question that each column seeds."""
+    logs, slopes = likelihood.engine.gradient(weights, seeds, likelihood.mixture.fields, log=True)
+    picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
+    return picked, torch.where(picked.isfinite(), slopes, 0.0)
 
 
 def _log_or_never(probabilities: Tensor) -> Tensor:
@@ -157,8 +168,8 @@ class _Log(torch.autograd.Function):
     """log P of each column's observation; its gradient comes with it."""
 
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, way: Likelihood, ids: Tensor) -> Tensor:
-        logs, slopes = way.log(weights.detach(), ids)
+    def forward(ctx: Any, weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+        logs, slopes = likelihood.log(weights.detach(), ids)
         ctx.save_for_backward(slopes)
         return logs
 
@@ -169,16 +180,16 @@ class _Log(torch.autograd.Function):
         return slopes * seeds, None, None
 
 
-def log_probability(weights: Tensor, way: Likelihood, ids: Tensor) -> Tensor:
+def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
     """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
     if weights.shape[1] == 1 and len(ids) != 1:
-        if isinstance(way, Roots):
-            return _log_or_never(way.probability(weights)[:, 0])[ids]
+        if isinstance(likelihood, AsRoots):
+            return _log_or_never(likelihood.probability(weights)[:, 0])[ids]
         weights = weights.expand(-1, len(ids))
-    return _Log.apply(weights, way, ids)  # type: ignore[no-any-return,no-untyped-call]
+    return _Log.apply(weights, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
 
 
-def likelihood(
+def likelihood_of(
     ground: GroundProgram,
     logic: Logic,
     probability: Probability,
@@ -189,19 +200,19 @@ def likelihood(
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways."""
     if len(observations) > few and (
-        found := _as_leaves(ground, logic, probability, observations, watch)
+        found := _leaf_for_each(ground, logic, probability, observations, watch)
     ):
         return found
     questions = [
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     ]
-    engine = prepare(ground, logic, probability, questions, watch=watch)
+    engine = native_engine(ground, logic, probability, questions, watch=watch)
     mixture = _mixture(engine, logic, probability, observations, objective)
-    return Roots(engine, mixture)
+    return AsRoots(engine, mixture)
 
 
 def _mixture(
-    engine: Native,
+    engine: NativeEngine,
     logic: Logic,
     probability: Probability,
     observations: Sequence[Observation],
@@ -220,16 +231,16 @@ def _mixture(
     if any(undefined):
         # A total choice without stable models has one model, in which all is undefined.
         rows[:, -1] = -constant
-    return Mixture(fields, rows, constant)
+    return Mixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
 
 
-def _as_leaves(
+def _leaf_for_each(
     ground: GroundProgram,
     logic: Logic,
     probability: Probability,
     observations: Sequence[Observation],
     watch: Watch,
-) -> Leaves | None:
+) -> AsLeaves | None:
     """The second way, where all observed atoms are determined; None where it does not go."""
     literals = {literal for observation in observations for literal in observation}
     known = determined(ground.rules, len(ground.symbols))
@@ -238,7 +249,7 @@ def _as_leaves(
     atoms = sorted({literal.atom for literal in literals})
     always = GroundQuery((), (), "", NOWHERE)
     try:
-        engine = prepare(ground, logic, probability, [always], atoms, watch)
+        engine = native_engine(ground, logic, probability, [always], atoms, watch)
     except (InferenceError, SizeLimit):
         return None
     place = {atom: 2 * i for i, atom in enumerate(atoms)}
@@ -248,4 +259,4 @@ def _as_leaves(
             # What was seen true cannot be false, and the other way round.
             evidence[row, place[literal.atom] + (literal.mode is Mode.TRUE)] = 0.0
     one, none = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-    return Leaves(engine, Mixture(("consistent",), one, none), evidence)
+    return AsLeaves(engine, Mixture(("consistent",), one, none, True), evidence)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,21 +20,34 @@ from torch import Tensor, nn
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.language.ast import Logic, Probability
+from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds, probabilities
-from dpasp.neural.evaluate import Engine, prepare
-from dpasp.neural.likelihood import Likelihood, likelihood, log_probability
+from dpasp.neural.engines import MassEngine, native_engine
+from dpasp.neural.likelihood import Likelihood, likelihood_of, log_probability
 from dpasp.neural.networks import Network, build
-from dpasp.neural.observations import Given, Observations, Reader
+from dpasp.neural.observations import Given, ObservationReader, Observations
 from dpasp.neural.parameters import Parameters
-from dpasp.neural.python_blocks import Python
-from dpasp.neural.weights import Sources, join, needed, network_outputs, sources
+from dpasp.neural.weights import LeafSources, join, leaf_sources, needed, network_outputs
 from dpasp.semantics import leaves
 
 Data = Mapping[str, Tensor] | Mapping[Symbol, Tensor]
-Ask = Callable[[str], Sequence[GroundQuery]]
+Ask = Callable[[str, Watch], Sequence[GroundQuery]]
 REMEMBERED = 16  # sets of queries whose circuits are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a module is made of: a ground program, and how its functions are called.
+
+    ``ask`` gives the ground queries that a text stands for, over the atoms of the program.
+    """
+
+    ground: GroundProgram
+    python: Python
+    ask: Ask
 
 
 class ProgramModule(nn.Module):
@@ -41,14 +55,13 @@ class ProgramModule(nn.Module):
 
     networks: nn.ModuleList
     probabilities: Parameters
+    limits = Limits()  # of each compilation
 
     def __init__(
         self,
-        ground: GroundProgram,
+        basis: Basis,
         logic: Logic,
         probability: Probability,
-        python: Python,
-        ask: Ask,
         objective: str = "midpoint",
         other: ProgramModule | None = None,
     ) -> None:
@@ -56,22 +69,22 @@ class ProgramModule(nn.Module):
         super().__init__()
         if objective not in ("lower", "upper", "midpoint"):
             raise UsageError(f"the objective is lower, upper or midpoint, not {objective!r}")
-        self.ground = ground
+        ground = basis.ground
+        self.basis, self.ground = basis, ground
         self.logic, self.probability = logic, probability
         self.objective = objective
-        self.networks = other.networks if other else nn.ModuleList(build(ground, python))
+        self.networks = other.networks if other else nn.ModuleList(build(ground, basis.python))
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
-        self.reader = Reader(ground)
-        self._python, self._ask = python, ask
+        self.reader = ObservationReader(ground)
         self._needed = needed(ground)
-        self._sources = sources(ground, self.probabilities.fixed.shape[1])
+        self._sources = leaf_sources(ground, self.probabilities.fixed.shape[1])
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
-        self._queries: dict[str, tuple[tuple[GroundQuery, ...], Engine]] = {}
+        self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
         self._vertices = _vertices(ground)
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
-        own = (self.ground, self.logic, self.probability, self._python, self._ask, self.objective)
+        own = (self.basis, self.logic, self.probability, self.objective)
         twin = ProgramModule(*own, other=self)
         memo[id(self)] = twin
         twin.networks = copy.deepcopy(self.networks, memo)
@@ -137,7 +150,7 @@ class ProgramModule(nn.Module):
         ]
         matrix = self.probabilities() if len(self.probabilities) else None
         device = outputs[0].device if outputs else matrix.device if matrix is not None else None
-        place = self.sources_on(device or torch.device("cpu"))
+        place = self.leaf_sources_on(device or torch.device("cpu"))
         return join(place, matrix, outputs, batch)
 
     @property
@@ -158,7 +171,7 @@ class ProgramModule(nn.Module):
         """Whether some probabilities are intervals."""
         return self._vertices is not None
 
-    def sources_on(self, device: torch.device) -> Sources:
+    def leaf_sources_on(self, device: torch.device) -> LeafSources:
         """Where each leaf weight comes from, on a device."""
         if device != self._sources.index.device:
             self._sources = self._sources.to(device)
@@ -193,42 +206,48 @@ class ProgramModule(nn.Module):
     def prepare_observations(self) -> None:
         """Compile what evaluates the observations that were read and are not compiled yet."""
         distinct = self.reader.distinct
-        known = sum(way.count for way, _ in self._groups)
+        known = sum(likelihood.count for likelihood, _ in self._groups)
         if known < len(distinct):
-            way = likelihood(
-                self.ground, self.logic, self.probability, distinct[known:], self.objective
+            likelihood = likelihood_of(
+                self.ground,
+                self.logic,
+                self.probability,
+                distinct[known:],
+                self.objective,
+                watch=self.limits.start(),
             )
-            self._groups.append((way, known))
+            self._groups.append((likelihood, known))
 
-    def ways(self, device: torch.device) -> list[tuple[Likelihood, int]]:
+    def likelihoods(self, device: torch.device) -> list[tuple[Likelihood, int]]:
         """What evaluates the observations, with the number of the first one of each."""
-        moved = [(way.to(device), first) for way, first in self._groups]
+        moved = [(likelihood.to(device), first) for likelihood, first in self._groups]
         if device.type != "cpu":
             self._groups = moved
         return moved
 
     def _log(self, weights: Tensor, ids: Tensor) -> Tensor:
-        ways = self.ways(weights.device)
-        if len(ways) == 1:
-            return log_probability(weights, ways[0][0], ids)
+        likelihoods = self.likelihoods(weights.device)
+        if len(likelihoods) == 1:
+            return log_probability(weights, likelihoods[0][0], ids)
         result = weights.new_zeros(len(ids))
-        for way, first in ways:
-            own = ((ids >= first) & (ids < first + way.count)).nonzero()[:, 0]
+        for likelihood, first in likelihoods:
+            own = ((ids >= first) & (ids < first + likelihood.count)).nonzero()[:, 0]
             if len(own):
                 columns = weights if weights.shape[1] == 1 else weights[:, own]
-                found = log_probability(columns, way, ids[own] - first)
+                found = log_probability(columns, likelihood, ids[own] - first)
                 result = result.index_copy(0, own, found)
         return result
 
     def _asked(
         self, query: str | Sequence[str], device: torch.device | None = None
-    ) -> tuple[tuple[GroundQuery, ...], Engine]:
+    ) -> tuple[tuple[GroundQuery, ...], MassEngine]:
         """The ground queries of a text, and what evaluates them (on a device, if told)."""
         texts = (query,) if isinstance(query, str) else tuple(query)
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
-            found = tuple(one for text in texts for one in self._ask(text))
-            circuit = prepare(self.ground, self.logic, self.probability, found)
+            watch = self.limits.start()
+            found = tuple(one for text in texts for one in self.basis.ask(text, watch))
+            circuit = native_engine(self.ground, self.logic, self.probability, found, watch=watch)
             engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from dpasp.errors import DataError, Diagnostic
 from dpasp.language import ast
 from dpasp.logic.program import GroundNetwork, GroundProgram
+from dpasp.logic.python import Python, guarded, plain
 from dpasp.neural.layout import convolve_channels_last, lay_out
-from dpasp.neural.python_blocks import Python, guarded, plain
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum
 

@@ -47,7 +47,7 @@ def observation_text(observation: Observation) -> str:
     return ", ".join(map(str, observation)) or "nothing"
 
 
-class Reader:
+class ObservationReader:
     """Reads observations against a ground program; texts that come again cost nothing."""
 
     def __init__(self, ground: GroundProgram, span: Span | None = None) -> None:

@@ -19,7 +19,7 @@ Data = Mapping[Symbol, Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class LeafSources:
     """Where each leaf comes from: a row of constants, then of parameters, then of networks.
 
     The rows of a network are, for each of its rows and outcomes, its values, and for a
@@ -32,9 +32,9 @@ class Sources:
     index: Tensor  # [leaves]; the row in constants, parameters and outputs laid end to end
     plain: bool  # whether the outputs are the weights just as they come
 
-    def to(self, device: torch.device) -> Sources:
+    def to(self, device: torch.device) -> LeafSources:
         """The same on a device."""
-        return Sources(
+        return LeafSources(
             self.constants.to(device),
             self.parameter.to(device),
             self.network.to(device),
@@ -43,7 +43,7 @@ class Sources:
         )
 
 
-def sources(ground: GroundProgram, width: int) -> Sources:
+def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:
     """Where the leaves of a ground program come from; ``width`` is that of the parameters."""
     size = leaves.layout(ground.choices).size
     given = leaves.weights(ground)
@@ -67,7 +67,7 @@ def sources(ground: GroundProgram, width: int) -> Sources:
     index = np.where(parameter >= 0, size + parameter, index)
     plain = size == starts[-1] and bool((network == np.arange(size)).all())
     tensor = torch.from_numpy
-    return Sources(tensor(constants), tensor(parameter), tensor(network), tensor(index), plain)
+    return LeafSources(tensor(constants), tensor(parameter), tensor(network), tensor(index), plain)
 
 
 def _width(use: GroundNetwork) -> int:
@@ -118,7 +118,9 @@ def needed(ground: GroundProgram) -> tuple[Symbol, ...]:
     return tuple(found)
 
 
-def join(place: Sources, matrix: Tensor | None, outputs: Sequence[Tensor], batch: int) -> Tensor:
+def join(
+    place: LeafSources, matrix: Tensor | None, outputs: Sequence[Tensor], batch: int
+) -> Tensor:
     """The weights [leaves, batch] from the matrix of parameters and the networks' outputs."""
     if place.plain and outputs:
         return outputs[0] if len(outputs) == 1 else torch.cat(list(outputs))

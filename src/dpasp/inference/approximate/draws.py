@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,6 +98,15 @@ class Source:
             bits = self._solver.models(chosen(self.ground, choice, self._live), self.watch)
             self._known[choice] = self._models(bits)
         return self._known[choice]
+
+    def each(self, choice: TotalChoice) -> Iterator[Assignment]:
+        """The models of a total choice as they are found."""
+        if self.translation.logic in (Logic.LSTABLE, Logic.SMPROBLOG):  # known only at the end
+            yield from self.of(choice).kept
+            return
+        literals = chosen(self.ground, choice, self._live)
+        for bits in self._solver.blocks(literals, self.watch):
+            yield from self._models(bits).kept
 
     def _models(self, bits: Bits) -> Models:
         logic, evidence = self.translation.logic, self.ground.evidence

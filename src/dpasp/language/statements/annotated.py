@@ -2,6 +2,11 @@
 
 A statement ``0.4::a(X); 0.6::b(X) :- c(X).`` is clingo's disjunctive rule with two
 annotations: they are read here and blanked out, clingo reads the rest.
+
+>>> from dpasp.language import parse
+>>> (statement,) = parse("0.4::a(X) ; 0.6 :: b(X) :- c(X).").statements
+>>> annotated_text(statement)
+'0.4::a(X); 0.6::b(X) :- c(X).'
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
 """Data statements: ``input(0) ~ test(@te(0)), train("tr.csv").``
 
 clingo reads them as the disjunction ``input(0) ; test(xxx(0)) ; train("tr.csv").``
+
+>>> from dpasp.language import parse
+>>> (statement,) = parse('input(0) ~ test(@te(0)), train("tr.csv").').statements
+>>> statement.name, statement.train
+('input', File(path='tr.csv'))
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""``#learn @labels, lr = 0.001.``: from which observations to learn, and how."""
+"""``#learn @labels, lr = 0.001.``: from which observations to learn, and how.
+
+>>> from dpasp.language import parse
+>>> (statement,) = parse("#learn @labels(3), lr = 0.001.").statements
+>>> statement.observations.function, [option.name for option in statement.options]
+('labels', ['lr'])
+"""
 
 from __future__ import annotations
 

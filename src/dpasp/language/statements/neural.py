@@ -2,6 +2,11 @@
 
 ``?::digit(X, {0..9}) as @net with lr = 0.1 :- input(X).`` reaches clingo as the rule
 ``digit(X, (0..9)) ; xxxx :- input(X).``: sets become tuples, the network an atom.
+
+>>> from dpasp.language import parse
+>>> (statement,) = parse("?::digit(X, {0..9}) as @net :- input(X).").statements
+>>> statement.network.factory.function, statement.learnable
+('net', True)
 """
 
 from __future__ import annotations

@@ -2,6 +2,11 @@
 
 ``#query a, undef b | not c.`` reaches clingo as ``:- a, b ; not c.`` with every
 literal in its place.
+
+>>> from dpasp.language import parse
+>>> (query,) = parse("#query(a, not b | undef c).").statements
+>>> question_text(query)
+'a, not b | undef c'
 """
 
 from __future__ import annotations

@@ -2,6 +2,11 @@
 
 Nothing is ever deleted or inserted (but for a dot at the end of a line), so a place
 in it is the same place in what the user wrote.
+
+>>> buffer = Buffer("0.3::a.")
+>>> buffer.blank(0, 5)
+>>> buffer.text()
+'     a.'
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Walking over the tokens of one of our own statements, with errors that point at them."""
+"""Walking over the tokens of one of our own statements, with errors that point at them.
+
+>>> cursor = Cursor(SourceFile("", "lr = 1"), 0, 6)
+>>> cursor.next().text, cursor.accept("=") is not None, cursor.peek().text
+('lr', True, '1')
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Masses of questions as differentiable functions of leaf weights.
 
-The circuit runs as a native kernel on the CPU and as torch operations elsewhere; torch
+The circuit runs as a native kernel on the CPU and as a walk over its tape elsewhere; torch
 sees one function with a hand-written backward pass.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -19,34 +19,42 @@ from dpasp.inference.engines import on_circuit
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.layers import Layered
+from dpasp.neural.walks import Fields, Pullback, Walked
 from dpasp.semantics.leaves import Weights
 
-Fields = tuple[str, ...]
 
-
-class Engine(Protocol):
+class MassEngine(Protocol):
     """What evaluates the masses of some questions and their gradient."""
 
     @property
     def questions(self) -> int:
         """How many questions it answers."""
 
+    @property
+    def scaled(self) -> bool:
+        """Whether logarithms are the way to go: as cheap as masses, and never underflowing."""
+
     def masses(self, weights: Tensor, fields: Fields) -> Tensor:
         """The masses [questions, fields, batch] under weights [leaves, batch]."""
 
-    def gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
-        """The masses, and the gradient of Σ seeds · masses by the weights."""
+    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
+        """The masses, or their logarithms, and what takes seeds back to slopes."""
 
-    def to(self, device: torch.device) -> Engine:
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
+
+    def to(self, device: torch.device) -> MassEngine:
         """The same on a device."""
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
+class NativeEngine:
     """A circuit, evaluated by the native kernel on the CPU."""
 
     circuit: Circuit
+    scaled: ClassVar[bool] = False  # logarithms take longer: only where masses underflow
 
     @property
     def questions(self) -> int:
@@ -55,31 +63,32 @@ class Native:
 
     def masses(self, weights: Tensor, fields: Fields) -> Tensor:
         """The masses [questions, fields, batch] under weights [leaves, batch]."""
-        found = self.circuit.masses(_array(weights), fields=fields, threads=self._threads(weights))
-        return torch.from_numpy(found[:, [FIELDS.index(name) for name in fields]])
+        return self.traced(weights, fields)[0]
 
-    def gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
-        """The masses, and the gradient of Σ seeds · masses by the weights."""
+    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
+        """The masses, or their logarithms, and what takes seeds back to slopes."""
+        found = self.circuit.masses(
+            _array(weights), fields=fields, log=log, threads=self._threads(weights)
+        )
+        picked = torch.from_numpy(found[:, [FIELDS.index(name) for name in fields]])
+        return picked, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
+
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
         places = [FIELDS.index(name) for name in fields]
         wide = np.zeros((self.questions, len(FIELDS), weights.shape[1]))
         wide[:, places] = seeds.detach().numpy()
         threads = self._threads(weights)
-        masses, slopes = self.circuit.gradient(_array(weights), wide, threads=threads)
+        masses, slopes = self.circuit.gradient(_array(weights), wide, log=log, threads=threads)
         return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)
 
-    def log_gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
-        """As :meth:`gradient`, of the logarithms of the masses: nothing underflows."""
-        places = [FIELDS.index(name) for name in fields]
-        wide = np.zeros((self.questions, len(FIELDS), weights.shape[1]))
-        wide[:, places] = seeds.detach().numpy()
-        masses, slopes = self.circuit.gradient(_array(weights), wide, log=True)
-        return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)
-
-    def to(self, device: torch.device) -> Engine:
+    def to(self, device: torch.device) -> MassEngine:
         """The same circuit on a device."""
         if device.type == "cpu":
             return self
-        return Layered(self.circuit, device)
+        return Walked(self.circuit, device)
 
     def _threads(self, weights: Tensor) -> int:
         """More threads only where there is work for them."""
@@ -91,40 +100,38 @@ def _array(weights: Tensor) -> Weights:
     return weights.detach().contiguous().numpy()
 
 
-def prepare(
+def native_engine(
     ground: GroundProgram,
     logic: Logic,
     probability: Probability,
     questions: Sequence[GroundQuery],
     observed: Sequence[int] = (),
     watch: Watch = UNLIMITED,
-) -> Native:
+) -> NativeEngine:
     """The circuit of some questions; ``observed`` atoms add two leaves each, true and false."""
     found = on_circuit(
         ground, logic, probability, questions=questions, observed=observed, watch=watch
     )
-    return Native(found.circuit)
+    return NativeEngine(found.circuit)
 
 
 class _Masses(torch.autograd.Function):
     """The masses, with the gradient that the engine computes."""
 
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, engine: Engine, fields: Fields) -> Tensor:
-        ctx.engine, ctx.fields = engine, fields
-        ctx.save_for_backward(weights)
-        return engine.masses(weights.detach(), fields)
+    def forward(ctx: Any, weights: Tensor, engine: MassEngine, fields: Fields) -> Tensor:
+        found, ctx.pullback = engine.traced(weights.detach(), fields)
+        return found
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, seeds: Tensor) -> tuple[Tensor, None, None]:
-        (weights,) = ctx.saved_tensors
-        return ctx.engine.gradient(weights, seeds, ctx.fields)[1], None, None
+        return ctx.pullback(seeds), None, None
 
 
-def masses(weights: Tensor, engine: Engine, fields: Fields) -> Tensor:
+def masses(weights: Tensor, engine: MassEngine, fields: Fields) -> Tensor:
     """The masses [questions, fields, batch] under weights [leaves, batch], differentiable."""
     return _Masses.apply(weights, engine, fields)  # type: ignore[no-any-return,no-untyped-call]
 
 
-__all__ = ["Engine", "Native", "masses", "prepare"]
+__all__ = ["MassEngine", "NativeEngine", "masses", "native_engine"]

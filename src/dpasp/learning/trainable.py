@@ -1,8 +1,12 @@
-"""A program's module and its learning, for those who hold a whole program."""
+"""A program that learns: its module, with the data and the observations that it names.
+
+This is what ``program.learn()``, ``program.save()`` and answers over test data work with.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,22 +14,22 @@ from typing import Any
 import numpy as np
 import torch
 from clingo import Symbol
+from torch import nn
 
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.printer import statement_text
 from dpasp.learning import checkpoints, observed
-from dpasp.learning.history import History, Watcher, unwatched
-from dpasp.learning.options import Options, options
+from dpasp.learning.history import History
+from dpasp.learning.options import learn_statement
 from dpasp.learning.parallel import group
-from dpasp.learning.train import Job, learn
-from dpasp.limits import UNLIMITED, Watch
+from dpasp.learning.train import HowToLearn, Job, learn
 from dpasp.logic.constants import parse_symbol
+from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
-from dpasp.neural.data import Part, Rows, as_rows, check_lengths, load
+from dpasp.neural.data import DataRows, Part, as_rows, check_lengths, load
 from dpasp.neural.module import ProgramModule
-from dpasp.neural.observations import Given, Reader
-from dpasp.neural.python_blocks import Python
+from dpasp.neural.observations import Given, ObservationReader
 from dpasp.neural.weights import needed
 from dpasp.semantics.leaves import Weights
 
@@ -33,14 +37,14 @@ ROWS = 1000  # test rows that the networks see at once
 
 
 @dataclass(slots=True)
-class Session:
-    """A module, the Python that made it, and the observations that ``#learn`` names."""
+class Trainable:
+    """A module, the Python of its program, and the observations that ``#learn`` names."""
 
     model: ProgramModule
     python: Python
     _observed: observed.Observed | None = None
 
-    def rows(self, part: Part, given: Mapping[str, object] | None = None) -> dict[Symbol, Rows]:
+    def rows(self, part: Part, given: Mapping[str, object] | None = None) -> dict[Symbol, DataRows]:
         """The data of the program, those given in place of its own."""
         ground = self.model.ground
         wanted = needed(ground)
@@ -60,56 +64,31 @@ class Session:
     @torch.no_grad()
     def weights(self, part: Part = "test", given: Mapping[str, object] | None = None) -> Weights:
         """The leaf weights: [leaves], or [leaves, rows] when networks read data."""
-        self.model.eval()
         rows = self.rows(part, given)
-        if not rows:
-            return self.model.weights().cpu().numpy()[:, 0]
-        starts = range(0, len(next(iter(rows.values()))), ROWS)
-        parts = [self.model.weights(self._batch(rows, start)).cpu().numpy() for start in starts]
+        with in_use(self.model):
+            if not rows:
+                return self.model.weights().cpu().numpy()[:, 0]
+            starts = range(0, len(next(iter(rows.values()))), ROWS)
+            parts = [self.model.weights(self._batch(rows, start)).cpu().numpy() for start in starts]
         return np.concatenate(parts, axis=1)
 
-    def _batch(self, rows: Mapping[Symbol, Rows], start: int) -> dict[Symbol, torch.Tensor]:
+    def _batch(self, rows: Mapping[Symbol, DataRows], start: int) -> dict[Symbol, torch.Tensor]:
         """Some of the rows, where the networks are."""
         device = next(self.model.parameters(), torch.empty(0)).device
         return {atom: own.span(start, start + ROWS).to(device) for atom, own in rows.items()}
 
     def learn(
-        self,
-        observations: object = None,
-        *,
-        data: Mapping[str, object] | None = None,
-        checkpoint: str | Path | None = None,
-        periodic: bool = True,
-        resume: str | Path | None = None,
-        watch: Watch = UNLIMITED,
-        watcher: Watcher = unwatched,
-        **given: Any,
+        self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
     ) -> History:
-        """Learn from observations, or from what ``#learn`` names."""
-        told = options(learn_statement(self.model.ground.program), given)
-        with group(torch.device(told.place)) as processes:
-            job = self.job(observations, data=data, **given)
-            return learn(
-                self.model,
-                replace(
-                    job,
-                    checkpoint=None if checkpoint is None else Path(checkpoint),
-                    periodic=periodic,
-                    resume=None if resume is None else Path(resume),
-                    group=processes,
-                    watch=watch,
-                    watcher=watcher,
-                ),
-            )
+        """Learn from observations (None: what ``#learn`` names); what happened."""
+        with group(torch.device(how.options.place)) as processes:
+            return learn(self.model, replace(self.job(observations, data, how), group=processes))
 
-    def job(
-        self, observations: object = None, data: Mapping[str, object] | None = None, **given: Any
-    ) -> Job:
+    def job(self, observations: object, data: Mapping[str, object] | None, how: HowToLearn) -> Job:
         """What is to be learned from, read and checked."""
         statement = learn_statement(self.model.ground.program)
-        told = options(statement, given)
         span = statement.span if statement is not None else None
-        reader = Reader(self.model.ground, span)
+        reader = ObservationReader(self.model.ground, span)
         seen = reader.read(self._observations(observations, statement))
         rows = self.rows("train", data)
         for atom, own in rows.items():
@@ -117,7 +96,7 @@ class Session:
                 message = f"there are {len(seen)} observations but {len(own)} rows for {atom}"
                 help = "observation i belongs to row i of the train data"
                 raise DataError(Diagnostic("data-length", message, span, help))
-        return Job(seen, rows, told, span)
+        return Job(seen, rows, how, span)
 
     def _observations(self, given: object, statement: ast.Learn | None) -> list[Given]:
         if given is not None:
@@ -185,12 +164,12 @@ class Session:
         answers = {_squeezed(text): i for i, text in enumerate(self.model.answers(query))}
         right = [answers.get(_squeezed(label), -1) for label in labels]
         rows = self.rows("test", data)
-        self.model.eval()
         hits = 0
-        for start in range(0, len(right), ROWS):
-            found = self.model.prob(query, self._batch(rows, start))
-            best = (found.upper if isinstance(found, Bounds) else found).argmax(dim=1).cpu()
-            hits += int((best == torch.tensor(right[start : start + ROWS])).sum())
+        with in_use(self.model):
+            for start in range(0, len(right), ROWS):
+                found = self.model.prob(query, self._batch(rows, start))
+                best = (found.upper if isinstance(found, Bounds) else found).argmax(dim=1).cpu()
+                hits += int((best == torch.tensor(right[start : start + ROWS])).sum())
         return hits / max(len(right), 1)
 
 
@@ -199,11 +178,21 @@ def _squeezed(text: str) -> str:
     return "".join(text.split()).removesuffix(".")
 
 
-def learn_statement(program: ast.Program) -> ast.Learn | None:
-    """The ``#learn`` of a program, if there is one."""
-    return next((s for s in program.statements if isinstance(s, ast.Learn)), None)
+@contextmanager
+def in_use(model: nn.Module) -> Iterator[None]:
+    """Within it, the module evaluates (dropout and the like are off); then it is as before."""
+    before = [part for part in model.modules() if part.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for part in before:
+            part.training = True
 
 
-def starting_options(program: ast.Program, given: Mapping[str, Any]) -> Options:
-    """The options of learning, also before a network is built: its weights depend on the seed."""
-    return options(learn_statement(program), given)
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Within it, all that torch draws depends on the seed; then its generators are as before."""
+    with torch.random.fork_rng(list(range(torch.cuda.device_count()))):
+        torch.manual_seed(seed)
+        yield

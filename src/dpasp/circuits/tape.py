@@ -1,0 +1,251 @@
+"""A circuit as one list of sums of products, for machines that walk it in one go.
+
+An *entry* is a number: a weight, a constant or a node in one channel. Every node is a sum of
+products of two earlier entries, so a tape needs no kinds of nodes and no kinds of masses:
+c and d, which follow a product rule, are products of other channels like everything else.
+The way back is a tape too: the slope of an entry is a sum of (slope of a parent) times
+(value of the other factor).
+
+Example::
+
+    there = forward_tape(circuit, ("a", "d"))          # the masses a and d of every question
+    back = backward_tape(there)                        # and their gradient by the weights
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.channels import MIXED
+from dpasp.circuits.circuit import Circuit
+from dpasp.circuits.layers import Layers
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LONGEST = 16  # products in one sum; a longer one is cut into pieces that are added up,
+ROUNDS = 8  # and those again, up to so often
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """Sums of products, level by level; each level reads only entries before it.
+
+    The entries are ``heads`` numbers from outside, the ``constants``, and then one for each
+    sum: the sum ``i`` adds the products of ``pairs[starts[i]:starts[i + 1]]``, and the level
+    ``k`` holds the sums ``levels[k]:levels[k + 1]``.
+    """
+
+    heads: int
+    constants: Floats
+    levels: Integers
+    starts: Integers
+    pairs: Integers  # [products, 2]
+    out: Integers  # the entries that are the result, in the order of the questions and fields
+
+    @property
+    def entries(self) -> int:
+        """How many numbers a walk over the tape holds."""
+        return self.heads + len(self.constants) + len(self.starts) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """Products of two entries, each a part of the sum ``row``."""
+
+    row: Integers
+    left: Integers
+    right: Integers
+
+
+def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
+    """The masses of a circuit's questions.
+
+    Its heads are the weights, and its results the masses in the order of the questions, for
+    each of them in the order of ``fields``. What is always 0 is left out, and what no
+    result needs.
+    """
+    layers, weights = circuit.layers, circuit.leaves
+    channels = list(dict.fromkeys(name for field in fields for name in _channels(field)))
+    leaf_values = [circuit.values.channel(name) for name in channels]
+    others = np.setdiff1d(np.concatenate(leaf_values), [0.0, 1.0])
+    constants = np.concatenate([[1.0, 0.0], others])  # the entries ONE and ZERO come first
+    one, zero, first = weights, weights + 1, weights + len(constants)
+    entry = _entries(layers, leaf_values, constants, weights)
+    level = np.tile(_levels(layers), len(channels))
+    roots = entry[:, layers.roots]  # [channels, questions]
+    wanted = roots[[channels.index(name) for name in fields]].T.ravel()
+    kept, live = _useful(_terms(layers, channels, entry, one), level, (first, zero), wanted)
+    wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
+    nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
+    code = np.arange(first + len(level))
+    code[nodes] = first + np.arange(len(nodes))
+    kept = _Terms(code[kept.row] - first, code[kept.left], code[kept.right])
+    plan = _schedule(kept, level[nodes - first], first, one)
+    pairs = _moved(plan.pairs, first, plan.place)
+    out = _moved(code[wanted], first, plan.place)
+    return Tape(weights, constants, plan.levels, plan.starts, pairs, out)
+
+
+def backward_tape(tape: Tape) -> Tape:
+    """The slopes of Σ seeds · results: heads are the seeds, results [heads of the tape].
+
+    The first factor of each pair is an entry of the slopes, the second one of the values.
+    """
+    values, seeds, one = tape.heads + len(tape.constants), len(tape.out), tape.heads
+    parent = values + np.repeat(np.arange(len(tape.starts) - 1), np.diff(tape.starts))
+    left, right = tape.pairs[:, 0], tape.pairs[:, 1]
+    first = seeds + 1  # after the seeds there is a zero, for weights that nothing depends on
+    row = np.concatenate([left, right, tape.out])
+    variable = (row < tape.heads) | (row >= values)
+    entries = np.unique(row[variable])
+    code = np.full(tape.entries, -1)
+    code[entries] = np.arange(len(entries))
+    slope = np.concatenate([first + code[parent], first + code[parent], np.arange(seeds)])
+    other = np.concatenate([right, left, np.full(seeds, one)])
+    terms = _Terms(code[row[variable]], slope[variable], other[variable])
+    depth = len(tape.levels) - 1
+    level = np.full(tape.entries, depth)  # the weights come last
+    level[values:] = depth - 1 - np.repeat(np.arange(depth), np.diff(tape.levels))
+    plan = _schedule(terms, level[entries], first, one)
+    pairs = np.stack([_moved(plan.pairs[:, 0], first, plan.place), plan.pairs[:, 1]], axis=1)
+    found = code[: tape.heads]
+    out = np.where(found < 0, seeds, first + plan.place[np.maximum(found, 0)])
+    return Tape(seeds, np.zeros(1), plan.levels, plan.starts, pairs, out)
+
+
+def _channels(field: str) -> tuple[str, ...]:
+    """The channels that a mass needs: itself, and those of its product rule."""
+    return (field, *MIXED[field]) if field in MIXED else (field,)
+
+
+def _entries(
+    layers: Layers, leaf_values: list[Floats], constants: Floats, weights: int
+) -> Integers:
+    """By channel and node, its entry: a constant for a leaf, else one from the end of them on."""
+    first, leaf = weights + len(constants), layers.value >= 0
+    shape = (len(leaf_values), len(layers))
+    entry: Integers = first + np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape)
+    order = np.argsort(constants)
+    for channel, values in enumerate(leaf_values):
+        place = weights + order[np.searchsorted(constants[order], values)]
+        entry[channel, leaf] = place[layers.value[leaf]]
+    return entry
+
+
+def _levels(layers: Layers) -> Integers:
+    """By node, the number of its layer."""
+    level = np.zeros(len(layers), dtype=np.int64)
+    for number, layer in enumerate(layers.layers):
+        level[layer.sums] = level[layer.products] = number
+    return level
+
+
+def _terms(layers: Layers, channels: list[str], entry: Integers, one: int) -> _Terms:
+    """All products, in all channels."""
+    parts: list[tuple[Integers, Integers, Integers]] = []
+    for layer in layers.layers:
+        above = np.repeat(layer.sums, layer.lengths) if len(layer.sums) else layer.sums
+        factor = np.where(layer.weights < 0, one, layer.weights)
+        for i, name in enumerate(channels):
+            parts.append((entry[i, above], factor, entry[i, layer.children]))
+            rule = MIXED.get(name)
+            both = [(name, name)] if rule is None else [(name, rule.whole), (rule.part, name)]
+            for left, right in both:
+                x, y = channels.index(left), channels.index(right)
+                pair = entry[x, layer.left], entry[y, layer.right]
+                parts.append((entry[i, layer.products], *pair))
+    return _Terms(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _useful(
+    terms: _Terms, level: Integers, bounds: tuple[int, int], wanted: Integers
+) -> tuple[_Terms, NDArray[np.bool_]]:
+    """The products that are not always 0 and that a result needs; and which nodes are not 0.
+
+    ``bounds`` are the entry of the first node and that of the constant 0.
+    """
+    first, zero = bounds
+    total = first + len(level)
+    live = np.ones(total, dtype=np.bool_)
+    live[first:] = False
+    live[zero] = False
+    order = np.argsort(level[terms.row - first], kind="stable")
+    row, left, right = terms.row[order], terms.left[order], terms.right[order]
+    cuts = np.searchsorted(level[row - first], np.arange(level.max(initial=0) + 2))
+    for begin, end in pairwise(cuts):
+        here = slice(begin, end)
+        live[row[here][live[left[here]] & live[right[here]]]] = True
+    good = live[left] & live[right]
+    needed = np.zeros(total, dtype=np.bool_)
+    needed[wanted] = True
+    for begin, end in zip(cuts[-2::-1], cuts[:0:-1], strict=True):
+        here = slice(begin, end)
+        used = good[here] & needed[row[here]]
+        needed[left[here][used]] = True
+        needed[right[here][used]] = True
+    keep = good & needed[row]
+    return _Terms(row[keep], left[keep], right[keep]), live[first:]
+
+
+def _moved(entries: Integers, first: int, place: Integers) -> Integers:
+    """The entries, with the sums from ``first`` on at their new places."""
+    moved = entries.copy()
+    sums = entries >= first
+    moved[sums] = first + place[entries[sums] - first]
+    return moved
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Sums in the order of their levels; ``place`` says where each of the old ones stands."""
+
+    levels: Integers
+    starts: Integers
+    pairs: Integers  # still with the old numbers of the sums
+    place: Integers
+
+
+def _schedule(terms: _Terms, level: Integers, first: int, one: int) -> _Plan:
+    """Put sums into levels, the longest first in each, after cutting long ones into pieces.
+
+    The sums are numbered from 0; as factors they are the entries from ``first`` on.
+    """
+    deep = (level + 1) * ROUNDS - 1  # room below each level for the pieces of its sums
+    for turn in range(ROUNDS - 1):
+        owner, terms = _cut(terms, len(deep), first, one)
+        deep = np.concatenate([deep, deep[owner] // ROUNDS * ROUNDS + turn])
+    counts = np.bincount(terms.row, minlength=len(deep))
+    ranked = np.lexsort((-counts, deep))
+    place = np.empty(len(deep), dtype=np.int64)
+    place[ranked] = np.arange(len(deep))
+    order = np.argsort(place[terms.row], kind="stable")
+    starts = np.concatenate([[0], np.cumsum(counts[ranked])])
+    cuts = np.flatnonzero(np.diff(deep[ranked])) + 1
+    levels = np.concatenate([[0], cuts, [len(deep)]]) if len(deep) else np.zeros(1, np.int64)
+    return _Plan(levels, starts, np.stack([terms.left[order], terms.right[order]], axis=1), place)
+
+
+def _cut(terms: _Terms, sums: int, first: int, one: int) -> tuple[Integers, _Terms]:
+    """Cut sums of more than ``LONGEST`` products into new sums, and add those up instead.
+
+    Returns which sum each of the new ones belongs to, and all products.
+    """
+    order = np.argsort(terms.row, kind="stable")
+    row, left, right = terms.row[order], terms.left[order], terms.right[order]
+    counts = np.bincount(row, minlength=sums)
+    position = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
+    long = counts[row] > LONGEST
+    begins = position[long] % LONGEST == 0
+    owner = row[long][begins]
+    new = np.arange(sums, sums + len(owner))
+    row[long] = sums + np.cumsum(begins) - 1
+    return owner, _Terms(
+        np.concatenate([row, owner]),
+        np.concatenate([left, first + new]),
+        np.concatenate([right, np.full(len(owner), one)]),
+    )

@@ -1,0 +1,55 @@
+"""``dpasp sample``: models drawn at random."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+
+from dpasp.cli.console import Console
+from dpasp.cli.models import EMPTY
+from dpasp.cli.options import FILES, LIMITS, MEANING, OUTPUT, PYTHON, Group, Option, count, whole
+from dpasp.cli.reading import python_allowed, read_limits, read_program, wanted_semantics
+from dpasp.logic.shown import shown_by
+from dpasp.program import Program
+
+DESCRIPTION = """\
+Draw models at random: a total choice by its probability, then one of its models evenly. Each
+line is a model, of which #show says what is shown; --json gives the values of all atoms.
+
+examples:
+    dpasp sample alarm.plp -n 10
+    dpasp sample alarm.plp -n 1000 --given alarm --seed 1 --json
+"""
+HOW_MANY = Group(
+    "",
+    (
+        Option(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
+        Option(("--seed",), "same seed, same models", "N", whole),
+    ),
+)
+OPTIONS = (FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)
+
+
+def execute(options: Namespace, console: Console) -> int:
+    """Print models that were drawn."""
+    source = read_program(options.files, console)
+    console.report(source.warnings)
+    shown = shown_by(source)
+    program = Program(
+        shown.program, python=python_allowed(options), constants=dict(options.constants)
+    )
+    found = program.sample(
+        options.number,
+        given=options.given,
+        semantics=wanted_semantics(options),
+        seed=options.seed,
+        limits=read_limits(options),
+    )
+    if console.json:
+        own = [{k: v for k, v in one.items() if not shown.is_term(k)} for one in found]
+        console.answer(json.dumps({"samples": own}, indent=2, ensure_ascii=False))
+        return 0
+    for one in found:
+        undefined = (f"undef({name})" for name in shown.names(one, "undef"))
+        console.answer(" ".join([*shown.names(one), *undefined]) or EMPTY)
+    return 0

@@ -1,0 +1,72 @@
+"""Programs of other systems, as ours: text in, text out, nothing is run.
+
+>>> print(convert("0.3::a. b :- \\\\+ a. query(b).", "problog", from_str=True))
+% converted from ProbLog
+#semantics wellfounded, maxent.
+<BLANKLINE>
+0.3::a. b :- not a. #query b.
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from dpasp.errors import Diagnostic, UsageError
+from dpasp.language.arguments import path_given, text_given
+from dpasp.language.text.files import load_text
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Another system's language: how it is called, what it is, and where it is read."""
+
+    name: str
+    summary: str
+    module: str  # its `converted(text, file)` gives our text
+
+    @property
+    def converted(self) -> Callable[[str, str], str]:
+        """The function that converts a text; imported when it is needed."""
+        found: Callable[[str, str], str] = import_module(self.module).converted
+        return found
+
+
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect("problog", "ProbLog", "dpasp.dialects.problog.program"),
+        Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.dialects.networks.bif"),
+        Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.dialects.networks.uai"),
+    )
+}
+TEXT = "<text>"  # the name of a text that is not in a file
+
+
+def convert(source: str | Path, dialect: str, *, from_str: bool = False) -> str:
+    """The dPASP program that another system's file (or, with ``from_str``, text) says.
+
+    Its comments are kept. What has no counterpart is an error that names its place.
+    """
+    found = find_dialect(dialect)
+    if from_str:
+        return found.converted(text_given(source, "a program"), TEXT)
+    path = path_given(source)
+    return found.converted(load_text(path), str(path))
+
+
+def find_dialect(name: str) -> Dialect:
+    """The dialect of a name; raises with the names there are."""
+    if name not in DIALECTS:
+        known = ", ".join(DIALECTS)
+        message = f"there is no dialect {name!r}"
+        raise UsageError(Diagnostic("usage", message, help=f"it is one of {known}"))
+    return DIALECTS[name]
+
+
+def title(system: str, file: str) -> str:
+    """The line that says where a program comes from."""
+    return f"% converted from {system}" + ("" if file == TEXT else f": {Path(file).name}") + "\n"

@@ -1,0 +1,30 @@
+"""What a converter made is read once more, so that it never gives a program we would refuse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dpasp.dialects.layout import LaidOut
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.text.source import SourceFile
+
+
+def checked(head: str, body: LaidOut, foot: str, source: SourceFile) -> str:
+    """The whole text; what is wrong with it is told at the place in the original."""
+    from dpasp.program import loads
+
+    text = f"{head}{body.text}{foot}"
+    try:
+        loads(text, file=source.name)
+    except ProgramError as error:
+        first = head.count("\n") + 1
+        found = dict.fromkeys(_moved(d, first, body, source) for d in error.diagnostics)
+        raise ProgramError(found) from error
+    return text
+
+
+def _moved(problem: Diagnostic, first: int, body: LaidOut, source: SourceFile) -> Diagnostic:
+    line = problem.span.line - first if problem.span is not None else -1
+    if not 0 <= line < len(body.origins):
+        return replace(problem, span=None)
+    return replace(problem, span=source.span(*body.origins[line]))

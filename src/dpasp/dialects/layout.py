@@ -1,0 +1,96 @@
+"""The lines of a converted program, where those of the original stood, with its comments.
+
+>>> text = "a :- b.  % why\\n\\n/* two\\n   lines */ c."
+>>> pieces = [Piece((0, 7), "a :- b."), comment((9, 14), "% why")]
+>>> pieces += [comment((16, 31), "/* two\\n   lines */"), Piece((32, 34), "c.")]
+>>> print(laid_out(text, pieces).text)
+a :- b.  % why
+<BLANKLINE>
+% two
+%   lines
+c.
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of the new text, and the slice of the old one that it stands for."""
+
+    at: tuple[int, int]
+    text: str
+    is_comment: bool = False
+
+
+def comment(at: tuple[int, int], text: str) -> Piece:
+    """A comment of Prolog's as lines that begin with ``%``."""
+    if text.startswith("/*"):
+        lines = [line.strip() for line in text[2:-2].strip().splitlines()]
+        indent = ["  " if i else "" for i in range(len(lines))]
+        text = "\n".join(f"% {i}{line}".rstrip() for i, line in zip(indent, lines, strict=True))
+    elif text.startswith("#!"):
+        text = f"% {text}"
+    if text.startswith("%*"):  # which would begin a block
+        text = f"% {text[1:]}"
+    return Piece(at, text or "%", is_comment=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A text, and for each of its lines the slice of the old text that it stands for."""
+
+    text: str
+    origins: tuple[tuple[int, int], ...]
+
+
+def laid_out(text: str, pieces: Iterable[Piece]) -> LaidOut:
+    """The pieces, with the line breaks that the text has between them.
+
+    A comment from within a statement goes before it, and a line that began with
+    a statement and goes on with another does so still if both are short.
+    """
+    lines: list[str] = []
+    origins: list[tuple[int, int]] = []
+    end = 0
+    for piece in _outside_first(list(pieces)):
+        breaks = text[end : piece.at[0]].count("\n") if piece.at[0] >= end else 1
+        if lines and breaks == 0 and not _must_break(lines[-1], piece):
+            lines[-1] += ("  " if piece.is_comment else " ") + piece.text
+        else:
+            if lines and breaks > 1:
+                lines.append("")
+            lines += piece.text.split("\n")
+        end = max(end, piece.at[1])
+        origins += [piece.at] * (len(lines) - len(origins))
+    return LaidOut("".join(f"{line}\n" for line in lines), tuple(origins))
+
+
+def _outside_first(pieces: list[Piece]) -> list[Piece]:
+    """The pieces in order, comments from within a statement right before it."""
+    statements = [p for p in pieces if not p.is_comment]
+
+    def place(piece: Piece) -> tuple[int, int, int]:
+        if piece.is_comment:
+            for other in statements:
+                if other.at[0] < piece.at[0] < other.at[1]:
+                    return (other.at[0], 0, piece.at[0])
+        return (piece.at[0], 1, 0)
+
+    moved = []
+    for piece in sorted(pieces, key=place):
+        start = place(piece)[0]
+        inside = piece.is_comment and start != piece.at[0]
+        moved.append(Piece((start, start), piece.text, True) if inside else piece)
+    return moved
+
+
+def _must_break(line: str, piece: Piece) -> bool:
+    """Whether a piece cannot go on the line of the last one."""
+    if "\n" in piece.text or len(line) + len(piece.text) > 94:
+        return True
+    return not piece.is_comment and "%" in line

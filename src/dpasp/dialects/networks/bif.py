@@ -1,0 +1,237 @@
+"""Bayesian networks in BIF, the text of the Interchange Format, or in its XML.
+
+>>> text = "variable a { type discrete[2] {t, f}; } probability (a) { table 0.2, 0.8; }"
+>>> print(converted(text, "<text>"))
+% converted from a Bayesian network
+#semantics maxent.
+<BLANKLINE>
+0.2::a(t); 0.8::a(f).
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dpasp.dialects import title
+from dpasp.dialects.checked import checked
+from dpasp.dialects.layout import LaidOut, Piece, comment, laid_out
+from dpasp.dialects.networks.network import (
+    SLACK,
+    BadRow,
+    Names,
+    Row,
+    Variable,
+    assignments,
+    row_text,
+)
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.text.source import SourceFile
+
+SYSTEM = "a Bayesian network"
+_TOKEN = re.compile(
+    r"(?P<comment>//[^\n]*|/\*.*?\*/)|\s+|(?P<string>\"[^\"]*\")"
+    r"|(?P<sign>[{}()\[\];,|])|(?P<word>[^\s{}()\[\];,|\"]+)|(?P<bad>.)",
+    re.S,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, a text or a sign, and where it stands."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """The word, without quotes."""
+        return self.text.strip('"')
+
+
+def converted(text: str, file: str) -> str:
+    """The program that a network says."""
+    if text.lstrip().startswith("<"):
+        from dpasp.dialects.networks.xmlbif import converted as from_xml
+
+        return from_xml(text, file)
+    network = _Reader(text, file)
+    network.read()
+    names = Names.of(network.variables.values())
+    pieces = [comment(at, f"% {_plain(note)}".rstrip()) for at, note in network.comments]
+    pieces += [Piece(at, "\n".join(row_text(row, names) for row in rows))
+               for at, rows in network.tables]  # fmt: skip
+    head = "".join(f"{line}\n" for line in [title(SYSTEM, file).rstrip(), "#semantics maxent."])
+    legend = "".join(f"{line}\n" for line in names.legend())
+    body: LaidOut = laid_out(text, pieces)
+    return checked(f"{head}{legend}\n", body, "", network.source)
+
+
+def _plain(note: str) -> str:
+    inner = note[2:-2] if note.startswith("/*") else note[2:]
+    return " ".join(inner.split())
+
+
+class _Reader:
+    """The blocks of a text, one after the other."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.source = SourceFile(file, text)
+        self.comments: list[tuple[tuple[int, int], str]] = []
+        self.words: list[Token] = []
+        self.variables: dict[str, Variable] = {}
+        self.tables: list[tuple[tuple[int, int], list[Row]]] = []
+        for match in _TOKEN.finditer(text):
+            kind = match.lastgroup
+            if kind == "comment":
+                self.comments.append((match.span(), match[0]))
+            elif kind is not None:
+                self.words.append(Token(kind, match[0], *match.span()))
+        self.next = 0
+
+    def read(self) -> None:
+        while self.next < len(self.words):
+            word = self.take()
+            match word.text:
+                case "network":
+                    self.skip_block()
+                case "variable":
+                    self.variable()
+                case "probability":
+                    self.table(word)
+                case _:
+                    raise self.refuse(word, f"{word.text!r} is not a block of a network")
+        known = {row.variable.name for _, rows in self.tables for row in rows}
+        for name in self.variables:
+            if name not in known:
+                message = f"the variable {name} has no probabilities"
+                raise ProgramError(Diagnostic("foreign-syntax", message))
+
+    def skip_block(self) -> None:
+        while self.take().text != "{":
+            pass
+        while self.take().text != "}":
+            pass
+
+    def variable(self) -> None:
+        name = self.take()
+        values: tuple[str, ...] = ()
+        self.expect("{")
+        while (word := self.take()).text != "}":
+            if word.text != "type":
+                self.statement()
+                continue
+            kind = self.take()
+            if not kind.text.startswith("discrete"):
+                raise self.refuse(kind, f"a variable of type {kind.text} has no counterpart")
+            self.bracket()
+            self.expect("{")
+            values = tuple(token.name for token in self.until("}"))
+            self.expect(";")
+        if len(values) != len(set(values)) or not values:
+            raise self.refuse(name, f"the values of {name.name} are not all different")
+        self.variables[name.name] = Variable(name.name, values)
+
+    def bracket(self) -> None:
+        self.expect("[")
+        while self.take().text != "]":
+            pass
+
+    def table(self, start: Token) -> None:
+        self.expect("(")
+        names = list(self.until(")", "|"))
+        scope = [self.known(name) for name in names]
+        child, *parents = scope
+        rows: dict[tuple[str, ...], tuple[str, ...]] = {}
+        default: tuple[str, ...] | None = None
+        self.expect("{")
+        while (word := self.take()).text != "}":
+            if word.text == "table":
+                rows |= self.whole_table(word, child, parents)
+            elif word.text == "default":
+                default = self.numbers(word, len(child.values))
+            elif word.text == "(":
+                given = tuple(token.name for token in self.until(")"))
+                self.check_given(word, given, parents)
+                rows[given] = self.numbers(word, len(child.values))
+            else:
+                self.statement()
+        at = (start.start, self.words[self.next - 1].end)
+        found = []
+        for given in assignments(parents):
+            numbers = rows.get(given, default)
+            if numbers is None:
+                raise self.refuse(start, f"no probabilities of {child.name} for {', '.join(given)}")
+            row = Row(child, tuple(zip(parents, given, strict=True)), numbers)
+            self.check_row(row, names[0])
+            found.append(row)
+        self.tables.append((at, found))
+
+    def whole_table(
+        self, word: Token, child: Variable, parents: Sequence[Variable]
+    ) -> dict[tuple[str, ...], tuple[str, ...]]:
+        """All numbers at once: the values of the child change slowest."""
+        givens = list(assignments(parents))
+        numbers = self.numbers(word, len(child.values) * len(givens))
+        slowest = {given: numbers[i :: len(givens)] for i, given in enumerate(givens)}
+        if all(abs(sum(map(float, row)) - 1) <= SLACK for row in slowest.values()):
+            return slowest
+        size = len(child.values)  # as some tools write it: row after row
+        return {given: numbers[i * size : (i + 1) * size] for i, given in enumerate(givens)}
+
+    def check_given(self, word: Token, given: tuple[str, ...], parents: Sequence[Variable]) -> None:
+        fits = len(given) == len(parents)
+        if not fits or any(v not in p.values for v, p in zip(given, parents, strict=True)):
+            raise self.refuse(word, f"({', '.join(given)}) are not values of the parents")
+
+    def check_row(self, row: Row, word: Token) -> None:
+        try:
+            row_text(row, Names.of(self.variables.values()))
+        except BadRow as error:
+            raise self.refuse(word, f"{row.variable.name}: {error}") from error
+
+    def numbers(self, word: Token, count: int) -> tuple[str, ...]:
+        """So many numbers, up to a semicolon."""
+        found = list(self.until(";"))
+        for token in found:
+            if re.fullmatch(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", token.text) is None:
+                raise self.refuse(token, f"{token.text!r} is not a number")
+        if len(found) != count:
+            raise self.refuse(word, f"{len(found)} numbers where {count} belong")
+        return tuple(f"0{t.text}" if t.text[0] == "." else t.text.rstrip(".") for t in found)
+
+    def known(self, token: Token) -> Variable:
+        if token.name not in self.variables:
+            raise self.refuse(token, f"there is no variable {token.name}")
+        return self.variables[token.name]
+
+    # --- words -------------------------------------------------------------------------------
+
+    def take(self) -> Token:
+        if self.next >= len(self.words):
+            raise self.refuse(self.words[-1], "the network ends too early")
+        self.next += 1
+        return self.words[self.next - 1]
+
+    def expect(self, text: str) -> None:
+        if (word := self.take()).text != text:
+            raise self.refuse(word, f"'{text}' is missing before this")
+
+    def until(self, end: str, also: str = ",") -> Iterator[Token]:
+        """The words before a sign, separators left out."""
+        while (word := self.take()).text != end:
+            if word.text not in (",", also):
+                yield word
+
+    def statement(self) -> None:
+        """Pass over a property."""
+        while self.take().text != ";":
+            pass
+
+    def refuse(self, word: Token, message: str) -> ProgramError:
+        span = self.source.span(word.start, word.end)
+        return ProgramError(Diagnostic("foreign-syntax", message, span))

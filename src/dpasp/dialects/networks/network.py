@@ -1,0 +1,106 @@
+"""Networks as programs: a variable is a predicate, each row of a table an annotated disjunction.
+
+>>> rain = Variable("Rain", ("yes", "no"))
+>>> wet = Variable("Wet", ("yes", "no"))
+>>> names = Names.of([rain, wet])
+>>> print(row_text(Row(wet, ((rain, "yes"),), ("0.9", "0.1")), names))
+0.9::wet(yes); 0.1::wet(no) :- rain(yes).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from dpasp.dialects.prolog.write import is_name, quoted, slug, unused
+
+SLACK = 1e-3  # tables are rounded; what is further from 1 is a mistake
+EXACT = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable with the names of its values."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The distribution of a variable for some values of its parents."""
+
+    variable: Variable
+    given: tuple[tuple[Variable, str], ...]
+    numbers: tuple[str, ...]  # as they were written
+
+
+class BadRow(Exception):
+    """Numbers that are not a distribution; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What variables are called as predicates."""
+
+    predicates: dict[str, str]
+
+    @staticmethod
+    def of(variables: Iterable[Variable]) -> Names:
+        """A name for each variable, its own where that is possible."""
+        found: dict[str, str] = {}
+        for variable in variables:
+            wanted = variable.name if is_name(variable.name) else slug(variable.name)
+            found[variable.name] = unused(wanted, found.values())
+        return Names(found)
+
+    def atom(self, variable: Variable, value: str) -> str:
+        """The atom that says that a variable has a value."""
+        return f"{self.predicates[variable.name]}({value_text(value, variable)})"
+
+    def legend(self) -> list[str]:
+        """Comments for the variables that are called otherwise."""
+        return [f"% {new} is {old}" for old, new in self.predicates.items() if new != old]
+
+
+def value_text(value: str, variable: Variable) -> str:
+    """A value as a term: itself, with a small first letter where that is enough, or a text."""
+    if re.fullmatch(r"0|-?[1-9]\d{0,8}", value) or is_name(value):
+        return value
+    small = value[:1].lower() + value[1:]
+    return small if is_name(small) and small not in variable.values else quoted(value)
+
+
+def distribution(numbers: Sequence[str]) -> list[str]:
+    """Probabilities that sum to 1: as they were written, or divided by their sum if rounded."""
+    values = [float(number) for number in numbers]
+    total = sum(values)
+    if any(not 0 <= value <= 1 + SLACK for value in values):
+        raise BadRow("a number that is not a probability")
+    if abs(total - 1) > SLACK:
+        raise BadRow(f"the probabilities sum to {total:g}, not to 1")
+    if abs(total - 1) <= EXACT:
+        return [number if value else "0" for number, value in zip(numbers, values, strict=True)]
+    return [repr(value / total) if value else "0" for value in values]
+
+
+def row_text(row: Row, names: Names) -> str:
+    """A row as an annotated disjunction, or as a plain rule where one value is certain."""
+    shares = distribution(row.numbers)
+    pairs = [
+        (share, names.atom(row.variable, value))
+        for share, value in zip(shares, row.variable.values, strict=True)
+        if float(share) > 0
+    ]
+    heads = [atom for _, atom in pairs]
+    if len(pairs) > 1:
+        heads = [f"{share}::{atom}" for share, atom in pairs]
+    body = ", ".join(names.atom(variable, value) for variable, value in row.given)
+    return "; ".join(heads) + (f" :- {body}." if body else ".")
+
+
+def assignments(variables: Sequence[Variable]) -> Iterable[tuple[str, ...]]:
+    """All values of some variables, those of the last changing fastest."""
+    return product(*(variable.values for variable in variables))

@@ -1,0 +1,196 @@
+"""Networks in the format of the UAI competitions: Bayesian ones, and Markov ones.
+
+A Bayesian network becomes annotated disjunctions. A Markov network is a product of factors
+that need not sum to 1: its variables are chosen evenly, every number of a factor becomes a
+fact that holds with that number's share of the largest, and a constraint asks for the fact
+where the variables have those values. Answers are given that no constraint is violated,
+which divides by the sum of all products.
+
+>>> print(converted("MARKOV 1 2 1 1 0 2 0.5 1.5", "<text>"))
+% converted from a Markov network
+#semantics maxent.
+<BLANKLINE>
+0.25::x0(0); 0.75::x0(1).
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from dpasp.dialects import title
+from dpasp.dialects.networks.network import (
+    BadRow,
+    Names,
+    Row,
+    Variable,
+    assignments,
+    row_text,
+)
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.text.source import SourceFile
+
+HELP = "the format is: BAYES or MARKOV, the sizes, the scopes, the tables"
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A table over some variables, by their values."""
+
+    scope: tuple[Variable, ...]
+    numbers: dict[tuple[str, ...], str]
+
+
+def converted(text: str, file: str) -> str:
+    """The program that a network says."""
+    reader = _Reader(text, file)
+    kind, variables, factors = reader.read()
+    names = Names.of(variables)
+    head = [title(f"a {kind} network", file).rstrip(), "#semantics maxent.", *reader.notes, ""]
+    if kind == "Bayesian":
+        lines = [row_text(row, names) for factor in factors for row in _rows(factor, reader)]
+    else:
+        lines = list(_markov(variables, factors, names))
+    return "\n".join([*head, *lines]) + "\n"
+
+
+class _Reader:
+    """The numbers of a file, one after the other."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.source = SourceFile(file, text)
+        plain = re.sub(r"#[^\n]*", lambda m: " " * len(m[0]), text)
+        self.words = [(m[0], m.start(), m.end()) for m in re.finditer(r"\S+", plain)]
+        self.by_agrum = "#" in text  # the format has no comments; aGrUM writes some
+        self.notes: list[str] = []
+        self.next = 0
+
+    def read(self) -> tuple[str, list[Variable], list[Factor]]:
+        kind = {"BAYES": "Bayesian", "MARKOV": "Markov"}.get(self.word())
+        if kind is None:
+            raise self.refuse("a network begins with BAYES or MARKOV")
+        sizes = [self.count() for _ in range(self.count())]
+        variables = [
+            Variable(f"x{i}", tuple(map(str, range(size)))) for i, size in enumerate(sizes)
+        ]
+        scopes = [self.scope(variables) for _ in range(self.count())]
+        factors = [self.factor(scope, kind) for scope in scopes]
+        if self.next < len(self.words):
+            self.next += 1
+            raise self.refuse("this is more than the network needs")
+        return kind, variables, factors
+
+    def scope(self, variables: Sequence[Variable]) -> tuple[Variable, ...]:
+        found = []
+        for _ in range(self.count()):
+            index = self.count()
+            if index >= len(variables):
+                raise self.refuse(f"there is no variable {index}; they count from 0")
+            found.append(variables[index])
+        return tuple(found)
+
+    def factor(self, scope: tuple[Variable, ...], kind: str) -> Factor:
+        size, expected = self.count(), prod(len(variable.values) for variable in scope)
+        if size != expected:
+            raise self.refuse(f"a table of {size} numbers where {expected} belong")
+        numbers = [self.number() for _ in range(size)]
+        order = self.order(scope, kind)
+        keys = (dict(zip(order, values, strict=True)) for values in assignments(order))
+        table = {
+            tuple(key[variable] for variable in scope): number
+            for key, number in zip(keys, numbers, strict=True)
+        }
+        return Factor(scope, table)
+
+    def order(self, scope: tuple[Variable, ...], kind: str) -> tuple[Variable, ...]:
+        """The variables from the one whose values change slowest to the fastest.
+
+        The format says: as they are listed. aGrUM (known by its comments) lets the first
+        parent change fastest after the child, and reads its own files so.
+        """
+        if not self.by_agrum or len(scope) < 2:
+            return scope
+        if kind == "Markov":
+            message = "aGrUM writes the scopes of Markov networks out of order"
+            raise self.refuse(message, "write the network with another tool, or as BIF")
+        note = "% (written by aGrUM, whose tables let the first parent change fastest)"
+        self.notes = [note]
+        return (*reversed(scope[:-1]), scope[-1])
+
+    # --- words -------------------------------------------------------------------------------
+
+    def word(self) -> str:
+        if self.next >= len(self.words):
+            raise self.refuse("the network ends too early")
+        self.next += 1
+        return self.words[self.next - 1][0]
+
+    def count(self) -> int:
+        word = self.word()
+        if not (word.isascii() and word.isdigit()) or len(word) > 9:
+            raise self.refuse(f"{word!r} is not a whole number")
+        return int(word)
+
+    def number(self) -> str:
+        word = self.word()
+        if re.fullmatch(r"\+?(\d*\.?\d+|\d+\.)(?:[eE][-+]?\d+)?", word) is None:
+            raise self.refuse(f"{word!r} is not a number from 0")
+        return repr(float(word))
+
+    def refuse(self, message: str, help: str = HELP) -> ProgramError:
+        """An error at the word that was read last."""
+        if not self.words:
+            return ProgramError(Diagnostic("foreign-syntax", "the file is empty", help=help))
+        _, start, end = self.words[max(self.next - 1, 0)]
+        span = self.source.span(start, end)
+        return ProgramError(Diagnostic("foreign-syntax", message, span, help))
+
+
+def _rows(factor: Factor, reader: _Reader) -> Iterable[Row]:
+    """The rows of a table whose last variable is the child."""
+    *parents, child = factor.scope
+    for given in assignments(parents):
+        numbers = tuple(factor.numbers[(*given, value)] for value in child.values)
+        row = Row(child, tuple(zip(parents, given, strict=True)), numbers)
+        try:
+            row_text(row, Names.of(factor.scope))
+        except BadRow as error:
+            message = f"the table of {child.name} for ({', '.join(given)}): {error}"
+            raise ProgramError(Diagnostic("foreign-syntax", message)) from error
+        yield row
+
+
+def _markov(
+    variables: Sequence[Variable], factors: Sequence[Factor], names: Names
+) -> Iterable[str]:
+    for variable in variables:
+        own = [factor for factor in factors if factor.scope == (variable,)]
+        weights = [
+            prod(float(factor.numbers[(value,)]) for factor in own) for value in variable.values
+        ]
+        if sum(weights) == 0:
+            message = f"no value of {variable.name} has a weight above 0"
+            raise ProgramError(Diagnostic("foreign-syntax", message))
+        shares = tuple(repr(weight / sum(weights)) for weight in weights)
+        yield row_text(Row(variable, (), shares), names)
+    for number, factor in enumerate(f for f in factors if len(f.scope) > 1):
+        yield ""
+        yield from _factor(f"factor{number}", factor, names)
+
+
+def _factor(name: str, factor: Factor, names: Names) -> Iterable[str]:
+    """A fact for each number below the largest, and the constraint that asks for it."""
+    weights = {values: float(text) for values, text in factor.numbers.items()}
+    largest = max(weights.values())
+    if largest == 0:
+        raise ProgramError(Diagnostic("foreign-syntax", f"all numbers of {name} are 0"))
+    for number, (values, weight) in enumerate(weights.items()):
+        pairs = zip(factor.scope, values, strict=True)
+        body = ", ".join(names.atom(variable, value) for variable, value in pairs)
+        if weight == 0:
+            yield f":- {body}."
+        elif weight < largest:
+            yield f"{weight / largest!r}::{name}({number}). :- {body}, not {name}({number})."

@@ -1,0 +1,292 @@
+"""ProbLog's clauses one by one: rules, questions, directives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from dpasp.dialects.problog.arithmetic import data, real
+from dpasp.dialects.problog.bodies import Body, bodies, shared_body
+from dpasp.dialects.problog.context import Context
+from dpasp.dialects.prolog.rules import (
+    FALSE,
+    Aggregate,
+    Element,
+    Goal,
+    Head,
+    Literal,
+    Rule,
+    changed_goal,
+    goal_variables,
+    substituted,
+)
+from dpasp.dialects.prolog.terms import (
+    Compound,
+    ListTerm,
+    Number,
+    Slice,
+    Term,
+    Variable,
+    substitute,
+    variables,
+    walk,
+)
+
+SPLIT = 8  # so many rules may come of one; more ways share an atom
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A query or evidence, for the instances that its body gives."""
+
+    kind: str
+    literal: Literal
+    body: tuple[Goal, ...]
+    at: Slice
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line that is kept as a comment, and why it is not needed."""
+
+    at: Slice
+    why: str
+
+
+Made = Rule | Ask | Note
+Annotate = Callable[[Compound, Context], Head | None]  # a dialect's own heads
+
+# Directives without a meaning here, and why.
+LEFT_OUT = {
+    "use_module": "its predicates are built in, or named where they have no counterpart",
+    "table": "rules always remember what they derived",
+    "discontiguous": "the rules of a predicate may stand anywhere",
+    "dynamic": "a predicate may have no rules",
+    "set_flag": "a setting of ProbLog's",
+    "style_check": "a setting of Prolog's",
+    "set_prolog_flag": "a setting of Prolog's",
+}
+
+
+def translate(term: Term, at: Slice, context: Context, annotate: Annotate) -> list[Made]:
+    """What a clause is in our words: the rules it needs first, then itself."""
+    context.made.clear()
+    term = _apart(term, context)
+    match term:
+        case Compound(":-" | "?-", (goal,)):
+            return [_directive(goal, at, context)]
+        case Compound(":-", (head, body)):
+            pass
+        case _:
+            head, body = term, Compound("true")
+    match head:
+        case Compound("query", (asked,)):
+            return _asked("query", asked, body, at, context)
+        case Compound("evidence", (asked,)):
+            return _asked("evidence", asked, body, at, context)
+        case Compound("evidence", (asked, Compound("true" | "false" as value, ()))):
+            asked = asked if value == "true" else Compound("\\+", (asked,), asked.at)
+            return _asked("evidence", asked, body, at, context)
+        case Compound("evidence", (_, value)):
+            raise context.refuse(value, "the value of evidence is true or false")
+    found = _rules(head, body, at, context, annotate)
+    return [*context.made, *found]
+
+
+def heads_of(term: Term) -> Iterator[tuple[str, int]]:
+    """The predicates of a clause's heads."""
+    if isinstance(term, Compound) and term.name == ":-":
+        term = term.args[0] if len(term.args) == 2 else Number("0")
+    for head in _disjuncts(term):
+        if isinstance(head, Compound) and head.name == "::":
+            head = head.args[1]
+        if isinstance(head, Compound):
+            yield head.name, len(head.args)
+
+
+def _apart(term: Term, context: Context) -> Term:
+    """The clause with every ``_`` a variable of its own."""
+    match term:
+        case Variable("_", at):
+            return replace(context.variable(), at=at)
+        case Compound(args=args):
+            return replace(term, args=tuple(_apart(arg, context) for arg in args))
+        case ListTerm(items, tail, at):
+            rest = None if tail is None else _apart(tail, context)
+            return ListTerm(tuple(_apart(item, context) for item in items), rest, at)
+    return term
+
+
+def _directive(goal: Term, at: Slice, context: Context) -> Note:
+    name = goal.name if isinstance(goal, Compound) else ""
+    if name in LEFT_OUT:
+        return Note(at, LEFT_OUT[name])
+    if name in ("consult", "include", "ensure_loaded") or name == ".":
+        help = 'convert that file as well, and write #include "FILE.plp".'
+        raise context.refuse(goal, "another file is not read here", help)
+    help = "a rule without a head is Prolog's command to run; write evidence(…) or a constraint"
+    raise context.refuse(at, f"the directive {name or 'here'} has no counterpart", help)
+
+
+def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> list[Made]:
+    negative = False
+    while isinstance(asked, Compound) and asked.name in ("\\+", "not") and len(asked.args) == 1:
+        negative, asked = not negative, asked.args[0]
+    if not isinstance(asked, Compound) or not (asked.name[0].isalpha() or asked.name[0] == "_"):
+        raise context.refuse(asked, f"the {kind} is not an atom")
+    context.head = asked.name
+    atom = data(asked, context)
+    found = bodies(body, variables(asked), context)
+    made: list[Made] = [*context.made]
+    for one in found:
+        literal = Literal(substitute(atom, one.values), negative)
+        made.append(Ask(kind, literal, one.goals, at))
+    return made
+
+
+# --- rules -----------------------------------------------------------------------------------
+
+
+def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annotate) -> list[Rule]:
+    heads = tuple(_head(one, context, annotate) for one in _disjuncts(head))
+    if len(heads) > 1 and any(one.probability is None and not one.learnable for one in heads):
+        raise context.refuse(head, "a head without a probability beside others")
+    context.head = getattr(heads[0].atom, "name", "rule")
+    rule = Rule(heads, (), at)
+    known = variables(*(one.atom for one in heads))
+    found = bodies(body, known, context)
+    if not found:
+        return [replace(rule, body=(Literal(FALSE),))]
+    if any(isinstance(t, Compound) and t.name.endswith("<>") for h in heads for t in walk(h.atom)):
+        return [_grouped(rule, one, context) for one in found]
+    if len(found) > 1 and (rule.chooses or len(found) > SPLIT):
+        found = [_joined(rule, found, context)]
+    made = [substituted(replace(rule, body=one.goals), one.values) for one in found]
+    return [_with_probabilities(one, context) for one in made]
+
+
+def _joined(rule: Rule, found: list[Body], context: Context) -> Body:
+    """Several ways to satisfy a body as one, so that a choice stays a single choice."""
+    wanted = variables(*(h.atom for h in rule.heads))
+    wanted |= variables(*(h.probability for h in rule.heads if h.probability is not None))
+    if rule.chooses:
+        each = [
+            dict.fromkeys(n for goal in body.goals for n in goal_variables(goal)) | body.values
+            for body in found
+        ]
+        wanted |= {name: None for name in each[0] if all(name in other for other in each)}
+    return Body((shared_body(found, wanted, context),), {})
+
+
+def _disjuncts(head: Term) -> Iterable[Term]:
+    while isinstance(head, Compound) and head.name == ";" and len(head.args) == 2:
+        yield head.args[0]
+        head = head.args[1]
+    yield head
+
+
+def _head(term: Term, context: Context, annotate: Annotate) -> Head:
+    match term:
+        case Compound("::", (Compound() as before, _)) if (
+            found := annotate(term, context)
+        ) is not None:
+            return found
+        case Compound("::", (Compound("?", ()) as before, _)):
+            help = "decisions and utilities (DTProbLog) have none; ?:: is a probability to learn"
+            raise context.refuse(before, "a decision has no counterpart", help)
+        case Compound("::", (Compound("t", (start, *keys)), atom)):
+            return _learnable(start, keys, atom, context)
+        case Compound("::", (probability, atom)):
+            return Head(_atom(atom, context), real(probability, context))
+        case Compound("~", _):
+            help = "only choices among finitely many values have probabilities here"
+            raise context.refuse(term, "a continuous variable has no counterpart", help)
+        case Compound("utility", (_, _)):
+            raise context.refuse(term, "decisions and utilities have no counterpart")
+    return Head(_atom(term, context))
+
+
+def _learnable(start: Term, keys: list[Term], atom: Term, context: Context) -> Head:
+    """``t(_)::a`` and ``t(0.3)::a``: a probability that is learned."""
+    if keys:
+        help = "write ?(X)::a(X,Y) :- … for one parameter for each X"
+        raise context.refuse(atom, "t(_, …) is not translated", help)
+    initial = None if isinstance(start, Variable) else real(start, context)
+    return Head(_atom(atom, context), initial, learnable=True)
+
+
+def _atom(term: Term, context: Context) -> Term:
+    if not isinstance(term, Compound):
+        raise context.refuse(term, "this is not an atom, so it cannot be a head")
+    if term.name in ("\\+", "not"):
+        raise context.refuse(term, "a negated head has no counterpart")
+    aggregate = [arg for arg in term.args if isinstance(arg, Compound) and arg.name.endswith("<>")]
+    if aggregate:
+        return term
+    return data(term, context)
+
+
+def _with_probabilities(rule: Rule, context: Context) -> Rule:
+    """The rule with ``P is 1/N`` put where its P is the probability."""
+    reals = {
+        goal.atom.args[0].name: goal
+        for goal in rule.body
+        if isinstance(goal, Literal)
+        and isinstance(goal.atom, Compound)
+        and goal.atom.name in ("is", "=")
+        and len(goal.atom.args) == 2
+        and isinstance(goal.atom.args[0], Variable)
+    }
+    wanted = variables(*(h.probability for h in rule.heads if h.probability is not None))
+    for name, goal in reals.items():
+        assert isinstance(goal.atom, Compound)
+        rest = tuple(other for other in rule.body if other is not goal)
+        elsewhere = [n for other in rest for n in goal_variables(other)]
+        elsewhere += [n for head in rule.heads for n in variables(head.atom)]
+        if name in wanted and name not in elsewhere:
+            value = real(goal.atom.args[1], context)
+            heads = tuple(
+                replace(h, probability=h.probability and substitute(h.probability, {name: value}))
+                for h in rule.heads
+            )
+            rule = replace(rule, heads=heads, body=rest)
+        elif goal.atom.name == "is":
+            help = "for whole numbers write // in place of /; only probabilities are real numbers"
+            raise context.refuse(goal.atom, "a real number in a term has no counterpart", help)
+    return rule
+
+
+def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
+    """``total(X, sum<Y>) :- …`` of library(aggregate): one sum for each X."""
+    (head,) = rule.heads
+    atom = substitute(head.atom, body.values)
+    assert isinstance(atom, Compound)
+    inside = [arg for arg in atom.args if isinstance(arg, Compound) and arg.name.endswith("<>")]
+    if len(inside) != 1 or inside[0].name == "avg<>" or head.probability is not None:
+        raise context.refuse(head.atom, "only one sum, count, min or max in a certain head")
+    (of,) = inside[0].args
+    groups = variables(*(arg for arg in atom.args if arg is not inside[0]))
+    own: dict[str, Term] = {
+        name: Variable(f"#{name.lstrip('#')}")
+        for goal in body.goals
+        for name in goal_variables(goal)
+        if name not in groups
+    }
+    inner = [changed_goal(goal, lambda t: substitute(t, own)) for goal in body.goals]
+    literals = tuple(goal for goal in inner if isinstance(goal, Literal))
+    if len(literals) != len(inner):
+        raise context.refuse(head.atom, "an aggregate inside an aggregate")
+    of = substitute(of, own)
+    telling = (of, *(v for v in own.values() if v != of))
+    value = Variable(f"#{inside[0].name.removesuffix('<>').title()}")
+    aggregate = Aggregate(value, inside[0].name.removesuffix("<>"), (Element(telling, literals),))
+    new = Compound(
+        atom.name, tuple(value if a is inside[0] else data(a, context) for a in atom.args)
+    )
+    return Rule((Head(new),), (*_again(body, own, context), aggregate), rule.at)
+
+
+def _again(body: Body, own: dict[str, Term], context: Context) -> tuple[Goal, ...]:
+    """The body once more with variables of its own: a group exists if something is in it."""
+    fresh: dict[str, Term] = {name: context.variable() for name in own}
+    return tuple(changed_goal(goal, lambda t: substitute(t, fresh)) for goal in body.goals)

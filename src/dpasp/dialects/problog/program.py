@@ -1,0 +1,188 @@
+"""A whole ProbLog program as ours.
+
+>>> print(converted("0.3::a. b :- \\\\+ a.   % so", "p.pl"))
+% converted from ProbLog: p.pl
+#semantics wellfounded, maxent.
+<BLANKLINE>
+0.3::a. b :- not a.  % so
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpasp.dialects import title
+from dpasp.dialects.checked import checked
+from dpasp.dialects.layout import Piece, comment, laid_out
+from dpasp.dialects.problog.clauses import Annotate, Ask, Made, Note, heads_of, translate
+from dpasp.dialects.problog.context import Context, names_in
+from dpasp.dialects.problog.demand import Demand
+from dpasp.dialects.problog.reals import scaled
+from dpasp.dialects.prolog.reader import Clause, Comment, read
+from dpasp.dialects.prolog.rules import Head, Literal, Rule, goal_terms, rule_terms
+from dpasp.dialects.prolog.terms import Compound, Number, Term, Text, Variable, variables, walk
+from dpasp.dialects.prolog.write import Names, literal_text, rule_text
+from dpasp.errors import Diagnostic, LimitReached, ProgramError
+from dpasp.language.text.source import SourceFile
+from dpasp.limits import Limits
+
+SEMANTICS = "#semantics wellfounded, maxent."
+ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
+PATIENCE = Limits(seconds=5.0, megabytes=1000.0)  # for recursion that may never end
+
+
+def converted(
+    text: str, file: str, system: str = "ProbLog", annotate: Annotate = lambda *_: None
+) -> str:
+    """The program in our words; raises all that has no counterpart."""
+    items = read(text, file)
+    clauses = [item for item in items if isinstance(item, Clause)]
+    terms = [clause.term for clause in clauses]
+    defined = {head for term in terms for head in heads_of(term)}
+    context = Context(SourceFile(file, text), names_in(terms), defined, _negative(terms))
+    made = _translated(clauses, context, annotate)
+    program = _Program([one for ones in made for one in ones], context)
+    pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
+    for clause, ones in zip(clauses, made, strict=True):
+        lines = [line for one in ones for line in program.lines(one)]
+        pieces.append(Piece(clause.at, "\n".join(lines)))
+    head = f"{title(system, file)}{SEMANTICS}\n\n"
+    return checked(head, laid_out(text, pieces), program.questions_text(), context.source)
+
+
+def _translated(
+    clauses: Sequence[Clause], context: Context, annotate: Annotate
+) -> list[list[Made]]:
+    made: list[list[Made]] = []
+    problems: list[Diagnostic] = []
+    for clause in clauses:
+        try:
+            made.append(translate(clause.term, clause.at, context, annotate))
+        except ProgramError as error:
+            problems += error.diagnostics
+    if problems:
+        raise ProgramError(problems)
+    return made
+
+
+def _negative(terms: Sequence[Term]) -> bool:
+    """Whether a program may compute with numbers below 0."""
+    return any(
+        (isinstance(t, Number) and t.text.startswith("-"))
+        or (isinstance(t, Compound) and t.name == "-" and t.args)
+        for term in terms
+        for t in walk(term)
+    )
+
+
+class _Program:
+    """The rules and questions together, and how each is written."""
+
+    def __init__(self, made: Sequence[Made], context: Context) -> None:
+        self.context = context
+        rules = [one for one in made if isinstance(one, Rule)]
+        asks = [one for one in made if isinstance(one, Ask)]
+        real = scaled(rules, asks, context)
+        demand = Demand(real, asks, context)
+        served = demand.served_rules()
+        final = [served.get(id(rule), rule) for rule in real]
+        self.final = {id(old): new for old, new in zip(rules, final, strict=True)}
+        self.asked = demand.questions()
+        self.rules = [*final, *self.asked]
+        terms = [t for rule in self.rules for t in rule_terms(rule)]
+        terms += [t for ask in asks for t in _ask_terms(ask)]
+        self.names = Names.of(terms)
+        _refuse_twins(terms, context)
+        for rule in demand.growing:
+            self._refuse_endless(rule)
+
+    def lines(self, one: Made) -> list[str]:
+        """What is written for a part of the program."""
+        match one:
+            case Rule():
+                return [rule_text(self.final[id(one)], self.names)]
+            case Note(at, why):
+                old = " ".join(self.context.source.text[slice(*at)].split())
+                return [f"% {old}  ({why})"]
+            case Ask():
+                return [f"#{one.kind} {text}." for text in self._instances(one)]
+
+    def questions_text(self) -> str:
+        """The rules that say what is asked for, where there are any."""
+        if not self.asked:
+            return ""
+        return "\n".join(["", ASKED, *(rule_text(rule, self.names) for rule in self.asked), ""])
+
+    def text(self) -> str:
+        return "\n".join([SEMANTICS, *(rule_text(rule, self.names) for rule in self.rules)])
+
+    def _instances(self, ask: Ask) -> list[str]:
+        """The literals that are asked: those for which the body holds, if it has one."""
+        atom = ask.literal.atom
+        assert isinstance(atom, Compound)
+        names = variables(atom)
+        if ask.kind == "evidence" and names and not ask.body:
+            help = "write one line for each atom that is observed"
+            raise self.context.refuse(atom, "evidence with variables", help)
+        if not ask.body:
+            return [literal_text(_shown(ask.literal), self.names)]
+        sign = "not " if ask.literal.negative else ""
+        return [sign + text for text in self._holding(ask, atom)]
+
+    def _holding(self, ask: Ask, atom: Compound) -> list[str]:
+        """The instances of an atom for which the body of its question surely holds."""
+        from dpasp.program import loads
+
+        name = self.context.predicate("instance", "query")
+        rule = rule_text(Rule((Head(Compound(name, (atom,))),), ask.body), self.names)
+        program = loads(f"{self.text()}\n{rule}\n", file=self.context.source.name)
+        found = program.query(f"{name}(X)", limits=PATIENCE)
+        values = {str(a.query).removeprefix(f"{name}(").removesuffix(")"): a.value for a in found}
+        for text, value in values.items():
+            if value not in (0, 1):
+                message = f"whether {text} is asked is uncertain, and a question must be certain"
+                raise self.context.refuse(ask.at, message)
+        return [text for text, value in values.items() if value]
+
+    def _refuse_endless(self, rule: Rule) -> None:
+        """Try whether a recursion that builds larger terms comes to an end."""
+        from dpasp.program import loads
+
+        try:
+            loads(self.text(), file=self.context.source.name).ground(limits=PATIENCE)
+        except LimitReached as error:
+            raise self.context.refuse(
+                rule.at,
+                "this recursion does not come to an end here: it builds ever larger terms",
+                "bound it in the body, for example with N < 10",
+            ) from error
+
+
+def _shown(literal: Literal) -> Literal:
+    """A question's literal, with ``_`` for variables of our own."""
+    atom = literal.atom
+    assert isinstance(atom, Compound)
+    return literal if not variables(atom) else Literal(_anonymous(atom), literal.negative)
+
+
+def _anonymous(term: Term) -> Term:
+    match term:
+        case Variable(name):
+            return Variable("_") if not name[0].isupper() else term
+        case Compound(name, args, at):
+            return Compound(name, tuple(_anonymous(arg) for arg in args), at)
+    return term
+
+
+def _ask_terms(ask: Ask) -> list[Term]:
+    return [ask.literal.atom, *(t for goal in ask.body for t in goal_terms(goal))]
+
+
+def _refuse_twins(terms: Sequence[Term], context: Context) -> None:
+    """A quoted name and a text with the same letters would become one."""
+    texts = {t.value for term in terms for t in walk(term) if isinstance(t, Text)}
+    for term in (t for outer in terms for t in walk(outer)):
+        if isinstance(term, Compound) and not term.args and term.name in texts:
+            help = "give one of them another name"
+            raise context.refuse(term, f"'{term.name}' and \"{term.name}\" would be the same", help)

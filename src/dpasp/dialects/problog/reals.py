@@ -1,0 +1,181 @@
+"""Real numbers in terms, where they only become probabilities: counted in smaller units.
+
+``edge(a,b,0.25).`` with ``P::open(X,Y) :- edge(X,Y,P).`` becomes ``edge(a,b,25).`` with
+``P/100::open(X,Y) :- edge(X,Y,P).``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from dpasp.dialects.problog.clauses import Ask
+from dpasp.dialects.problog.context import Context
+from dpasp.dialects.prolog.rules import (
+    Aggregate,
+    Goal,
+    Head,
+    Literal,
+    Rule,
+    goal_terms,
+    is_comparison,
+    predicate,
+    rule_terms,
+)
+from dpasp.dialects.prolog.terms import (
+    Compound,
+    Number,
+    Operation,
+    Term,
+    Variable,
+    substitute,
+    variables,
+    walk,
+)
+
+Column = tuple[str, int, int]  # a predicate and the place of an argument
+
+
+def scaled(rules: Sequence[Rule], asks: Sequence[Ask], context: Context) -> list[Rule]:
+    """The rules with real numbers counted in the smallest unit that any of them needs."""
+    columns = _real_columns(rules)
+    for ask in asks:
+        _refuse_in_question(ask.literal.atom, columns, context)
+    if not columns:
+        _refuse_reals(rules, context)
+        return list(rules)
+    while True:
+        wider = columns | {c for rule in rules for c in _spread(rule, columns)}
+        if wider == columns:
+            break
+        columns = wider
+    places = max(_places(arg) for rule in rules for c, arg in _columns(rule) if c in columns)
+    for rule in rules:
+        _refuse_arithmetic(rule, columns, context)
+    found = [_Scaled(rule, columns, 10**places).rule for rule in rules]
+    _refuse_reals(found, context)
+    return found
+
+
+def _atoms(rule: Rule) -> Iterator[Compound]:
+    for head in rule.heads:
+        if isinstance(head.atom, Compound):
+            yield head.atom
+    for goal in rule.body:
+        if isinstance(goal, Literal) and not is_comparison(goal.atom):
+            assert isinstance(goal.atom, Compound)
+            yield goal.atom
+
+
+def _columns(rule: Rule) -> Iterator[tuple[Column, Term]]:
+    for atom in _atoms(rule):
+        for i, arg in enumerate(atom.args):
+            yield (*predicate(atom), i), arg
+
+
+def _real_columns(rules: Sequence[Rule]) -> set[Column]:
+    return {
+        column
+        for rule in rules
+        for column, arg in _columns(rule)
+        if isinstance(arg, Number) and arg.is_real
+    }
+
+
+def _real_variables(rule: Rule, columns: set[Column]) -> set[str]:
+    """The variables of a rule that stand for real numbers."""
+    return {arg.name for c, arg in _columns(rule) if c in columns and isinstance(arg, Variable)}
+
+
+def _spread(rule: Rule, columns: set[Column]) -> Iterator[Column]:
+    """The columns to which a rule hands a real number on."""
+    real = _real_variables(rule, columns)
+    for column, arg in _columns(rule):
+        if isinstance(arg, Variable) and arg.name in real:
+            yield column
+
+
+def _places(term: Term) -> int:
+    if not isinstance(term, Number):
+        return 0
+    exponent = Decimal(term.text).normalize().as_tuple().exponent
+    return max(-exponent, 0) if isinstance(exponent, int) else 0
+
+
+class _Scaled:
+    """A rule whose real numbers are counted in smaller units."""
+
+    def __init__(self, rule: Rule, columns: set[Column], unit: int) -> None:
+        self.columns, self.unit = columns, unit
+        self.real = _real_variables(rule, columns)
+        heads = tuple(self.head(head) for head in rule.heads)
+        self.rule = replace(rule, heads=heads, body=tuple(self.goal(g) for g in rule.body))
+
+    def head(self, head: Head) -> Head:
+        probability = head.probability
+        if probability is not None:
+            unit = Number(str(self.unit))
+            values: dict[str, Term] = {
+                name: Operation("/", (Variable(name), unit)) for name in self.real
+            }
+            probability = substitute(probability, values)
+        return replace(head, atom=self.atom(head.atom), probability=probability)
+
+    def goal(self, goal: Goal) -> Goal:
+        if isinstance(goal, Aggregate):
+            return goal
+        if is_comparison(goal.atom):
+            assert isinstance(goal.atom, Compound)
+            left, right = goal.atom.args
+            if any(isinstance(s, Variable) and s.name in self.real for s in (left, right)):
+                sides = (self.number(left), self.number(right))
+                return replace(goal, atom=replace(goal.atom, args=sides))
+            return goal
+        return replace(goal, atom=self.atom(goal.atom))
+
+    def atom(self, term: Term) -> Term:
+        if not isinstance(term, Compound):
+            return term
+        args = tuple(
+            self.number(arg) if (*predicate(term), i) in self.columns else arg
+            for i, arg in enumerate(term.args)
+        )
+        return replace(term, args=args)
+
+    def number(self, term: Term) -> Term:
+        if not isinstance(term, Number):
+            return term
+        return Number(str(int(Decimal(term.text) * self.unit)), term.at)
+
+
+def _refuse_in_question(atom: Term, columns: set[Column], context: Context) -> None:
+    assert isinstance(atom, Compound)
+    for i, arg in enumerate(atom.args):
+        real = isinstance(arg, Number) and arg.is_real
+        if real or (*predicate(atom), i) in columns:
+            raise context.refuse(arg, "a question about a real number has no counterpart")
+
+
+def _refuse_arithmetic(rule: Rule, columns: set[Column], context: Context) -> None:
+    real = _real_variables(rule, columns)
+    for goal in rule.body:
+        for outer in goal_terms(goal):
+            for term in walk(outer):
+                inside = isinstance(goal, Aggregate) or isinstance(term, Operation)
+                if inside and real & variables(term).keys():
+                    help = "only probabilities are computed with real numbers"
+                    raise context.refuse(term, "arithmetic on real numbers in terms", help)
+
+
+def _refuse_reals(rules: Sequence[Rule], context: Context) -> None:
+    for rule in rules:
+        annotations = {id(head.probability) for head in rule.heads}
+        for term in rule_terms(rule):
+            if id(term) in annotations:
+                continue
+            for inner in walk(term):
+                if isinstance(inner, Number) and inner.is_real:
+                    message = f"{inner.text} is a real number, and terms hold whole ones"
+                    help = "count in smaller units, as 5 tenths; probabilities may be real"
+                    raise context.refuse(inner, message, help)

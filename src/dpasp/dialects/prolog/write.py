@@ -1,0 +1,227 @@
+"""Rules as dPASP's text.
+
+>>> from dpasp.dialects.prolog.terms import Compound, Number, Text, Variable
+>>> names = Names.of([Compound("Big one", (Variable("X"),)), Compound("New York")])
+>>> atom_text(Compound("Big one", (Compound("New York"), Number("3"))), names)
+'big_one("New York",3)'
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from dpasp.dialects.prolog.rules import (
+    Aggregate,
+    Goal,
+    Head,
+    Literal,
+    Rule,
+    goal_variables,
+    is_atom,
+    is_comparison,
+    rule_terms,
+    substituted,
+)
+from dpasp.dialects.prolog.terms import (
+    Compound,
+    Number,
+    Operation,
+    Term,
+    Text,
+    Variable,
+    walk,
+)
+
+NAME = re.compile(r"_*[a-z][A-Za-z0-9_']*")
+VARIABLE = re.compile(r"_*[A-Z][A-Za-z0-9_']*")
+TAKEN = {"not", "undef", "as", "with"}
+WIDTH = 96
+LEVELS = {"..": 0, "^": 1, "?": 2, "&": 3, "+": 4, "-": 4, "*": 5, "/": 5, "\\": 5, "**": 7}
+UNARY = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the names of Prolog that cannot be kept are called instead."""
+
+    instead: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(terms: Iterable[Term]) -> Names:
+        """Names for all that occurs in some terms."""
+        found = [t for term in terms for t in walk(term) if isinstance(t, Compound)]
+        used = {t.name for t in found}
+        instead: dict[str, str] = {}
+        for name in dict.fromkeys(t.name for t in found):
+            if not is_name(name) and name not in instead and re.search(r"\w", name):
+                instead[name] = unused(slug(name), used)
+                used.add(instead[name])
+        return Names(instead)
+
+    def functor(self, name: str) -> str:
+        """What a predicate or a function is called."""
+        return self.instead.get(name, name)
+
+    def constant(self, name: str) -> str:
+        """What a constant is called: a text where its name is not one of ours."""
+        return name if is_name(name) else quoted(name)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a name as it stands."""
+    return NAME.fullmatch(text) is not None and text not in TAKEN
+
+
+def slug(text: str) -> str:
+    """A name made of a text: small letters, digits and underscores."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    words = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()
+    return words if NAME.fullmatch(words) and words not in TAKEN else f"n_{words}"
+
+
+def unused(name: str, used: Iterable[str]) -> str:
+    """The name, or the name with the first number that makes it new."""
+    taken, number, found = set(used), 2, name
+    while found in taken:
+        found, number = f"{name}{number}", number + 1
+    return found
+
+
+def quoted(text: str) -> str:
+    """A text in double quotes."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{plain}"'
+
+
+# --- terms -----------------------------------------------------------------------------------
+
+
+def term_text(term: Term, names: Names, level: int = 0) -> str:
+    """A term; in parentheses if it binds more loosely than its place needs."""
+    match term:
+        case Variable(name):
+            return name
+        case Number(text):
+            return text
+        case Text(value):
+            return quoted(value)
+        case Compound(name, ()):
+            return name if name.startswith("#") else names.constant(name)
+        case Compound("", args):  # a tuple
+            return f"({','.join(term_text(arg, names) for arg in args)})"
+        case Compound(name, args):
+            inner = ",".join(term_text(arg, names) for arg in args)
+            return f"{names.functor(name)}({inner})"
+        case Operation(name, args):
+            return _operation(name, args, names, level)
+    raise AssertionError(term)
+
+
+def _operation(name: str, args: tuple[Term, ...], names: Names, level: int) -> str:
+    if name == "pool":
+        return f"({';'.join(term_text(arg, names) for arg in args)})"
+    if name == "abs":
+        return f"|{term_text(args[0], names)}|"
+    if len(args) == 1:
+        text, own = f"{name}{term_text(args[0], names, UNARY + 1)}", UNARY
+    else:
+        own = LEVELS[name]
+        left, right = (own + 1, own) if name == "**" else (own, own + 1)
+        space = "" if name == ".." or own > 4 else " "
+        left_text = term_text(args[0], names, left)
+        text = f"{left_text}{space}{name}{space}{term_text(args[1], names, right)}"
+    return f"({text})" if own < level else text
+
+
+def atom_text(term: Term, names: Names) -> str:
+    """An atom, whose name is that of a predicate."""
+    if isinstance(term, Compound) and not term.args and not term.name.startswith("#"):
+        return names.functor(term.name)
+    return term_text(term, names)
+
+
+# --- rules -----------------------------------------------------------------------------------
+
+
+def literal_text(literal: Literal, names: Names) -> str:
+    """A literal of a body."""
+    atom = literal.atom
+    if is_comparison(atom):
+        assert isinstance(atom, Compound)
+        left, right = (term_text(arg, names) for arg in atom.args)
+        text = f"{left} {atom.name} {right}"
+    else:
+        text = atom_text(atom, names)
+    return f"not {text}" if literal.negative else text
+
+
+def goal_text(goal: Goal, names: Names) -> str:
+    """A literal or an aggregate of a body."""
+    if isinstance(goal, Literal):
+        return literal_text(goal, names)
+    return _aggregate(goal, names)
+
+
+def _aggregate(goal: Aggregate, names: Names) -> str:
+    elements = [
+        f"{','.join(term_text(term, names) for term in element.terms)} : "
+        f"{', '.join(literal_text(one, names) for one in element.condition)}"
+        if element.condition
+        else ",".join(term_text(term, names) for term in element.terms)
+        for element in goal.elements
+    ]
+    return f"{term_text(goal.value, names)} = #{goal.function}{{{'; '.join(elements)}}}"
+
+
+def head_text(head: Head, names: Names) -> str:
+    """A head with what stands before it."""
+    probability = "" if head.probability is None else term_text(head.probability, names)
+    mark = "?" if head.learnable else ""
+    before = f"{probability}{mark}"
+    return f"{before}::{atom_text(head.atom, names)}" if before else atom_text(head.atom, names)
+
+
+def rule_text(rule: Rule, names: Names) -> str:
+    """A rule, on several lines if it is long."""
+    rule = _with_anonymous(rule)
+    heads = "; ".join(head_text(head, names) for head in rule.heads) + rule.neural
+    if not rule.body:
+        return f"{heads}."
+    goals = [goal_text(goal, names) for goal in rule.body]
+    line = f"{heads} :- {', '.join(goals)}."
+    if len(line) <= WIDTH:
+        return line
+    return f"{heads} :-\n    " + ",\n    ".join(goals) + "."
+
+
+def _with_anonymous(rule: Rule) -> Rule:
+    """Variables of our own making (their names begin with ``#``) named, or ``_`` if they can.
+
+    A variable of a choice must have a name, because its instances are told apart by it.
+    """
+    times = Counter(
+        t.name for term in rule_terms(rule) for t in walk(term) if isinstance(t, Variable)
+    )
+    telling = {
+        name
+        for goal in rule.body
+        if rule.chooses and is_atom(goal)
+        for name in goal_variables(goal)
+    }
+    used, values = set(times), dict[str, Term]()
+    for name in times:
+        if VARIABLE.fullmatch(name):
+            continue
+        if name.startswith("#") and times[name] == 1 and name not in telling:
+            values[name] = Variable("_")
+            continue
+        hint = re.sub(r"[^A-Za-z0-9_]", "", name.lstrip("#_"))
+        hint = hint[0].upper() + hint[1:] if hint[:1].isalpha() else "Any"
+        fresh = unused(hint, used)
+        used.add(fresh)
+        values[name] = Variable(fresh)
+    return substituted(rule, values)

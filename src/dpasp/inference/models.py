@@ -1,0 +1,91 @@
+"""The models of a program, total choice by total choice, the most probable first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpasp.errors import ImpossibleEvidence
+from dpasp.inference.answers import Assignment, interval_text
+from dpasp.inference.approximate.bounds import most_probable_first
+from dpasp.inference.approximate.draws import Source, contradictory
+from dpasp.inference.approximate.outcomes import probability_of
+from dpasp.language.ast import Logic
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram, Interval
+from dpasp.logic.shown import Shown
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import impossible_evidence
+from dpasp.semantics.names import leaf_names
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model: the total choice it belongs to, its probability, and what is shown of it.
+
+    The probability is that of the total choice, which all its models share; with
+    intervals it is the lowest and the highest one.
+    """
+
+    choice: tuple[str, ...]
+    probability: tuple[float, ...]
+    true: tuple[str, ...]
+    undefined: tuple[str, ...]
+    values: Assignment  # of all atoms, shown or not
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        low, high = self.probability[0], self.probability[-1]
+        bounds = {"probability": low} if low == high else {"lower": low, "upper": high}
+        found: dict[str, object] = {"choice": list(self.choice), **bounds, "true": list(self.true)}
+        return found | ({"undefined": list(self.undefined)} if self.undefined else {})
+
+    @property
+    def choice_text(self) -> str:
+        """The total choice and its probability, on a line."""
+        return f"{', '.join(self.choice)}  {interval_text(self.probability)}"
+
+    def __str__(self) -> str:
+        return " ".join([*self.true, *(f"undef({name})" for name in self.undefined)])
+
+
+def models(
+    ground: GroundProgram,
+    logic: Logic,
+    weights: Weights,
+    shown: Shown,
+    watch: Watch = UNLIMITED,
+) -> Iterator[Model]:
+    """The models that satisfy the program's evidence, as they are found."""
+    if contradictory(ground.evidence):
+        raise ImpossibleEvidence(impossible_evidence(ground.evidence))
+    source = Source(ground, logic, watch)
+    names = leaf_names(ground)
+    ends = [weights] if not _imprecise(ground) else list(_ends(ground, weights, source.starts))
+    for choice in most_probable_first(weights, source.starts):
+        watch.check()
+        told = tuple(names[start + value] for start, value in zip(source.starts, choice))  # noqa: B905
+        probability = tuple(probability_of(choice, own, source.starts) for own in ends)
+        for values in source.each(choice):
+            true, undefined = shown.names(values), shown.names(values, "undef")
+            yield Model(told, probability, tuple(true), tuple(undefined), values)
+
+
+def _imprecise(ground: GroundProgram) -> bool:
+    return any(isinstance(choice.weight, Interval) for choice in ground.choices)
+
+
+def _ends(ground: GroundProgram, weights: Weights, starts: tuple[int, ...]) -> Iterator[Weights]:
+    """The lowest and the highest weight of every leaf by itself."""
+    low, high = weights.copy(), weights.copy()
+    for choice, start in zip(ground.choices, starts, strict=False):
+        if isinstance(choice.weight, Interval):
+            lower, upper = np.array(choice.weight.lower), np.array(choice.weight.upper)
+            end = start + len(lower)
+            low[start:end], high[start:end] = lower, upper
+            if choice.nothing:
+                low[end], high[end] = 1 - upper.sum(), 1 - lower.sum()
+    yield low
+    yield high

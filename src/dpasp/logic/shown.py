@@ -1,0 +1,86 @@
+"""What a program shows of its models: ``#show``, as in clingo.
+
+>>> from dpasp.language import parse
+>>> shown = shown_by(parse("a. b(1..2). #show b/1. #show f(X) : b(X)."))
+>>> shown.names({"a": True, "b(1)": True, "b(2)": False, f"{shown.marker}(f(1))": True})
+['b(1)', 'f(1)']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from clingo import Symbol, SymbolType, parse_term
+from clingo.ast import AST, ASTType, Function, Literal, Rule, Sign, SymbolicAtom
+
+from dpasp.language import ast
+
+Signature = tuple[str, int, bool]  # a name, how many arguments, and whether it is not negated
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The program with rules for the terms that it shows, and which atoms it shows."""
+
+    program: ast.Program
+    marker: str  # the predicate of the terms that are shown
+    signatures: frozenset[Signature] | None  # None: all atoms
+
+    def names(self, values: Mapping[str, object], wanted: object = True) -> list[str]:
+        """What is shown of a model: the atoms and terms that have the wanted value."""
+        return [
+            text
+            for name, value in values.items()
+            if value == wanted and (text := self.text(name)) is not None
+        ]
+
+    def is_term(self, name: str) -> bool:
+        """Whether an atom stands for a term that is shown."""
+        return name.startswith(f"{self.marker}(")
+
+    def text(self, name: str) -> str | None:
+        """An atom as it is shown; None if it is not."""
+        if self.is_term(name):
+            return name.removeprefix(f"{self.marker}(").removesuffix(")")
+        return name if self.signatures is None or _signature(name) in self.signatures else None
+
+
+def shown_by(program: ast.Program) -> Shown:
+    """What the ``#show`` statements of a program show."""
+    marker = "shown_term"
+    while program.sources.holds(marker):
+        marker += "_"
+    nodes = [s.node for s in program.statements if isinstance(s, ast.Plain)]
+    signatures = {_of_statement(node) for node in nodes if _is_signature(node)}
+    terms = tuple(
+        ast.Plain(_rule(s.node, marker), s.span)
+        for s in program.statements
+        if isinstance(s, ast.Plain) and s.node.ast_type == ASTType.ShowTerm
+    )
+    if terms:
+        program = replace(program, statements=(*program.statements, *terms))
+    return Shown(program, marker, frozenset(signatures) if signatures else None)
+
+
+def _is_signature(node: AST) -> bool:
+    return bool(node.ast_type == ASTType.ShowSignature)
+
+
+def _of_statement(node: AST) -> Signature:
+    return node.name, node.arity, bool(node.positive)
+
+
+def _rule(node: AST, marker: str) -> AST:
+    """``#show t : B.`` as ``marker(t) :- B.``"""
+    place = node.location
+    atom = SymbolicAtom(Function(place, marker, [node.term], 0))
+    return Rule(place, Literal(place, Sign.NoSign, atom), node.body)
+
+
+@cache
+def _signature(name: str) -> Signature:
+    symbol: Symbol = parse_term(name)
+    assert symbol.type == SymbolType.Function
+    return symbol.name, len(symbol.arguments), symbol.positive

@@ -1,0 +1,194 @@
+"""A circuit on a GPU: one launch walks all its layers forward, one more walks them back.
+
+A block of threads takes a few columns of the batch and goes through the whole circuit, with
+barriers inside the block only (``walk.cu``). The kernel is compiled when it is first used, by the
+compiler that comes with PyTorch; :func:`available` says whether that is there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dpasp.circuits.tape import Tape
+
+WARP = 32
+SHARED = 200 * 1024  # bytes of shared memory that a walk may use
+BLOCKS = 132  # about as many as there are processors; more columns a block beyond that
+MOST_COLUMNS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a walk forward leaves for the way back."""
+
+    parts: Tensor
+    exponents: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class CutTape:
+    """A tape on a device, cut into steps for each size of blocks."""
+
+    tape: Tape
+    device: torch.device
+    constants: dict[torch.dtype, Tensor]
+    out: Tensor
+    cut: dict[tuple[int, int, int], Tensor] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tape: Tape, device: torch.device) -> CutTape:
+        """A tape with what does not depend on the size of blocks."""
+        numbers = torch.from_numpy(tape.constants)
+        constants = {kind: numbers.to(device, kind) for kind in (torch.float32, torch.float64)}
+        return cls(tape, device, constants, torch.from_numpy(tape.out.astype(np.int32)).to(device))
+
+    def steps(self, columns: int, threads: int, factors: int) -> Tensor:
+        """The tape as the kernel reads it: sizes, steps, results, products, starts of sums."""
+        key = (columns, threads, factors)
+        if key not in self.cut:
+            tape, steps = self.tape, _steps(self.tape, columns, threads)
+            body = 8 + steps.size + len(tape.out)
+            pad = body % 2  # products are read two numbers at a time
+            sizes = np.array([
+                tape.heads, len(tape.constants), len(steps) - 3, tape.entries, len(tape.out),
+                factors, body + pad, body + pad + tape.pairs.size,
+            ])  # fmt: skip
+            parts = (sizes, steps.ravel(), tape.out, np.zeros(pad), tape.pairs.ravel(), tape.starts)
+            flat = np.concatenate(parts).astype(np.int32)
+            self.cut[key] = torch.from_numpy(flat).to(self.device)
+        return self.cut[key]
+
+
+def _steps(tape: Tape, columns: int, threads: int) -> NDArray[np.int64]:
+    """Cut levels into steps [begin, end, shift, barrier]; three empty ones follow.
+
+    ``1 << shift`` threads share a sum where there are threads to spare.
+    """
+    slots, most = threads // columns, WARP // columns
+    counts = np.diff(tape.starts)
+    found = []
+    for begin, end in pairwise(tape.levels.tolist()):
+        longest, shift = int(counts[begin]), 0  # the longest sum of a level comes first
+        while (2 << shift) <= min(most, longest) and (end - begin) << (shift + 1) <= slots:
+            shift += 1
+        for at in range(begin, end, slots >> shift):
+            stop = min(end, at + (slots >> shift))
+            found.append((at, stop, shift, int(stop == end)))
+    found += [(0, 0, 0, 0)] * 3
+    return np.array(found, dtype=np.int64)
+
+
+def walk(moved: CutTape, head: Tensor, log: bool) -> tuple[Tensor, Values]:
+    """Walk a tape forward over heads [heads, batch]: the results [out, batch], and all values.
+
+    With ``log``, the results are logarithms, and nothing underflows on the way.
+    """
+    nothing = Values(head.new_empty(0), head.new_empty(0, dtype=torch.int32))
+    return _launch(moved, head, nothing, None, log)
+
+
+def walk_back(moved: CutTape, seeds: Tensor, values: Values, there: CutTape, log: bool) -> Tensor:
+    """The slopes [out, batch] of Σ seeds · results, given what the walk ``there`` left.
+
+    With ``log``, those of the logarithms of the results.
+    """
+    return _launch(moved, seeds, values, there, log)[0]
+
+
+def _launch(
+    moved: CutTape, head: Tensor, factors: Values, there: CutTape | None, log: bool
+) -> tuple[Tensor, Values]:
+    """Walk a tape over a batch; the results [out, batch], and the values of all entries."""
+    tape, batch, kind = moved.tape, head.shape[1], head.dtype
+    columns = _columns(batch)
+    blocks = -(-batch // columns)
+    other = there.tape.entries if there else 0
+    number = head.element_size() + (4 if log else 0)
+    own_bytes, factor_bytes = tape.entries * columns * number, other * columns * number
+    own_shared = own_bytes <= SHARED
+    factor_shared = own_shared and there is not None and own_bytes + factor_bytes <= SHARED
+    keep = there is None
+    room = blocks * tape.entries * columns if keep or not own_shared else 0
+    values = Values(
+        torch.empty(room, dtype=kind, device=head.device),
+        torch.empty(room if log else 0, dtype=torch.int32, device=head.device),
+    )
+    out = torch.empty(len(tape.out), batch, dtype=kind, device=head.device)
+    threads = _threads(tape, columns)
+    kernel = _kernel(
+        "double" if kind is torch.float64 else "float",
+        columns, threads, log, own_shared, factor_shared, there is not None, keep,
+    )  # fmt: skip
+    kernel(
+        grid=(blocks, 1, 1),
+        block=(threads, 1, 1),
+        args=[
+            head, moved.constants[kind], moved.steps(columns, threads, other), out,
+            values.parts, values.exponents, factors.parts, factors.exponents,
+            there.out if there else moved.out, batch,
+        ],
+        shared_mem=(own_bytes if own_shared else 0) + (factor_bytes if factor_shared else 0),
+    )  # fmt: skip
+    return out, values
+
+
+def _columns(batch: int) -> int:
+    """How many columns a block takes: few enough to use all processors."""
+    columns = 1
+    while columns < MOST_COLUMNS and -(-batch // columns) > BLOCKS:
+        columns *= 2
+    return columns
+
+
+def _threads(tape: Tape, columns: int) -> int:
+    """Enough threads for a typical level: waiting for idle ones costs time at every level."""
+    products = len(tape.pairs) / max(1, len(tape.levels) - 1) * columns
+    threads = 128
+    while threads < 1024 and threads < products:
+        threads *= 2
+    return threads
+
+
+@cache
+def _kernel(
+    real: str,
+    columns: int,
+    threads: int,
+    log: bool,
+    own: bool,
+    factor: bool,
+    back: bool,
+    keep: bool,
+) -> Any:  # eight: the switches of the kernel, each a different program
+    """The compiled kernel for these settings."""
+    switches = {
+        "REAL": real, "COLUMNS": columns, "THREADS": threads, "SCALED": int(log), "LOGS": int(log),
+        "OWN_SHARED": int(own), "FACTOR_SHARED": int(factor), "BACKWARD": int(back),
+        "KEEP": int(keep),
+    }  # fmt: skip
+    head = "".join(f"#define {name} {value}\n" for name, value in switches.items())
+    text = files("dpasp.neural").joinpath("walk.cu").read_text(encoding="utf-8")
+    kernel = torch.cuda._compile_kernel(head + text, "walk")
+    kernel.set_shared_memory_config(SHARED)
+    return kernel
+
+
+@cache
+def available() -> bool:
+    """Whether this PyTorch can compile the kernel for the GPU that is there."""
+    if not torch.cuda.is_available() or not hasattr(torch.cuda, "_compile_kernel"):
+        return False
+    try:
+        _kernel("double", 1, 128, False, False, False, False, True)
+    except (RuntimeError, OSError, AttributeError):
+        return False
+    return True

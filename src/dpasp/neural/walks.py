@@ -1,0 +1,96 @@
+"""A circuit away from the CPU: its tape walked there and back, by the fastest way that there is.
+
+On an NVIDIA GPU one kernel walks the whole tape (:mod:`dpasp.neural.cuda`); on other devices, or
+where that kernel cannot be compiled, torch operations do it level by level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from dpasp.circuits import Circuit
+from dpasp.circuits.tape import backward_tape, forward_tape
+from dpasp.neural import cuda
+from dpasp.neural.layers import LayeredTape
+
+Fields = tuple[str, ...]
+Pullback = Callable[[Tensor], Tensor]  # seeds [questions, fields, batch] -> slopes [leaves, batch]
+Walk = Callable[[Tensor, bool], tuple[Tensor, Pullback]]
+
+
+@dataclass(frozen=True)
+class Walked:
+    """The masses of a circuit's questions and their gradient, on a device."""
+
+    circuit: Circuit
+    device: torch.device
+    _walks: dict[Fields, Walk] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def questions(self) -> int:
+        """How many questions it answers."""
+        return self.circuit.questions
+
+    @cached_property
+    def scaled(self) -> bool:
+        """Whether logarithms are right even where the masses themselves underflow."""
+        return self.device.type == "cuda" and cuda.available()
+
+    def to(self, device: torch.device) -> Walked:
+        """The same circuit on another device."""
+        return Walked(self.circuit, device)
+
+    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
+        """The masses [questions, fields, batch] under weights [leaves, batch]."""
+        return self.traced(weights, fields)[0]
+
+    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
+        """The masses, or their logarithms, and what takes seeds back to slopes."""
+        if fields not in self._walks:
+            self._walks[fields] = self._kernel(fields) if self.scaled else self._layered(fields)
+        found, pullback = self._walks[fields](weights.contiguous(), log)
+        return found.view(self.questions, len(fields), -1), pullback
+
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights."""
+        found, pullback = self.traced(weights, fields, log)
+        return found, pullback(seeds)
+
+    def _kernel(self, fields: Fields) -> Walk:
+        tape = forward_tape(self.circuit, fields)
+        there = cuda.CutTape.of(tape, self.device)
+        back = cuda.CutTape.of(backward_tape(tape), self.device)
+
+        def walk(weights: Tensor, log: bool) -> tuple[Tensor, Pullback]:
+            found, values = cuda.walk(there, weights, log)
+            return found, lambda seeds: cuda.walk_back(back, _flat(seeds), values, there, log)
+
+        return walk
+
+    def _layered(self, fields: Fields) -> Walk:
+        tape = forward_tape(self.circuit, fields)
+        there = LayeredTape(tape, self.device)
+        back = LayeredTape(backward_tape(tape), self.device)
+
+        def walk(weights: Tensor, log: bool) -> tuple[Tensor, Pullback]:
+            values = there.walk(weights)
+            found = there.results(values)
+            if not log:
+                return found, lambda seeds: back.results(back.walk(_flat(seeds), values))
+            inverse = torch.where(found > 0, 1 / found, 0.0)
+            return found.log(), lambda seeds: back.results(
+                back.walk(_flat(seeds) * inverse, values)
+            )
+
+        return walk
+
+
+def _flat(seeds: Tensor) -> Tensor:
+    return seeds.reshape(-1, seeds.shape[-1]).contiguous()
