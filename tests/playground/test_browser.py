@@ -34,13 +34,13 @@ FLAGS = [
     "--disable-sync",
 ]
 DAY = "0.7::busy. coffee :- busy, not nap. nap :- busy, not coffee. #query nap."
-LIMIT = 60_000  # milliseconds, for machines that are busy with other tests
+LIMIT = 120_000  # milliseconds, for machines that are busy with other tests
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     command = [sys.executable, "-m", "dpasp", "playground"]
-    options = ["--port", "0", "--no-browser", "--json", "--time-limit", "3"]
+    options = ["--port", "0", "--no-browser", "--json", "--time-limit", "5"]
     server = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = json.loads(server.stdout.readline())["url"]
@@ -174,10 +174,10 @@ def test_the_graph_and_the_models(page: Page) -> None:
     assert "0.7 :: busy" in (page.locator("#graph svg").text_content() or "")
     page.keyboard.press("ArrowRight")  # the tabs follow the arrow keys
     page.wait_for_selector(".stepper")
-    assert "model 1 of 2" in page.locator(".stepper").inner_text()
+    assert "1 of 2 for this total choice" in page.locator(".stepper").inner_text()
     first = page.locator(".chips .true").all_inner_texts()
     page.get_by_label("Next model").click()
-    assert "model 2 of 2" in page.locator(".stepper").inner_text()
+    assert "2 of 2 for this total choice" in page.locator(".stepper").inner_text()
     assert page.locator(".chips .true").all_inner_texts() != first
 
 
@@ -291,8 +291,8 @@ def test_a_hostile_program(page: Page, tmp_path: Path) -> None:
 
 
 def test_ten_users_at_once(browser: Browser, address: str) -> None:
-    contexts = [browser.new_context() for _ in range(10)]
-    pages = [context.new_page() for context in contexts]
+    context = browser.new_context()
+    pages = [context.new_page() for _ in range(10)]
     for page in pages:
         page.set_default_timeout(LIMIT)
         page.goto(address, wait_until="commit")
@@ -301,8 +301,7 @@ def test_ten_users_at_once(browser: Browser, address: str) -> None:
         write(page, f"0.{i}5::a. #query a.")
     for i, page in enumerate(pages):
         until(page, "a", f"[0.{i}500, 0.{i}500]")
-    for context in contexts:
-        context.close()
+    context.close()
 
 
 def test_without_the_token_there_are_no_answers(browser: Browser, address: str) -> None:

@@ -41,7 +41,7 @@ def test_every_example_answers_and_is_explained(desk: Desk, example: dict[str, s
     assert found["answers"]
     pytest.importorskip("pygraphviz")
     assert "<svg" in ask(desk, "graph", text)["svg"]
-    assert ask(desk, "models", text)["found"]
+    assert ask(desk, "models", text)["models"]
 
 
 def test_mistakes_have_places(desk: Desk) -> None:
@@ -68,18 +68,25 @@ def test_why_is_a_tree(desk: Desk) -> None:
 
 
 def test_models_come_with_their_total_choice(desk: Desk) -> None:
-    found = ask(desk, "models", "0.7::a. b :- a, not c. c :- a, not b. :- c, not a. #query b.")
-    first, second = found["found"]
-    assert first["choices"] == ["a"]
-    assert first["probability"] == pytest.approx(0.7)
-    assert sorted(map(tuple, (one["true"] for one in first["models"]))) == [("a", "b"), ("a", "c")]
-    assert second["models"] == [{"true": [], "undefined": []}]
-    assert ask(desk, "models", first=1)["first"] == 1
+    text = "0.7::a. b :- a, not c. c :- a, not b. #query b."
+    found = ask(desk, "models", text)["models"]
+    assert [(one["choice"], sorted(one["true"])) for one in found[2:]] == [(["not a"], [])]
+    assert sorted(sorted(one["true"]) for one in found[:2]) == [["a", "b"], ["a", "c"]]
+    assert found[0]["probability"] == [pytest.approx(0.7)]
+    assert ask(desk, "models", text, first=2) == {"models": found[2:], "more": False}
+
+
+def test_many_models_come_in_parts(desk: Desk) -> None:
+    text = "{a(1..7)}. #query a(1)."
+    first = ask(desk, "models", text)
+    assert (len(first["models"]), first["more"]) == (100, True)
+    rest = ask(desk, "models", text, first=100)
+    assert (len(rest["models"]), rest["more"]) == (28, False)
 
 
 def test_undefined_atoms_are_told_apart(desk: Desk) -> None:
-    found = ask(desk, "models", "a :- not a. #query undef a.", semantics="partial")
-    assert found["found"][0]["models"] == [{"true": [], "undefined": ["a"]}]
+    (found,) = ask(desk, "models", "a :- not a. #query undef a.", semantics="partial")["models"]
+    assert (found["true"], found["undefined"]) == ([], ["a"])
 
 
 @pytest.mark.parametrize(

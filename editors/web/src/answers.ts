@@ -83,6 +83,7 @@ export function answersView(
   if (queries.size) view.append(scale());
   for (const [query, answers] of queries) view.append(block(query, answers, names, moved, handlers));
   for (const [name, outcome] of outcomes) view.append(...notes(name, outcome, names.length > 1));
+  view.append(h("p", { class: "note faint" }, [...outcomes].flatMap(([, one]) => cost(one)).join(" — ")));
   return view;
 }
 
@@ -166,9 +167,15 @@ function notes(name: string, outcome: Outcome, several: boolean): HTMLElement[] 
     lines.push(h("p", { class: "note" }, prefix, "The program asks nothing: add a line such as #query a."));
   if (found.left) lines.push(h("p", { class: "note" }, prefix, `and ${found.left} more answers`));
   for (const one of found.warnings) lines.push(h("p", { class: "note" }, prefix, "⚠ ", one.message));
-  const seconds = Object.values(found.statistics.seconds ?? {}).reduce((sum, one) => sum + one, 0);
-  const nodes = found.statistics["circuit_nodes"];
-  const size = typeof nodes === "number" ? ` · ${nodes} nodes` : "";
-  lines.push(h("p", { class: "note faint" }, prefix, `${found.engine}${size} · ${(1000 * seconds).toFixed(1)} ms`));
   return lines;
+}
+
+/** How an answer came about, and how long it took. */
+function cost(outcome: Outcome): string[] {
+  if (!("found" in outcome)) return [];
+  const { statistics, engine } = outcome.found;
+  const seconds = Object.values(statistics.seconds ?? {}).reduce((sum, one) => sum + one, 0);
+  const nodes = statistics["circuit_nodes"];
+  const size = typeof nodes === "number" ? ` · ${nodes} nodes` : "";
+  return [`${engine}${size} · ${(1000 * seconds).toFixed(1)} ms`];
 }

@@ -11,7 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from dpasp.display import html
-from dpasp.display.diagnostics import read_source
 from dpasp.errors import Error
 from dpasp.inference.answers import Answers, number_text
 from dpasp.limits import Limits
@@ -32,7 +31,8 @@ h1 { font-size: 1.6rem; margin: 0 0 .2rem; }
 h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; padding-bottom: .3rem;
   border-bottom: 1px solid light-dark(#dfe3ea, #2b3140); }
 h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
-code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .9em; }
+code, pre { font: .9em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+summary { cursor: pointer; margin: .5rem 0; }
 pre { padding: 1rem; border-radius: 10px; overflow-x: auto;
   background: light-dark(#f6f7f9, #1b202a); }
 .faint { color: light-dark(#5a6375, #a0a8ba); }
@@ -48,7 +48,7 @@ def report(program: Program, answers: Answers, command: str = "") -> str:
     name = ", ".join(answers.files) or "a program"
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts = [
-        f'<h1>{escape(name)}</h1><p class="faint">{escape(html.about(answers))} · {when}</p>',
+        f'<h1>{escape(name)}</h1><p class="faint">{when}</p>',
         _section("Answers", html.answers(answers)),
         _section("Learning", "".join(_learning(answers))),
         _section("Why", "".join(_reasons(program, answers))),
@@ -81,7 +81,9 @@ def _reasons(program: Program, answers: Answers) -> Iterator[str]:
         except Error as error:
             yield f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
             return
-        yield html.explanation(found)
+        opened = " open" if query == queries[0] else ""
+        title = f"<summary><code>ℙ({escape(query)})</code></summary>"
+        yield f"<details{opened}>{title}{html.explanation(found)}</details>"
     if len(queries) > MOST_EXPLAINED:
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
 
@@ -95,7 +97,7 @@ def _graph(program: Program) -> str:
 
 def _sources(files: Iterable[str], program: Program) -> Iterator[str]:
     for file in dict.fromkeys((*files, *program.source.files)):
-        text = program.source.sources.text(file) or read_source(file)
+        text = program.source.sources.get(file)
         if text:
             yield f"<h3>{escape(file)}</h3>{html.source(text.rstrip())}"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpasp.writing import check_ending, write_aside, write_text
 from dpasp.pictures.raster import write_raster
 from dpasp.pictures.scene import Scene
+from dpasp.writing import check_ending, write_aside, write_text
 
 RASTER = (".png", ".pdf", ".jpg")
 FORMATS = (".svg", *RASTER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 from dpasp.display.dependencies import dependencies
@@ -15,12 +16,12 @@ from dpasp.limits import Limits
 from dpasp.logic.ground import check
 from dpasp.logic.reading import read
 from dpasp.playground.live import Live
-from dpasp.playground.models import models
 from dpasp.playground.why import why
 from dpasp.program import Program
 
 FILE = "program.plp"
 LONGEST = 100_000  # characters of a program
+MODELS = 100  # that are told at once
 MOST_NUMBERS = 200  # answers that the page shows
 Request = Mapping[str, Any]
 Reply = dict[str, Any]
@@ -101,12 +102,23 @@ class Desk:
         return {"svg": dependencies(ground).svg()}
 
     def models(self, request: Request) -> Reply:
-        """Some models, with the total choices they belong to."""
-        program = self._of(request)
-        logic, _ = effective_semantics(program.source, _semantics(request))
-        ground = program.ground(limits=self.limits)
+        """Some models with the total choices they belong to, from the one with a number on."""
         first = max(0, int(request.get("first", 0)))
-        return models(ground, logic, first, self._watch())
+        last = first + MODELS
+        every = self._of(request).models(
+            last + 1, semantics=_semantics(request), limits=self.limits
+        )
+        found = list(islice(every, first, None))
+        told = [
+            {
+                "choice": list(model.choice),
+                "probability": list(model.probability),
+                "true": list(model.true),
+                "undefined": list(model.undefined),
+            }
+            for model in found[:MODELS]
+        ]
+        return {"models": told, "more": len(found) > MODELS}
 
     # --- what is kept ------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dpasp.display.html import matters
 from dpasp.inference.answers import interval_text
 from dpasp.inference.explain import Contribution, Way
 from dpasp.limits import Limits
@@ -49,8 +50,9 @@ def why(program: Program, query: str, semantics: str, limits: Limits) -> Reason:
         )
     else:
         parts.append(Reason("it cannot come about", "no total choice is behind it"))
-    if found.contributions:
-        given = tuple(map(_contribution, found.contributions))
+    some = [one for one in found.contributions if matters(one, found.answer)]
+    if some:
+        given = tuple(map(_contribution, some))
         parts.append(Reason("what each choice does to it", "", None, given, True))
     return Reason(f"ℙ({query})", interval_text(found.answer.numbers), None, tuple(parts), True)
 

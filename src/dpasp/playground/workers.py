@@ -13,7 +13,7 @@ from typing import Any
 
 from dpasp.limits import Limits
 
-GRACE = 3.0  # seconds beyond the time limit after which a worker is ended from outside
+GRACE = 10.0  # seconds beyond the time limit after which a worker is ended from outside
 START = 60.0  # seconds that a worker may take to start
 LARGEST = 2**24  # bytes of a reply
 KEPT = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV")
