@@ -7,7 +7,8 @@ import dpasp
 NAMES = """
     Answer Answers DataError Diagnostic Error ImpossibleEvidence InconsistentProgram
     InferenceError Interrupted LimitReached Limits MapAnswer MemoryLimit OutputError Program
-    ProgramError SizeLimit Span TimeLimit UsageError __version__ convert load loads parse
+    ProgramError SizeLimit Span TimeLimit UsageError __version__ convert formatted load
+    loads parse
 """.split()
 
 

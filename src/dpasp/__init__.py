@@ -33,6 +33,7 @@ from dpasp.version import __version__
 if TYPE_CHECKING:
     from dpasp.dialects import convert
     from dpasp.inference.answers import Answer, Answers, MapAnswer
+    from dpasp.language.formatting import formatted
     from dpasp.program import Program, load, loads, parse
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "loads",
     "parse",
     "convert",
+    "formatted",
     "Program",
     "Answer",
     "Answers",
@@ -68,10 +70,12 @@ _LAZY = {
     "loads": "dpasp.program",
     "parse": "dpasp.program",
     "convert": "dpasp.dialects",
+    "formatted": "dpasp.language.formatting",
     "Program": "dpasp.program",
     "Answer": "dpasp.inference.answers",
     "Answers": "dpasp.inference.answers",
     "MapAnswer": "dpasp.inference.answers",
+    "load_ipython_extension": "dpasp.integrations.notebook",  # %load_ext dpasp
 }
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import dpasp
-from dpasp.learning.observed import from_matrix, listed
 
 PROGRAM = """
 #python
@@ -53,8 +51,3 @@ def test_what_is_refused(origin: str, code: str, tmp_path: Path) -> None:
     with pytest.raises(dpasp.DataError) as caught:
         learned(origin, tmp_path)
     assert caught.value.diagnostics[0].code == code
-
-
-def test_a_matrix_of_lists() -> None:
-    assert listed(([[1, 0], [0, 1]], ["a", "b"])) == [["a", "not b"], ["not a", "b"]]
-    assert from_matrix(np.array([[1.0, 2.0]]), ["a", "b"]) == [["a"]]

@@ -27,6 +27,8 @@ COMMANDS = {
     "sample": "draw models at random",
     "convert": "write another system's program as one of ours",
     "completion": "print a script that completes our commands in a shell",
+    "format": "lay out programs in one way",
+    "lsp": "serve an editor: the language server",
     "playground": "an editor in the browser, with answers beside it",
 }
 

@@ -40,6 +40,7 @@ examples:
     dpasp models alarm.plp                    list the models, the most probable first
     dpasp sample alarm.plp -n 10              draw models at random
     dpasp convert alarm.pl --from problog     write a ProbLog program as one of ours
+    dpasp format alarm.plp                    lay it out well, without changing what it says
     echo "0.3::a. #query a." | dpasp -        read the program from standard input
 
 `dpasp COMMAND --help` says more about each command.

@@ -8,11 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from textwrap import shorten
 
 from dpasp.errors import UsageError
+from dpasp.language.observations import one_example
 
 DIRECTIVES = ("#query", "#pr", "#map", "#max", "#mpe", "#evidence")
 
@@ -31,9 +32,21 @@ def map_given(question: str | None) -> str:
     return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
 
 
-def evidence_given(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Evidence as statements."""
-    return tuple(f"#evidence {_bare(one)}." for one in _texts(given, "evidence") if one)
+def evidence_given(given: object) -> tuple[str, ...]:
+    """Evidence as statements: of texts, which may have variables, or of one example.
+
+    >>> evidence_given("a, not b"), evidence_given({"a": True, "b": False, "c": None})
+    (('#evidence a, not b.',), ('#evidence a, not b.',))
+    """
+    texts = [given] if isinstance(given, str) else given
+    if given is None or isinstance(given, int | float):
+        text_given(given, "evidence")
+    if isinstance(texts, Iterable) and not isinstance(texts, Mapping):
+        texts = list(texts) if isinstance(texts, Iterator) else texts
+        if isinstance(texts, list | tuple) and all(isinstance(one, str) for one in texts):
+            return tuple(f"#evidence {_bare(one)}." for one in texts if one)
+    literals = one_example(texts, "evidence")
+    return (f"#evidence {', '.join(literals)}.",) if literals else ()
 
 
 def path_given(path: object) -> str:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from dpasp.inference.answers import Answer, Answers
-from dpasp.neural.observations import Given, split
+from dpasp.language.observations import examples
 
 
-def accuracies(answers: Answers, labels: Sequence[Given]) -> dict[str, float]:
+def accuracies(answers: Answers, labels: object) -> dict[str, float]:
     """By predicate, the share of test rows whose most probable answer is their label.
 
     A label is the first literal of a test row's observation; it is compared with the
     answers to queries of its predicate alone. Under credal the answer with the greatest
     upper probability counts.
     """
-    wanted = [_canonical(_first(label)) for label in labels]
+    wanted = [_canonical(label[0]) if label else "" for label in examples(labels, "labels")]
     found = {}
     for name in dict.fromkeys(map(_predicate, wanted)):
         own = [a for a in answers if isinstance(a, Answer) and _predicate(a.query) == name]
@@ -29,11 +27,6 @@ def accuracies(answers: Answers, labels: Sequence[Given]) -> dict[str, float]:
         rows = [i for i, text in enumerate(wanted) if _predicate(text) == name]
         found[name] = float(np.mean([texts[best[i]] == wanted[i] for i in rows]))
     return found
-
-
-def _first(label: Given) -> str:
-    parts = split(label) if isinstance(label, str) else list(label)
-    return parts[0] if parts else ""
 
 
 def _canonical(text: str) -> str:

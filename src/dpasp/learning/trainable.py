@@ -15,21 +15,22 @@ import numpy as np
 import torch
 from clingo import Symbol
 from torch import nn
+from torch.utils.data import Dataset
 
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language import ast
+from dpasp.language.observations import Example
 from dpasp.language.printer import statement_text
 from dpasp.learning import checkpoints, observed
 from dpasp.learning.history import History
 from dpasp.learning.options import learn_statement
 from dpasp.learning.parallel import group
 from dpasp.learning.train import HowToLearn, Job, learn
-from dpasp.logic.constants import parse_symbol
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
-from dpasp.neural.data import DataRows, Part, as_rows, check_lengths, load
+from dpasp.neural.data import DataRows, Part, check_lengths, load
 from dpasp.neural.module import ProgramModule
-from dpasp.neural.observations import Given, ObservationReader
+from dpasp.neural.observations import ObservationReader
 from dpasp.neural.weights import needed
 from dpasp.semantics.leaves import Weights
 
@@ -48,8 +49,14 @@ class Trainable:
         """The data of the program, those given in place of its own."""
         ground = self.model.ground
         wanted = needed(ground)
-        own = {parse_symbol(key): as_rows(value, key) for key, value in (given or {}).items()}
-        found = {atom: rows for atom, rows in own.items() if atom in wanted}
+        found: dict[Symbol, DataRows] = {}
+        for key, value in (given or {}).items():
+            if isinstance(value, Dataset):
+                found |= dict.fromkeys(self.model.atoms_of(key)[:1], DataRows(value))
+            else:
+                parts = self.model.rows_of(key, value)
+                found |= {atom: DataRows(rows) for atom, rows in parts.items()}
+        found = {atom: rows for atom, rows in found.items() if atom in wanted}
         rest = [atom for atom in wanted if atom not in found]
         found |= load(ground, self.python, part, rest) if rest else {}
         check_lengths(found, {}, part)
@@ -89,7 +96,7 @@ class Trainable:
         statement = learn_statement(self.model.ground.program)
         span = statement.span if statement is not None else None
         reader = ObservationReader(self.model.ground, span)
-        seen = reader.read(self._observations(observations, statement))
+        seen = reader.read(self._observations(observations, statement), "learn()")
         rows = self.rows("train", data)
         for atom, own in rows.items():
             if len(own) != len(seen):
@@ -98,9 +105,9 @@ class Trainable:
                 raise DataError(Diagnostic("data-length", message, span, help))
         return Job(seen, rows, how, span)
 
-    def _observations(self, given: object, statement: ast.Learn | None) -> list[Given]:
+    def _observations(self, given: object, statement: ast.Learn | None) -> object:
         if given is not None:
-            return observed.listed(given, "learn()")
+            return given
         if statement is None:
             message = "there is nothing to learn from"
             help = 'pass observations, as in learn([["a"], ["not a"]]), or say #learn @labels.'
@@ -112,7 +119,7 @@ class Trainable:
             self._observed = observed.read(statement.observations, self.python)
         return self._observed
 
-    def labels(self) -> list[Given]:
+    def labels(self) -> list[Example]:
         """The observations of the test rows; none where the program does not tell them."""
         statement = learn_statement(self.model.ground.program)
         if statement is None or not self.model.ground.networks:

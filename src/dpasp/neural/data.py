@@ -74,11 +74,45 @@ def load(
         statement = ground.program.statements[statement_index]
         assert isinstance(statement, ast.Data)
         origin = statement.train if part == "train" else statement.test
-        if origin is not None:
-            found[atom] = read(origin, python)
-            origins[atom] = origin
+        if origin is None or atom in found:
+            continue
+        own = [one.atom for one in ground.data if one.statement == statement_index]
+        rows = read(origin, python)
+        for one, some in _shared(rows, own, origin).items():
+            found[one], origins[one] = some, origin
     check_lengths(found, {atom: origin.span for atom, origin in origins.items()}, part)
     return found
+
+
+def _shared(rows: DataRows, atoms: Sequence[Symbol], origin: ast.Origin) -> dict[Symbol, DataRows]:
+    """The rows of each of the atoms that one statement names."""
+    if len(atoms) == 1:
+        return {atoms[0]: rows}
+    if not isinstance(rows.source, Tensor):
+        message = f"a Dataset has no rows for each of {len(atoms)} atoms"
+        help = "give a tensor of shape [rows, atoms, …], or one statement an atom"
+        raise DataError(Diagnostic("data-objects", message, origin.span, help))
+    parts = for_each(rows.source, atoms, atoms[0].name, origin.span)
+    return {atom: DataRows(own) for atom, own in parts.items()}
+
+
+def for_each(
+    value: Tensor, atoms: Sequence[Symbol], name: str, span: Span | None = None
+) -> dict[Symbol, Tensor]:
+    """A tensor [rows, atoms, …] taken apart: the rows of each atom, which come in their order.
+
+    >>> from clingo import Function, Number
+    >>> atoms = [Function("img", [Number(i)]) for i in range(2)]
+    >>> for_each(torch.zeros(5, 2, 28, 28), atoms, "img")[atoms[1]].shape
+    torch.Size([5, 28, 28])
+    """
+    if value.ndim < 2 or value.shape[1] != len(atoms):
+        shape = " × ".join(map(str, value.shape)) or "no"
+        message = f"{name} stands for {len(atoms)} atoms, and its data has the shape {shape}"
+        help = f"give a tensor of shape [rows, {len(atoms)}, …], or the data of each atom: "
+        help += f"{atoms[0]}, …, {atoms[-1]}"
+        raise DataError(Diagnostic("data-objects", message, span, help))
+    return {atom: value[:, i] for i, atom in enumerate(atoms)}
 
 
 def read(origin: ast.Origin, python: Python) -> DataRows:

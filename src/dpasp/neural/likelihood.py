@@ -244,6 +244,7 @@ def _leaf_for_each(
     """The second way, where all observed atoms are determined; None where it does not go."""
     literals = {literal for observation in observations for literal in observation}
     known = determined(ground.rules, len(ground.symbols))
+    literals = {one for one in literals if one.atom}  # of the others only 'not' is observed
     if not all(known[one.atom] and one.mode is not Mode.UNDEFINED for one in literals):
         return None
     atoms = sorted({literal.atom for literal in literals})
@@ -255,7 +256,7 @@ def _leaf_for_each(
     place = {atom: 2 * i for i, atom in enumerate(atoms)}
     evidence = torch.ones(len(observations), 2 * len(atoms), dtype=torch.float64)
     for row, observation in enumerate(observations):
-        for literal in observation:
+        for literal in filter(lambda one: one.atom, observation):
             # What was seen true cannot be false, and the other way round.
             evidence[row, place[literal.atom] + (literal.mode is Mode.TRUE)] = 0.0
     one, none = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)

@@ -9,8 +9,10 @@ tensor([0.5000, 0.5000], dtype=torch.float64, grad_fn=<ExpBackward0>)
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,6 +27,7 @@ from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds, probabilities
+from dpasp.neural.data import as_tensor, for_each
 from dpasp.neural.engines import MassEngine, native_engine
 from dpasp.neural.likelihood import Likelihood, likelihood_of, log_probability
 from dpasp.neural.networks import Network, build
@@ -33,7 +36,7 @@ from dpasp.neural.parameters import Parameters
 from dpasp.neural.weights import LeafSources, join, leaf_sources, needed, network_outputs
 from dpasp.semantics import leaves
 
-Data = Mapping[str, Tensor] | Mapping[Symbol, Tensor]
+Data = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
 Ask = Callable[[str, Watch], Sequence[GroundQuery]]
 REMEMBERED = 16  # sets of queries whose circuits are kept
 
@@ -94,21 +97,27 @@ class ProgramModule(nn.Module):
     # --- probabilities -------------------------------------------------------------------------
 
     def forward(
-        self, observations: Observations | Iterable[Given], data: Data | None = None
+        self, observations: Given, data: Data | None = None, query: str | None = None
     ) -> Tensor:
         """The same as :meth:`log_prob`, for wrappers that call a module."""
-        return self.log_prob(observations, data)
+        return self.log_prob(observations, data, query)
 
     def log_prob(
-        self, observations: Observations | Iterable[Given], data: Data | None = None
+        self, observations: Given, data: Data | None = None, query: str | None = None
     ) -> Tensor:
         """log P(O) [batch] of one observation a row, not normalised by consistency.
 
-        Under credal, P is what ``objective`` says: the lower or upper probability or
-        their mean.
+        Observations come in any shape that :mod:`dpasp.language.observations` reads. With a
+        ``query`` such as ``"sum(Z)"`` they are integers: the numbers of the columns of
+        ``prob(query)``, as class labels are. Under credal, P is what ``objective`` says: the
+        lower or upper probability or their mean.
+
+        >>> import dpasp
+        >>> model = dpasp.loads("0.2::c(red); 0.8::c(blue). #semantics maxent.").module()
+        >>> model.log_prob(torch.tensor([0, 1]), query="c(X)").exp()
+        tensor([0.2000, 0.8000], dtype=torch.float64)
         """
-        if not isinstance(observations, Observations):
-            observations = self.observe(observations)
+        observations = self.observe(observations, query)
         weights = self.weights(data)
         if weights.shape[1] not in (1, len(observations)):
             rows = weights.shape[1]
@@ -177,31 +186,78 @@ class ProgramModule(nn.Module):
             self._sources = self._sources.to(device)
         return self._sources
 
-    def _data(self, data: Data | None) -> dict[Symbol, Tensor]:
+    def _data(self, data: object) -> dict[Symbol, Tensor]:
         """The data by atom, as many rows for each; only what the networks need."""
         given: dict[Symbol, Tensor] = {}
-        for key, rows in (data or {}).items():
-            atom = parse_symbol(key) if isinstance(key, str) else key
-            if atom in self._needed:
-                given[atom] = rows
-            elif not any(atom == known.atom for known in self.ground.data):
-                known = ", ".join(map(str, self._needed)) or "none"
-                message = f"{key} is no data atom of this program"
-                raise DataError(Diagnostic("data-none", message, help=f"it has: {known}"))
-        lengths = {atom: len(rows) for atom, rows in given.items()}
+        if data is not None and not isinstance(data, Mapping):
+            message = f"data is a dictionary, not a {type(data).__name__}"
+            help = f'write {{"{next(iter(self._needed), "input(0)")}": rows}}'
+            raise UsageError(Diagnostic("data-none", message, help=help))
+        for key, value in (data or {}).items():
+            for atom, rows in self.rows_of(key, value).items():
+                if atom in self._needed:
+                    given[atom] = rows
+        lengths = {atom: len(rows) for atom, rows in given.items()}  # one row an example
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{atom} has {length}" for atom, length in lengths.items())
             message = f"the data differ in their numbers of rows: {told}"
             raise DataError(Diagnostic("data-length", message, help="give as many for each"))
         return given
 
+    def rows_of(self, key: str | Symbol, value: object) -> dict[Symbol, Tensor]:
+        """The rows of the data atoms that a key stands for: of one, or of all of a predicate."""
+        atoms, rows = self.atoms_of(key), as_tensor(value, str(key))
+        if len(atoms) == 1 and atoms[0].name != str(key):
+            return {atoms[0]: rows}
+        return for_each(rows, atoms, str(key))
+
+    def atoms_of(self, key: str | Symbol) -> list[Symbol]:
+        """The data atom with a name, or all of a data predicate in their order; never none."""
+        atom = parse_symbol(key) if isinstance(key, str) else key
+        known = list(dict.fromkeys([*self._needed, *(data.atom for data in self.ground.data)]))
+        atoms = [one for one in known if one == atom] or sorted(
+            one for one in known if one.name == str(key)
+        )
+        if not atoms:
+            names = ", ".join(map(str, known)) or "none"
+            message = f"{key} is no data atom of this program"
+            raise DataError(Diagnostic("data-none", message, help=f"it has: {names}"))
+        return atoms
+
     # --- observations and queries --------------------------------------------------------------
 
-    def observe(self, given: Iterable[Given]) -> Observations:
-        """Read observations and prepare what evaluates them; passing the result on is quick."""
-        found = self.reader.read(given)
+    def observe(self, given: Given, query: str | None = None) -> Observations:
+        """Read observations and prepare what evaluates them; passing the result on is quick.
+
+        ``query`` is that of :meth:`log_prob`.
+        """
+        if query is not None:
+            found = self._classes(given, query)
+        elif isinstance(given, Observations):
+            found = self.reader.own(given)
+        else:
+            found = self.reader.read(given)
         self.prepare_observations()
         return found
+
+    def _classes(self, labels: Given, query: str) -> Observations:
+        """The observations that integers stand for: the columns of a query."""
+        queries, _ = self._asked(query)
+        if any(question.evidence for question in queries):
+            message = f"the answers to {query} are conditional, and observations are not"
+            raise UsageError(Diagnostic("label-query", message, help="leave the evidence out"))
+        chosen = as_tensor(labels, "log_prob()")
+        if chosen.ndim != 1 or chosen.is_floating_point() or chosen.dtype == torch.bool:
+            shape = " × ".join(map(str, chosen.shape)) or "no"
+            message = f"labels are whole numbers, one a row, not {chosen.dtype} of shape {shape}"
+            raise DataError(Diagnostic("label-values", message, help="such as labels.long()"))
+        if len(chosen) and not 0 <= int(chosen.min()) <= int(chosen.max()) < len(queries):
+            message = f"{query} has the columns 0 to {len(queries) - 1}, and a label is not there"
+            help = f"answers({query!r}) says what the columns are"
+            raise DataError(Diagnostic("label-values", message, help=help))
+        own = [self.reader.number(tuple(map(str, one.literals))) for one in queries]
+        ids = torch.tensor(own, dtype=torch.int64, device=chosen.device)[chosen.long()]
+        return Observations(self.reader.distinct, ids)
 
     def prepare_observations(self) -> None:
         """Compile what evaluates the observations that were read and are not compiled yet."""
@@ -246,13 +302,34 @@ class ProgramModule(nn.Module):
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
             watch = self.limits.start()
-            found = tuple(one for text in texts for one in self.basis.ask(text, watch))
+            found = tuple(
+                one for text in texts for one in self._in_order(self.basis.ask(text, watch))
+            )
             circuit = native_engine(self.ground, self.logic, self.probability, found, watch=watch)
             engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))
             self._queries[key] = found, engine
         return self._queries[key]
+
+    def _in_order(self, queries: Sequence[GroundQuery]) -> Sequence[GroundQuery]:
+        """The instances of a query: values of choices in the order in which these list them."""
+        places = self._places
+        keys = [[places.get(one.atom) for one in query.literals] for query in queries]
+        if any(place is None for key in keys for place in key):
+            return queries
+        return [query for _, query in sorted(zip(keys, queries, strict=True), key=lambda p: p[0])]
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[Symbol, int]]:
+        """By atom that a choice derives: that choice (by its first value), and the place in it."""
+        names = self.ground.symbols
+        found: dict[int, tuple[Symbol, int]] = {}
+        for choice in self.ground.choices:
+            heads = [symbol for atom in choice.heads if (symbol := names[atom]) is not None]
+            for place, atom in enumerate(choice.heads):
+                found.setdefault(atom, (min(heads), place))
+        return found
 
     def _at_vertices(self, weights: Tensor) -> tuple[Tensor, int]:
         """The weights at every vertex of the credal choices, columns of an example together."""

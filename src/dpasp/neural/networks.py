@@ -18,7 +18,12 @@ from dpasp.logic.program import GroundNetwork, GroundProgram
 from dpasp.logic.python import Python, guarded, plain
 from dpasp.neural.layout import convolve_channels_last, lay_out
 
-TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum
+TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    """How far from 1 the outputs for one row may sum, by the precision that they come in."""
+    return max(TOLERANCE, 8 * torch.finfo(dtype).eps) if dtype.is_floating_point else TOLERANCE
 
 
 class Network(nn.Module):
@@ -63,7 +68,8 @@ class Network(nn.Module):
             self._checked = True
         if self.boolean:
             return raw.clamp(0.0, 1.0)
-        return raw / raw.sum(dim=-1, keepdim=True)
+        positive = raw.clamp(min=0.0)
+        return positive / positive.sum(dim=-1, keepdim=True)
 
     def _shaped(self, output: object, rows: int) -> Tensor:
         """The output as [rows, outcomes, values] in float64."""
@@ -91,12 +97,13 @@ class Network(nn.Module):
         return output.reshape(shape).double()
 
     def _check(self, raw: Tensor) -> None:
+        slack = tolerance(self.dtype)
         if self.boolean:
-            off = ~((raw >= -TOLERANCE) & (raw <= 1 + TOLERANCE))
+            off = ~((raw >= -slack) & (raw <= 1 + slack))
             what = "is no probability"
         else:
             total = raw.sum(dim=-1, keepdim=True)
-            off = ~((raw >= -TOLERANCE).all(-1, keepdim=True) & ((total - 1).abs() <= TOLERANCE))
+            off = ~((raw >= -slack).all(-1, keepdim=True) & ((total - 1).abs() <= slack))
             what = "is no distribution"
         if bool(off.any()):
             row = int(off.flatten(1).any(1).nonzero()[0])

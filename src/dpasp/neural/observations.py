@@ -1,31 +1,38 @@
 """Observations: for each example the literals that were seen, each distinct set kept once.
 
-An observation is a list of texts such as ``["sum(9)", "not carry"]`` or one text with
-commas; ``~a`` is ``not a``.
+:mod:`dpasp.language.observations` says in which shapes they come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from clingo import Symbol
 from torch import Tensor
+from torch.utils.data._utils.collate import default_collate_fn_map
 
 from dpasp.errors import DataError, Diagnostic, Span, nearest
 from dpasp.language.ast import Mode, Neural
+from dpasp.language.observations import Example, examples
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundLiteral, GroundProgram
 
 Observation = tuple[GroundLiteral, ...]
-Given = str | Sequence[str]
-_OPEN, _CLOSE = "([{", ")]}"
+Given = object  # observations in any shape that dpasp.language.observations reads
 
 
 @dataclass(frozen=True, slots=True)
-class Observations:
-    """Distinct observations, and for each example the number of its own."""
+class Observations(Sequence["Observations"]):
+    """Distinct observations, and for each example the number of its own.
+
+    They can be indexed (by a number, a slice, a list, or a tensor of numbers or truth values),
+    joined with ``+``, pickled, and put together by a ``DataLoader``; whatever comes out are
+    observations again.
+    """
 
     distinct: tuple[Observation, ...]
     ids: Tensor
@@ -33,13 +40,51 @@ class Observations:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __getitem__(self, key: Any) -> Observations:
+        """The observations of some examples (of one, for a number)."""
+        ids = self.ids[torch.as_tensor(key) if isinstance(key, list) else key]
+        return Observations(self.distinct, ids.reshape(-1))
+
+    def __add__(self, other: Observations) -> Observations:
+        return join([self, other])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        texts = tuple(tuple(map(str, one)) for one in self.distinct)
+        atoms = tuple(tuple(literal.atom for literal in one) for one in self.distinct)
+        return _restored, (texts, atoms, self.ids)
+
     def text(self, example: int) -> str:
         """An example's observation as text."""
         return observation_text(self.distinct[int(self.ids[example])])
 
-    def select(self, indices: Tensor) -> Observations:
-        """The observations of some of the examples."""
-        return Observations(self.distinct, self.ids[indices])
+
+def _restored(texts: tuple[Example, ...], atoms: Sequence[Sequence[int]], ids: Tensor) -> Any:
+    """Observations from what was pickled."""
+
+    def literal(text: str, atom: int) -> GroundLiteral:
+        mode, name = _mode(text)
+        return GroundLiteral(mode, atom, parse_symbol(name))  # type: ignore[arg-type]
+
+    distinct = tuple(
+        tuple(literal(text, atom) for text, atom in zip(one, numbers, strict=True))
+        for one, numbers in zip(texts, atoms, strict=True)
+    )
+    return Observations(distinct, ids)
+
+
+def join(parts: Sequence[Observations]) -> Observations:
+    """The examples of several observations of one program, one after the other."""
+    longest = max((part.distinct for part in parts), key=len)
+    if all(part.distinct == longest[: len(part.distinct)] for part in parts):
+        return Observations(longest, torch.cat([part.ids for part in parts]))
+    numbers = {one: i for i, one in enumerate({o: None for p in parts for o in p.distinct})}
+    maps = [torch.tensor([numbers[one] for one in part.distinct]) for part in parts]
+    ids = [own[part.ids] for own, part in zip(maps, parts, strict=True)]
+    return Observations(tuple(numbers), torch.cat(ids))
+
+
+# How a DataLoader puts the examples of a batch together (torch's way to teach it a type).
+default_collate_fn_map[Observations] = lambda batch, **_: join(batch)
 
 
 def observation_text(observation: Observation) -> str:
@@ -64,14 +109,23 @@ class ObservationReader:
         """The distinct observations so far, by number."""
         return tuple(self._numbers)
 
-    def read(self, given: Iterable[Given]) -> Observations:
-        """The observations of a list with one entry for each example."""
-        ids = [self.number(one, index) for index, one in enumerate(given)]
+    def read(self, given: Given, what: str = "observations") -> Observations:
+        """The observations in any shape; ``what`` names them in messages."""
+        rows = examples(given, what, self.span)
+        ids = [self.number(row, index) for index, row in enumerate(rows)]
         return Observations(self.distinct, torch.tensor(ids, dtype=torch.int64))
 
-    def number(self, given: Given, index: int = 0) -> int:
+    def own(self, observations: Observations) -> Observations:
+        """Observations with the numbers that they have here; another program's are read again."""
+        distinct = observations.distinct
+        if distinct == self.distinct[: len(distinct)]:
+            return observations
+        numbers = [self.number(tuple(map(str, one))) for one in distinct]
+        ids = torch.tensor(numbers, dtype=torch.int64, device=observations.ids.device)
+        return Observations(self.distinct, ids[observations.ids])
+
+    def number(self, texts: Example, index: int = 0) -> int:
         """The number of an observation; ``index`` is its example, for messages."""
-        texts = tuple(split(given)) if isinstance(given, str) else tuple(given)
         found = self._seen.get(texts)
         if found is None:
             literals = {self.literal(text, index): None for text in texts}
@@ -87,24 +141,26 @@ class ObservationReader:
             found = self._literals[text] = self._literal(text, index)
         return found
 
-    def _literal(self, text: object, index: int) -> GroundLiteral:
-        if not isinstance(text, str):
-            help = 'an observation is a list of texts such as ["sum(9)", "not carry"]'
-            message = f"example {index} observes a {type(text).__name__}, not a text"
-            raise self._error("observation-syntax", message, help)
+    def _literal(self, text: str, index: int) -> GroundLiteral:
         mode, atom = _mode(text)
         symbol = self._symbol(atom)
         if symbol is None:
             message = f"example {index} observes '{text}', which is not a literal"
             help = "write a ground atom: sum(9), not sum(9), undef sum(9)"
             raise self._error("observation-syntax", message, help)
-        number = self.ground.atoms.get(symbol)
-        if number is None:
+        number = self.ground.atoms.get(symbol, 0)
+        # What cannot occur is certainly false; but a name that the program lacks is a mistake.
+        if not number and (mode is not Mode.FALSE or not self._mentions(symbol.name)):
             known = [str(name) for name in self.ground.atoms]
             help = nearest(str(symbol), known) or "name an atom that some rule can derive"
-            message = f"example {index} observes {text.strip()}, but {symbol} cannot occur"
+            message = f"example {index} observes {text}, but {symbol} cannot occur"
             raise self._error("observation-atom", message, help)
         return GroundLiteral(mode, number, symbol)
+
+    def _mentions(self, name: str) -> bool:
+        """Whether the program's text has a word."""
+        texts = self.ground.program.sources.values()
+        return any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
 
     def _symbol(self, atom: str) -> Symbol | None:
         name, _, rest = atom.partition("(")
@@ -117,28 +173,7 @@ class ObservationReader:
 
 
 def _mode(text: str) -> tuple[Mode, str]:
-    text = text.strip().removesuffix(".")
-    if text.startswith("~"):
-        return Mode.FALSE, text[1:].strip()
     for mode in (Mode.FALSE, Mode.UNDEFINED):
         if text.startswith(mode.value):
             return mode, text[len(mode.value) :].strip()
     return Mode.TRUE, text
-
-
-def split(text: str) -> list[str]:
-    """The literals of a text, cut at the commas between them.
-
-    >>> split('a(1,2), not b("x,y")')
-    ['a(1,2)', ' not b("x,y")']
-    """
-    parts, depth, start, quoted = [], 0, 0, False
-    for at, letter in enumerate(text):
-        if letter == '"' and text[at - 1 : at] != "\\":
-            quoted = not quoted
-        elif not quoted:
-            depth += (letter in _OPEN) - (letter in _CLOSE)
-            if letter == "," and depth == 0:
-                parts.append(text[start:at])
-                start = at + 1
-    return [part for part in (*parts, text[start:]) if part.strip()]

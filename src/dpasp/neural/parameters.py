@@ -6,7 +6,7 @@ simplex; values that the program fixes keep their share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -49,6 +49,16 @@ class Parameters(nn.Module):
         if parameters:
             self.logits = nn.Parameter(torch.zeros(int(free.sum()), dtype=torch.float64))
             self.assign(start)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Parameters:
+        """Move to a device; the numbers stay in double precision, whatever the networks use."""
+
+        def moved(tensor: Tensor) -> Tensor:
+            found = fn(tensor)
+            return found if found.dtype == tensor.dtype else tensor.to(found.device)
+
+        super()._apply(moved, recurse)  # type: ignore[no-untyped-call]
+        return self
 
     def __len__(self) -> int:
         return len(self.sizes)

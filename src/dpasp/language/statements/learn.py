@@ -37,7 +37,7 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
 
-FILES = (".csv",)  # how the names of files of observations end
+FILES = (".csv", ".npy")  # how the names of files of observations end
 _FORM = "learning is written #learn @labels, lr = 0.001, niters = 5."
 
 

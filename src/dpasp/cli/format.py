@@ -1,0 +1,102 @@
+"""``dpasp format``: programs laid out in one way, their meaning and comments untouched."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from difflib import unified_diff
+from pathlib import Path
+
+from dpasp.cli.console import STANDARD_INPUT, Console
+from dpasp.cli.options import Group, Option
+from dpasp.cli.reading import read_text
+from dpasp.errors import Diagnostic, Error, cannot_write
+from dpasp.language.formatting import formatted
+from dpasp.pictures.picture import write_aside
+
+DESCRIPTION = """\
+Lay out programs in one way: spaces, line ends, what stands in columns. The program stays the
+same, and so do its comments and its Python. Files are rewritten in place, - is printed.
+
+examples:
+    dpasp format alarm.plp
+    dpasp format --check *.plp     exit with 1 if a file would change, and change none
+    dpasp format --diff alarm.plp  show what would change, and change nothing
+    cat alarm.plp | dpasp format -
+"""
+_HELP = "a program (.plp); - reads standard input and prints"
+OPTIONS = (
+    Group("", (Option(("files",), _HELP, "FILE", count="+"),)),
+    Group(
+        "instead of writing",
+        (
+            Option(("--check",), "only say which files would change (exit 1 if any would)"),
+            Option(("--diff",), "show what would change (exit 1 if anything would)"),
+        ),
+    ),
+    Group(
+        "output",
+        (
+            Option(("-q", "--quiet"), "do not say what was done"),
+            Option(("-v", "--verbose"), "name the files that stay as they are, too"),
+        ),
+    ),
+)
+
+
+def execute(options: Namespace, console: Console) -> int:
+    """Format every file that can be read; 0 when all is well, 1 when something would change."""
+    problems: list[Diagnostic] = []
+    code, changed = 0, False
+    for file in options.files:
+        try:
+            changed |= _format(file, options, console)
+        except Error as error:
+            problems += error.diagnostics
+            code = max(code, error.exit_code)
+    if problems:
+        console.report(problems)
+        return code
+    return int(changed and (options.check or options.diff))
+
+
+def _format(file: str, options: Namespace, console: Console) -> bool:
+    """Format one file; whether it was, or would be, changed."""
+    name, text = read_text(file, console)
+    result = formatted(text, name)
+    changed = result != text
+    if options.diff:
+        _show(name, text, result, console)
+    if file == "-" and not (options.check or options.diff):
+        if result:
+            console.answer(result)
+        return changed
+    if changed and not (options.check or options.diff):
+        _write(Path(file), result)
+    if not console.quiet and (changed or console.verbose):
+        told = "would be formatted" if options.check or options.diff else "formatted"
+        console.note(f"{name}: {told if changed else 'stays as it is'}")
+    return changed
+
+
+def _show(name: str, old: str, new: str, console: Console) -> None:
+    label = "stdin" if name == STANDARD_INPUT else name
+    lines = unified_diff(
+        old.splitlines(keepends=True), new.splitlines(keepends=True), label, f"{label} (formatted)"
+    )
+    end = "\n\\ No newline at end of file\n"
+    shown = "".join(line if line.endswith("\n") else line + end for line in lines)
+    if shown:
+        console.answer(shown)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file aside and put it in place, with the line ends and rights that it had."""
+    try:
+        if b"\r\n" in path.read_bytes():
+            text = text.replace("\n", "\r\n")
+        target = path.resolve()  # of a link, the file that it leads to
+        rights = target.stat().st_mode
+        write_aside(target, lambda aside: aside.write_text(text, encoding="utf-8", newline=""))
+        target.chmod(rights)
+    except OSError as error:
+        raise cannot_write(path, error) from error

@@ -1,0 +1,126 @@
+"""What can be written next.
+
+>>> from dpasp.editors.analysis import analyse
+>>> text = "#semantics max"
+>>> [offer.label for offer in complete(analyse(text, "p.plp"), len(text))]
+['stable', 'partial', 'lstable', 'smproblog', 'wellfounded', 'credal', 'maxent']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from dpasp.editors.analysis import Analysis
+from dpasp.editors.names import python_names
+from dpasp.editors.predicates import Predicate
+from dpasp.editors.words import KEYWORDS, METHODS, SEMANTICS, Word, directives
+from dpasp.language.statements.known_options import INFERENCE, LEARN, NETWORK, Allowed
+from dpasp.language.text.lexer import INLINE
+
+OfferKind = Literal["directive", "word", "predicate", "variable", "function", "option", "value"]
+
+_PART = re.compile(r"[#@]?[\w']*\Z")
+_VALUE = re.compile(r'([a-z_]+)\s*=\s*"?\Z')
+_SNIPPETS = {
+    "#query": "#query ${1:atom}.",
+    "#evidence": "#evidence ${1:atom}.",
+    "#map": "#map ${1:atom}?.",
+    "#mpe": "#mpe | ${1:evidence}.",
+    "#semantics": "#semantics ${1:maxent}.",
+    "#learn": "#learn ${1:@labels}, niters = ${2:5}.",
+    "#inference": "#inference ${1:exact}.",
+    "#python": "#python\n$0\n#end.",
+    "#const": "#const ${1:p} = ${2:0.5}.",
+    "#show": "#show ${1:name}/${2:1}.",
+}
+
+
+class Offer(NamedTuple):
+    """Something to write: its name, what it is, what it is for, and the text (a snippet)."""
+
+    label: str
+    kind: OfferKind
+    detail: str = ""
+    snippet: str = ""
+
+
+def complete(found: Analysis, offset: int) -> list[Offer]:
+    """What can be written at an offset, the likeliest first; the editor picks what fits."""
+    before = _before(found, offset)
+    part = _PART.search(before)
+    typed = part[0] if part else ""
+    ahead = before[: len(before) - len(typed)]
+    if typed.startswith("#"):
+        return list(_directives(inside=bool(ahead.strip())))
+    if typed.startswith("@"):
+        return [Offer(name, "function", "of the #python block") for name in python_names(found)]
+    return list(_by_statement(found, ahead)) or list(_words(found, before, offset))
+
+
+def _before(found: Analysis, offset: int) -> str:
+    """What of a statement that is being written stands before an offset."""
+    last = next((p for p in reversed(found.split.pieces) if p.start < offset), None)
+    if last is None or (last.dotted and last.end <= offset):
+        return ""
+    return found.text[last.start : offset]
+
+
+def _directives(inside: bool) -> Iterator[Offer]:
+    if inside:
+        yield from (Offer(word, "word") for word in sorted(INLINE - {"#end"}))
+        return
+    for name, word in directives().items():
+        yield Offer(name, "directive", word.meaning, _SNIPPETS.get(name, ""))
+
+
+def _by_statement(found: Analysis, ahead: str) -> Iterator[Offer]:
+    """What only some statements hold: the names of semantics and methods, options."""
+    words = ahead.split()
+    first = words[0] if words else ""
+    if first == "#semantics":
+        yield from (Offer(name, "value", detail) for name, detail in SEMANTICS.items())
+    elif first == "#inference" and "," not in ahead:
+        yield from (Offer(name, "value", detail) for name, detail in METHODS.items())
+    elif first == "#inference":
+        yield from _options(INFERENCE, ahead)
+    elif first == "#learn" and "," in ahead:
+        yield from _options(LEARN, ahead)
+    elif "::" in ahead and re.search(r"\bwith\b(?!.*:-)", ahead, re.DOTALL):
+        yield from _options(NETWORK, ahead)
+
+
+def _options(known: dict[str, Allowed], ahead: str) -> Iterator[Offer]:
+    if (value := _VALUE.search(ahead)) is not None:
+        kind = known.get(value[1])
+        yield from (Offer(e.strip('"'), "value") for e in (kind.examples if kind else ()))
+        return
+    for name, kind in known.items():
+        yield Offer(name, "option", kind.words, f"{name} = ${{1:{_plain(kind.examples[0])}}}")
+
+
+def _plain(text: str) -> str:
+    return text.replace("}", "\\}").replace("$", "\\$")
+
+
+def _words(found: Analysis, before: str, offset: int) -> Iterator[Offer]:
+    """Predicates of the program, variables of the statement, and words."""
+    defined = dict.fromkeys(o.predicate for o in found.occurrences if o.role == "head")
+    for predicate in dict.fromkeys((*defined, *(o.predicate for o in found.occurrences))):
+        yield Offer(predicate.name, "predicate", str(predicate), _call(predicate))
+    seen = re.findall(r"(?<![\w'])[_']*[A-Z][\w']*", before)
+    yield from (Offer(name, "variable") for name in dict.fromkeys(seen))
+    words: dict[str, Word] = {name: KEYWORDS[name] for name in ("not", "undef")}
+    if before.lstrip().startswith(("?::", "!::")):
+        words |= KEYWORDS
+    yield from (Offer(name, "word", word.meaning) for name, word in words.items())
+
+
+def _call(predicate: Predicate) -> str:
+    places = ", ".join(f"${{{n}:{_letter(n)}}}" for n in range(1, predicate.arity + 1))
+    return f"{predicate.name}({places})" if places else predicate.name
+
+
+def _letter(number: int) -> str:
+    return "XYZUVW"[number - 1] if number <= 6 else f"X{number}"

@@ -1,0 +1,116 @@
+"""What is said about the word under the pointer, in Markdown.
+
+>>> from dpasp.editors.analysis import analyse
+>>> found = analyse("0.3::rain.\\nwet :- rain.\\n#query wet.\\n", "p.plp")
+>>> print(hover(found, 18))
+**rain/0** · probabilistic fact
+<BLANKLINE>
+defined in line 1
+>>> print(hover(found, 31))
+**wet/0** · rule
+<BLANKLINE>
+defined in line 2
+<BLANKLINE>
+asked in line 3: ℙ(wet) = [0.300000, 0.300000]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dpasp.editors.analysis import Analysis
+from dpasp.editors.predicates import Occurrence
+from dpasp.editors.words import explained
+from dpasp.errors import Error, Span
+from dpasp.language import ast
+from dpasp.language.statements.known_options import INFERENCE, LEARN, NETWORK
+from dpasp.limits import Limits
+from dpasp.program import Program
+
+PATIENCE = Limits(seconds=1.0)  # how long a pointer waits for the answers to a program's questions
+
+
+def hover(found: Analysis, offset: int) -> str | None:
+    """What to say at an offset; None if there is nothing to say."""
+    place, token = found.occurrence_at(offset), found.token_at(offset)
+    if place is not None:
+        return _predicate(found, place)
+    if token is None:
+        return None
+    if token.kind == "call":
+        return f"**{token.text}** · a function of the `#python` block, or of a module"
+    return explained(token.text) or _option(found, offset, token.text)
+
+
+def _predicate(found: Analysis, place: Occurrence) -> str:
+    heads = [other for other in found.of(place.predicate) if other.role == "head"]
+    kinds = dict.fromkeys(_kind(other.statement) for other in heads)
+    parts = [f"**{place.predicate}** · {', '.join(kinds) or 'not defined here'}"]
+    if heads:
+        parts.append(f"defined in {_lines((other.span for other in heads), found)}")
+    if place.role == "question" and place.span.file == found.file.name:
+        line = place.span.line
+        if answers := _answers(found, place.statement):
+            parts.append(f"asked in line {line}: {answers}")
+    return "\n\n".join(parts)
+
+
+def _kind(statement: ast.Statement) -> str:
+    """What a predicate is by a statement that has it as its head."""
+    match statement:
+        case ast.Neural(values=values):
+            return "neural annotated disjunction" if values else "neural fact"
+        case ast.Data():
+            return "data"
+        case ast.Annotated(heads, body):
+            weights = [head.weight for head in heads]
+            if any(isinstance(weight, ast.Interval) for weight in weights):
+                kind = "credal"
+            elif any(isinstance(weight, ast.Learnable) for weight in weights):
+                kind = "learnable"
+            else:
+                kind = "probabilistic"
+            if len(heads) > 1:
+                return "annotated disjunction" if kind == "probabilistic" else f"{kind} disjunction"
+            return f"{kind} rule" if body else f"{kind} fact"
+        case ast.Plain(node):
+            return "rule" if getattr(node, "body", None) else "fact"
+    return "statement"
+
+
+def _lines(spans: Iterable[Span], found: Analysis) -> str:
+    """``line 3, 5 and 8``, with the names of other files."""
+    here: list[str] = []
+    for span in spans:
+        other = "" if span.file == found.file.name else f" of {span.file}"
+        here.append(f"{span.line}{other}")
+    shown = list(dict.fromkeys(here))
+    if len(shown) > 6:
+        return f"{len(shown)} lines, the first of them line {shown[0]}"
+    word = "line" if len(shown) == 1 else "lines"
+    *most, last = shown
+    return f"{word} {', '.join(most)} and {last}" if most else f"{word} {last}"
+
+
+def _answers(found: Analysis, statement: ast.Statement) -> str:
+    """The answers to one question, if they come at once; Python never runs for them."""
+    if not isinstance(statement, ast.Query | ast.Map) or found.unread:
+        return ""
+    rest = [s for s in found.program.statements if not isinstance(s, ast.Query | ast.Map)]
+    asked = ast.Program((*rest, statement), found.program.sources)
+    try:
+        answers = Program(asked).query(limits=PATIENCE)
+    except Error as error:
+        return f"no answer ({error.diagnostics[0].message})"
+    return ", ".join(map(str, list(answers)[:5])) + (" …" if len(answers) > 5 else "")
+
+
+def _option(found: Analysis, offset: int, word: str) -> str | None:
+    """An option of ``#learn``, ``#inference`` or a network."""
+    piece = found.piece_at(offset)
+    tables = {"#learn": LEARN, "#inference": INFERENCE, "": NETWORK}
+    known = tables.get(piece.directive, {}) if piece else {}
+    if word not in known or (piece and not piece.directive and not piece.annotated):
+        return None
+    kind = known[word]
+    return f"`{word}`: {kind.words}, as in `{word} = {kind.examples[0]}`"
