@@ -77,6 +77,7 @@ def test_an_unknown_system() -> None:
         ("x ~ normal(0,1).", 1, 1, "continuous"),
         (":- consult('b.pl').", 1, 4, "another file"),
         ("a('x y', \"x y\").", 1, 3, "would be the same"),
+        ("0.5::heads(N).", 1, 12, "nothing gives values to N"),
     ],
 )
 def test_the_place_of_a_problem(text: str, line: int, column: int, words: str) -> None:

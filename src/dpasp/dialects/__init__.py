@@ -39,6 +39,10 @@ DIALECTS = {
     dialect.name: dialect
     for dialect in (
         Dialect("problog", "ProbLog", "dpasp.dialects.problog.program"),
+        Dialect("pasta", "PASTA", "dpasp.dialects.asp.pasta"),
+        Dialect("neurasp", "NeurASP", "dpasp.dialects.asp.neurasp"),
+        Dialect("deepproblog", "DeepProbLog", "dpasp.dialects.problog.deepproblog"),
+        Dialect("plingo", "plingo's ProbLog form", "dpasp.dialects.asp.plingo"),
         Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.dialects.networks.bif"),
         Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.dialects.networks.uai"),
     )

@@ -9,8 +9,17 @@ from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
 
 
-def checked(head: str, body: LaidOut, foot: str, source: SourceFile) -> str:
-    """The whole text; what is wrong with it is told at the place in the original."""
+def checked(
+    head: str,
+    body: LaidOut,
+    foot: str,
+    source: SourceFile,
+    allowed: frozenset[str] = frozenset(),
+) -> str:
+    """The whole text; what is wrong with it is told at the place in the original.
+
+    Problems with the ``allowed`` codes are left to whoever runs the program.
+    """
     from dpasp.program import loads
 
     text = f"{head}{body.text}{foot}"
@@ -18,8 +27,10 @@ def checked(head: str, body: LaidOut, foot: str, source: SourceFile) -> str:
         loads(text, file=source.name)
     except ProgramError as error:
         first = head.count("\n") + 1
-        found = dict.fromkeys(_moved(d, first, body, source) for d in error.diagnostics)
-        raise ProgramError(found) from error
+        problems = [d for d in error.diagnostics if d.code not in allowed]
+        if problems:
+            found = dict.fromkeys(_moved(d, first, body, source) for d in problems)
+            raise ProgramError(found) from error
     return text
 
 

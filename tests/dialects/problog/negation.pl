@@ -72,3 +72,8 @@ query(pick(_)).
 0.2::likes(a,b). 0.4::likes(a,a). 0.6::likes(b,a).
 other(X) :- likes(X,Y), \+ X = Y.
 query(other(_)).
+%% two negations with variables of their own
+place(p). place(q).
+0.5::at(ann,p). 0.25::at(bob,q). 0.3::near(ann,p). 0.4::near(bob,p).
+empty(P) :- place(P), \+ at(X,P), \+ near(X,P).
+query(empty(_)).

@@ -258,7 +258,8 @@ def _negation(goal: Term, known: Known, context: Context) -> Literal:
     if len(found) == 1 and not found[0].values and len(found[0].goals) == 1:
         (inner,) = found[0].goals
         if isinstance(inner, Literal) and not inner.negative and not _repeats(inner, known):
-            return Literal(inner.atom, True)
+            own = {name: context.variable() for name in variables(goal) if name not in known}
+            return Literal(substitute(inner.atom, own), True)
     shared = [Variable(name) for name in variables(goal) if name in known]
     atom = Compound(context.predicate("fails"), tuple(shared), goal.at)
     _define(atom, found, context)
@@ -288,9 +289,7 @@ def shared_body(found: list[Body], names: Iterable[str], context: Context) -> Li
 
 
 def _with_own_variables(goal: Term, known: Known, context: Context) -> Term:
-    own: dict[str, Term] = {
-        name: context.variable() for name in variables(goal) if name not in known
-    }
+    own = {n: Variable(f"#{n.lstrip('#')}") for n in variables(goal) if n not in known}
     return substitute(goal, own)
 
 

@@ -15,6 +15,7 @@ from dpasp.dialects.prolog.rules import (
     Goal,
     Head,
     Literal,
+    Network,
     Rule,
     changed_goal,
     goal_variables,
@@ -155,6 +156,9 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
     rule = Rule(heads, (), at)
     known = variables(*(one.atom for one in heads))
     found = bodies(body, known, context)
+    if rule.network is not None:
+        sees = tuple(Literal(Compound(input_of(rule.network), (v,))) for v in rule.network.sees)
+        found = [replace(one, goals=(*sees, *one.goals)) for one in found]
     if not found:
         return [replace(rule, body=(Literal(FALSE),))]
     if any(isinstance(t, Compound) and t.name.endswith("<>") for h in heads for t in walk(h.atom)):
@@ -163,6 +167,11 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         found = [_joined(rule, found, context)]
     made = [substituted(replace(rule, body=one.goals), one.values) for one in found]
     return [_with_probabilities(one, context) for one in made]
+
+
+def input_of(network: Network) -> str:
+    """The predicate that says what a network sees."""
+    return f"{network.name}_input"
 
 
 def _joined(rule: Rule, found: list[Body], context: Context) -> Body:

@@ -210,6 +210,8 @@ class Demand:
     def _positions(self) -> dict[Predicate, tuple[int, ...]]:
         """The arguments that every question gives, for each group."""
         found = {leader: tuple(range(leader[1])) for leader in self.group.values()}
+        asked = {self.group.get(predicate(call.atom)) for call in self.calls}
+        found |= {leader: () for leader in found if leader not in asked}
         for rule in self.rules:
             if id(rule) in self.served:  # the heads of a choice are asked for together
                 leader = self.group[predicate(rule.heads[0].atom)]

@@ -10,7 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from dpasp.dialects import title
 from dpasp.dialects.checked import checked
@@ -27,28 +28,41 @@ from dpasp.errors import Diagnostic, LimitReached, ProgramError
 from dpasp.language.text.source import SourceFile
 from dpasp.limits import Limits
 
+Foot = Callable[[Sequence[Rule], Sequence[Ask]], str]  # what a dialect writes at the end
 SEMANTICS = "#semantics wellfounded, maxent."
 ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
-PATIENCE = Limits(seconds=5.0, megabytes=1000.0)  # for recursion that may never end
+PATIENCE = Limits(seconds=3.0, megabytes=1000.0)  # for recursion that may never end
 
 
-def converted(
-    text: str, file: str, system: str = "ProbLog", annotate: Annotate = lambda *_: None
-) -> str:
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system whose programs are ProbLog's with heads of its own."""
+
+    name: str = "ProbLog"
+    annotate: Annotate = lambda *_: None
+    foot: Foot = lambda *_: ""
+    allowed: frozenset[str] = frozenset()  # problems that are left to whoever runs the program
+
+
+PROBLOG = System()
+
+
+def converted(text: str, file: str, system: System = PROBLOG) -> str:
     """The program in our words; raises all that has no counterpart."""
     items = read(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
     terms = [clause.term for clause in clauses]
     defined = {head for term in terms for head in heads_of(term)}
     context = Context(SourceFile(file, text), names_in(terms), defined, _negative(terms))
-    made = _translated(clauses, context, annotate)
+    made = _translated(clauses, context, system.annotate)
     program = _Program([one for ones in made for one in ones], context)
     pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
     for clause, ones in zip(clauses, made, strict=True):
         lines = [line for one in ones for line in program.lines(one)]
         pieces.append(Piece(clause.at, "\n".join(lines)))
-    head = f"{title(system, file)}{SEMANTICS}\n\n"
-    return checked(head, laid_out(text, pieces), program.questions_text(), context.source)
+    head = f"{title(system.name, file)}{SEMANTICS}\n\n"
+    foot = program.questions_text() + system.foot(program.rules, program.asks)
+    return checked(head, laid_out(text, pieces), foot, context.source, system.allowed)
 
 
 def _translated(
@@ -83,6 +97,7 @@ class _Program:
         self.context = context
         rules = [one for one in made if isinstance(one, Rule)]
         asks = [one for one in made if isinstance(one, Ask)]
+        self.asks = asks
         real = scaled(rules, asks, context)
         demand = Demand(real, asks, context)
         served = demand.served_rules()
@@ -94,8 +109,8 @@ class _Program:
         terms += [t for ask in asks for t in _ask_terms(ask)]
         self.names = Names.of(terms)
         _refuse_twins(terms, context)
-        for rule in demand.growing:
-            self._refuse_endless(rule)
+        if demand.growing:
+            self._refuse_endless(demand.growing[0])
 
     def lines(self, one: Made) -> list[str]:
         """What is written for a part of the program."""
@@ -151,6 +166,8 @@ class _Program:
 
         try:
             loads(self.text(), file=self.context.source.name).ground(limits=PATIENCE)
+        except ProgramError:
+            return  # which is told when all is written
         except LimitReached as error:
             raise self.context.refuse(
                 rule.at,

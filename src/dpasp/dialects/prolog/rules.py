@@ -50,12 +50,21 @@ Goal = Literal | Aggregate
 
 
 @dataclass(frozen=True, slots=True)
+class Network:
+    """A network that gives the distribution of a head, and the variables that it sees."""
+
+    name: str
+    sees: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
-    """An atom with what stands before its ``::``; a learnable probability is a text."""
+    """An atom with what stands before its ``::``: a probability, to be learned or not."""
 
     atom: Term
     probability: Term | None = None
     learnable: bool = False
+    network: Network | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,11 @@ class Rule:
     heads: tuple[Head, ...]
     body: tuple[Goal, ...] = ()
     at: Slice = NOWHERE
-    neural: str = ""  # what stands after `as`, for the head of a network
+
+    @property
+    def network(self) -> Network | None:
+        """The network behind its head."""
+        return self.heads[0].network if self.heads else None
 
     @property
     def chooses(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dpasp.dialects.prolog.rules import (
@@ -124,6 +124,8 @@ def term_text(term: Term, names: Names, level: int = 0) -> str:
 def _operation(name: str, args: tuple[Term, ...], names: Names, level: int) -> str:
     if name == "pool":
         return f"({';'.join(term_text(arg, names) for arg in args)})"
+    if name == "set":
+        return values_text([term_text(arg, names) for arg in args])
     if name == "abs":
         return f"|{term_text(args[0], names)}|"
     if len(args) == 1:
@@ -135,6 +137,14 @@ def _operation(name: str, args: tuple[Term, ...], names: Names, level: int) -> s
         left_text = term_text(args[0], names, left)
         text = f"{left_text}{space}{name}{space}{term_text(args[1], names, right)}"
     return f"({text})" if own < level else text
+
+
+def values_text(values: Sequence[str]) -> str:
+    """A set of values, as an interval where they are one."""
+    numbers = [int(value) for value in values if value.isdigit()]
+    if len(numbers) == len(values) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{{{numbers[0]}..{numbers[-1]}}}"
+    return f"{{{','.join(values)}}}"
 
 
 def atom_text(term: Term, names: Names) -> str:
@@ -188,7 +198,9 @@ def head_text(head: Head, names: Names) -> str:
 def rule_text(rule: Rule, names: Names) -> str:
     """A rule, on several lines if it is long."""
     rule = _with_anonymous(rule)
-    heads = "; ".join(head_text(head, names) for head in rule.heads) + rule.neural
+    heads = "; ".join(head_text(head, names) for head in rule.heads)
+    if rule.network is not None:
+        heads += f" as @{rule.network.name}"
     if not rule.body:
         return f"{heads}."
     goals = [goal_text(goal, names) for goal in rule.body]

@@ -1,0 +1,139 @@
+"""Statements of a text in clingo's syntax, and the text with some of them rewritten.
+
+>>> text = "a.  % one\\nb(X) :- c(f(X,2), Y)."
+>>> [statement.text for statement in statements(text, "p.lp")]
+['a.', 'b(X) :- c(f(X,2), Y).']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dpasp.dialects.layout import LaidOut
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.statements.kind import words
+from dpasp.language.text.lexer import Token, tokens
+from dpasp.language.text.pieces import split
+from dpasp.language.text.source import SourceFile
+
+OPEN, CLOSE = set("([{"), set(")]}")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of a text: its words, and where it stands."""
+
+    source: SourceFile
+    start: int
+    end: int
+    words: tuple[Token, ...]
+
+    @property
+    def text(self) -> str:
+        """The statement as it is written."""
+        return self.source.text[self.start : self.end]
+
+    def slice(self, found: Sequence[Token]) -> str:
+        """What some of its words say."""
+        return self.source.text[found[0].start : found[-1].end] if found else ""
+
+    def begins(self, *texts: str) -> bool:
+        """Whether its first words are these."""
+        return tuple(word.text for word in self.words[: len(texts)]) == texts
+
+    def refuse(self, message: str, help: str = "", at: Token | None = None) -> ProgramError:
+        """An error at one of its words, or at all of it."""
+        start, end = (self.start, self.end) if at is None else (at.start, at.end)
+        span = self.source.span(start, end)
+        return ProgramError(Diagnostic("no-counterpart", message, span, help))
+
+
+def statements(text: str, file: str) -> list[Statement]:
+    """The statements of a text."""
+    source = SourceFile(file, text)
+    return [
+        Statement(source, piece.start, piece.end, tuple(tokens(text, piece.start, piece.end)))
+        for piece in split(text, words()).pieces
+    ]
+
+
+def groups(found: Sequence[Token], *separators: str) -> list[list[Token]]:
+    """Words between separators that stand outside all parentheses."""
+    result: list[list[Token]] = [[]]
+    depth = 0
+    for word in found:
+        depth += (word.text in OPEN) - (word.text in CLOSE)
+        if depth == 0 and word.text in separators:
+            result.append([])
+        else:
+            result[-1].append(word)
+    return result
+
+
+def closing(found: Sequence[Token], opening: int) -> int:
+    """The place of the sign that closes the one at a place; the last one if none does."""
+    depth = 0
+    for place in range(opening, len(found)):
+        depth += (found[place].text in OPEN) - (found[place].text in CLOSE)
+        if depth == 0:
+            return place
+    return len(found) - 1
+
+
+def inside(found: Sequence[Token], opening: int) -> Sequence[Token]:
+    """The words between a sign and the one that closes it."""
+    return found[opening + 1 : closing(found, opening)]
+
+
+def head_and_body(statement: Statement) -> tuple[list[Token], list[Token]]:
+    """The words before and after ``:-``, without the final dot."""
+    plain = statement.words[:-1] if statement.words[-1].text == "." else statement.words
+    head, *body = groups(plain, ":-")
+    return head, body[0] if body else []
+
+
+def rewritten(
+    text: str, found: Sequence[Statement], rewrite: Callable[[Statement], str | None]
+) -> LaidOut:
+    """The text with some statements rewritten (None leaves one as it is); raises all problems."""
+    problems: list[Diagnostic] = []
+    chunks: list[tuple[str, tuple[int, int]]] = []
+    at = 0
+    for statement in found:
+        try:
+            new = rewrite(statement)
+        except ProgramError as error:
+            problems += error.diagnostics
+            continue
+        if new is not None:
+            chunks.append((text[at : statement.start], (at, statement.start)))
+            chunks.append((new, (statement.start, statement.end)))
+            at = statement.end
+    if problems:
+        raise ProgramError(problems)
+    chunks.append((text[at:] if text.endswith("\n") else f"{text[at:]}\n", (at, len(text))))
+    return _laid_out(chunks, found)
+
+
+def _laid_out(chunks: Sequence[tuple[str, tuple[int, int]]], found: Sequence[Statement]) -> LaidOut:
+    """Chunks of text as one, with the statement that each line comes from."""
+    whole = "".join(chunk for chunk, _ in chunks)
+    origins = [(0, 0)] * (whole.count("\n") + 1)
+    line = 0
+    rewritten_at = {(statement.start, statement.end) for statement in found}
+    for chunk, slice in chunks:
+        at = slice[0]
+        for i, part in enumerate(chunk.split("\n")):
+            line += i > 0
+            if part.strip() and origins[line] == (0, 0):
+                origins[line] = slice if slice in rewritten_at else (at, at + len(part))
+            at += len(part) + 1
+    return LaidOut(whole, tuple(origins))
+
+
+def atoms(found: Sequence[Token], name: str) -> Iterator[tuple[int, int]]:
+    """Where the atoms of a predicate with arguments begin and end."""
+    for place, word in enumerate(found[:-1]):
+        if word.text == name and found[place + 1].text == "(":
+            yield place, closing(found, place + 1)

@@ -1,0 +1,130 @@
+"""DeepProbLog's programs: ProbLog's with ``nn(net,[X],Y,[0,1,2])::digit(X,Y).``
+
+What a network sees comes with the questions there, and from data statements here: there
+is one for each term that a question of the file hands to a network, or else for each
+argument of the topmost predicates that ends there, by the name of its variable.
+
+>>> print(converted("nn(net,[X],Y,[0,1,2])::digit(X,Y). two(X) :- digit(X,2).", "<text>"))
+% converted from DeepProbLog
+#semantics wellfounded, maxent.
+<BLANKLINE>
+?::digit(X,{0..2}) as @net :- net_input(X). two(X) :- digit(X,2).
+<BLANKLINE>
+% A #python block must define, by name: the network net; the data x_test, x_train.
+net_input(x) ~ test(@x_test), train(@x_train).
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dpasp.dialects.asp.neurasp import OPEN_CODES, needed
+from dpasp.dialects.problog.arithmetic import data
+from dpasp.dialects.problog.clauses import Ask, input_of
+from dpasp.dialects.problog.context import Context
+from dpasp.dialects.problog.program import System
+from dpasp.dialects.problog.program import converted as converted_from
+from dpasp.dialects.prolog.rules import Head, Literal, Network, Rule, is_atom, predicate
+from dpasp.dialects.prolog.terms import Compound, ListTerm, Operation, Term, Variable, variables
+from dpasp.dialects.prolog.write import Names, slug, term_text
+
+Place = tuple[str, int, int]  # a predicate and one of its arguments
+FORM = "it has the form nn(net, [X], Y, [values])::p(X,Y), or nn(net, [X])::p(X)"
+
+
+def converted(text: str, file: str) -> str:
+    """The program in our words."""
+    return converted_from(text, file, System("DeepProbLog", annotate, foot, OPEN_CODES))
+
+
+def annotate(term: Compound, context: Context) -> Head | None:
+    """The head of a network; None if it is not one."""
+    before, atom = term.args
+    match before:
+        case Compound("nn", (Compound(name, ()), ListTerm(sees, None), *rest)):
+            pass
+        case Compound("nn", _):
+            raise context.refuse(before, "this network cannot be read", FORM)
+        case _:
+            return None
+    if not isinstance(atom, Compound) or not all(isinstance(v, Variable) for v in sees):
+        raise context.refuse(before, "this network cannot be read", FORM)
+    match rest:
+        case []:
+            return Head(data(atom, context), None, True, Network(name, sees))
+        case [Variable(output), ListTerm(values, None)] if values:
+            pass
+        case _:
+            raise context.refuse(before, "this network cannot be read", FORM)
+    if not atom.args or atom.args[-1] != Variable(output):
+        raise context.refuse(atom, "the output of a network is the last argument here", FORM)
+    chosen = Operation("set", tuple(data(value, context) for value in values))
+    own = Compound(atom.name, (*(data(arg, context) for arg in atom.args[:-1]), chosen), atom.at)
+    return Head(own, None, True, Network(name, sees))
+
+
+# --- what the networks see ---------------------------------------------------------------------
+
+
+def foot(rules: Sequence[Rule], asks: Sequence[Ask]) -> str:
+    """Data statements for what the networks see."""
+    networks = {rule.network.name: rule.network for rule in rules if rule.network is not None}
+    if not networks:
+        return ""
+    names = Names.of([])
+    lines, given = [], []
+    for network in networks.values():
+        for term in dict.fromkeys(_seen(network, rules, asks)):
+            text = term_text(term, names)
+            name = slug(text)
+            given += [f"{name}_test", f"{name}_train"]
+            lines.append(f"{input_of(network)}({text}) ~ test(@{given[-2]}), train(@{given[-1]}).")
+    return "\n".join(["", needed(list(networks), list(dict.fromkeys(given))), *lines, ""])
+
+
+def _seen(network: Network, rules: Sequence[Rule], asks: Sequence[Ask]) -> Iterator[Term]:
+    places = _places(network, rules)
+    atoms = [ask.literal.atom for ask in asks]
+    atoms += [g.atom for rule in rules for g in rule.body if isinstance(g, Literal)]
+    asked = [arg for atom in atoms for arg in _args(atom, places) if not variables(arg)]
+    if asked:
+        yield from asked
+        return
+    called = {predicate(atom) for atom in atoms if isinstance(atom, Compound)}
+    for rule in rules:
+        for head in rule.heads:
+            if predicate(head.atom) not in called:
+                for arg in _args(head.atom, places):
+                    if isinstance(arg, Variable):
+                        yield Compound(slug(arg.name))
+
+
+def _places(network: Network, rules: Sequence[Rule]) -> set[Place]:
+    """The arguments that end in the network."""
+    found: set[Place] = {(input_of(network), 1, 0)}
+    while True:
+        new = set(found)
+        for rule in rules:
+            ends = {
+                arg.name
+                for goal in rule.body
+                if isinstance(goal, Literal) and is_atom(goal)
+                for arg in _args(goal.atom, found)
+                if isinstance(arg, Variable)
+            }
+            for head in rule.heads:
+                assert isinstance(head.atom, Compound)
+                for i, arg in enumerate(head.atom.args):
+                    if isinstance(arg, Variable) and arg.name in ends:
+                        new.add((*predicate(head.atom), i))
+        if new == found:
+            return found
+        found = new
+
+
+def _args(atom: Term, places: set[Place]) -> Iterator[Term]:
+    if isinstance(atom, Compound):
+        for i, arg in enumerate(atom.args):
+            if (*predicate(atom), i) in places:
+                yield arg
