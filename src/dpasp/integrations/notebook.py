@@ -42,7 +42,8 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     def magic(line: str, cell: str) -> Answers | None:
         return run_cell(shell, line, cell)
 
-    shell.register_magic_function(magic, "cell", "dpasp")
+    register: Any = shell.register_magic_function  # its published type lacks the shell itself
+    register(magic, "cell", "dpasp")
     if shell.Completer is not None:
         shell.Completer.custom_matchers.append(_matcher())
 
