@@ -15,6 +15,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+COMMA := ,
 FUZZ ?= 200000
 SANITIZE_RANDOM ?= 600
 SANITIZE_TESTS ?= tests/circuits
