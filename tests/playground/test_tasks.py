@@ -41,7 +41,7 @@ def test_every_example_answers_and_is_explained(desk: Desk, example: dict[str, s
     assert found["answers"]
     pytest.importorskip("pygraphviz")
     assert "<svg" in ask(desk, "graph", text)["svg"]
-    assert ask(desk, "models", text)["models"]
+    assert ask(desk, "models", text, semantics=checked["semantics"])["models"]
 
 
 def test_mistakes_have_places(desk: Desk) -> None:
