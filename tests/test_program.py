@@ -90,7 +90,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_python_runs_only_when_it_may(tmp_path: Path) -> None:
-    text = "#python\ndef twice(n): return 2 * n.number\n#end.\n0.3::a(@twice(2)). #query a(4)."
+    text = "#python\ndef twice(n): return 2 * n\n#end.\n0.3::a(@twice(2)). #query a(4)."
     with pytest.raises(dpasp.ProgramError, match="python-not-allowed"):
         dpasp.loads(text).query()
     assert dpasp.loads(text, python=True).query()[0].lower == pytest.approx(0.3)

@@ -341,7 +341,7 @@ class Program:
             wanted = (*meaning, objective or last.objective)
             if wanted == used:
                 return self._trainable
-        python = Python(self.source, self._functions())
+        python = Python(self.source, self._functions(), self.constants)
         basis = Basis(self._grounded((), (), watch).program, python, self._queries)
         self._trainable = Trainable(ProgramModule(basis, *wanted, other=last), python)
         return self._trainable

@@ -53,7 +53,7 @@ DATA = "i(0) ~ test(@p:q)."
         '?::f(X) as @net on "owner/repo" :- i(X), X > 0. i(0) ~ test("x.NPY"), train("x.pt").',
         '#learn "labels.csv", lr = 1, niters = 5, shuffle = 0, seed = 0, device = "cuda".',
         "#inference sample, n = 100, seed = 1. #semantics maxent.",
-        "i(0..1) ~ test(@p:q). ?::f as @m:net :- i(0;1).",
+        "i(0) ~ test(@p:q). i(1) ~ test(@p:q). ?::f as @m:net :- i(0;1).",
     ],
 )
 def test_good_programs(text: str) -> None:
@@ -79,6 +79,7 @@ def test_good_programs(text: str) -> None:
         ("W::a(X) :- b(X). V::c. b(1).", ["unknown-variable", "unknown-variable"]),
         (f"{DATA} ?::f(X) as @m:net :- other(X). other(1).", ["data-missing"]),
         (f"{DATA} ?::f(X) as @m:net :- not i(X), other(X). other(1).", ["data-missing"]),
+        ("i(1..3) ~ test(@p:q).", ["data-predicate"]),
         (f"{DATA} ?::f(X) as @m:net :- i(X,1). ?::g as @m:net.", ["data-missing"] * 2),
     ],
 )
@@ -133,7 +134,8 @@ def test_values_of_constants() -> None:
         ("a('x').", ["quotes"]),
         ("query(a).", ["problog-directive"]),
         ("evidence(f(a), false).", ["problog-directive"]),
-        ("query(a). #query a.", []),
+        ("query(a). #query a.", ["problog-directive"]),
+        ("query(a). b(X) :- query(X).", []),
         ("query(X) :- a(X).", []),
         ("a % it's 'x' = <- y\n :- b.", []),
         ("a %* x = 'y' *% :- b. a #! 'z' <-\n:- c.", []),

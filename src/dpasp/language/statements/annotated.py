@@ -41,7 +41,7 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import exact, global_variables
+from dpasp.language.text.trees import body_text, global_variables
 
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"
@@ -115,12 +115,12 @@ def head_atoms(rule: AST, count: int) -> list[AST]:
 
 def _head(file: SourceFile, piece: Piece) -> tuple[Cursor, bool]:
     """The tokens of the head (a long body need not be read here), and whether there is a body."""
-    found = _IF.search(file.text, piece.start, piece.end)
-    if found is None:
+    arrow = _IF.search(file.text, piece.start, piece.end)
+    if arrow is None:
         return Cursor(file, piece.start, piece.end), False
-    head = file.text[piece.start : found.start()]
+    head = file.text[piece.start : arrow.start()]
     if '"' not in head and "%" not in head:
-        return Cursor(file, piece.start, found.start()), True
+        return Cursor(file, piece.start, arrow.start()), True
     cursor = Cursor(file, piece.start, piece.end)  # the ':-' may be inside a string
     return cursor, any(token.text == ":-" for token in cursor.tokens)
 
@@ -265,11 +265,6 @@ def _fixed(value: float, span: Span) -> Fixed:
 def annotated_text(statement: Annotated) -> str:
     """The statement as it is printed."""
     return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
-
-
-def body_text(body: Sequence[AST]) -> str:
-    """The body of a rule with what surrounds it: `` :- a; b.``"""
-    return f" :- {'; '.join(map(exact, body))}." if body else "."
 
 
 def annotated_terms(statement: Annotated) -> Iterator[AST]:

@@ -83,14 +83,14 @@ def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:
     """The semantics that a text such as ``"lstable, maxent"`` names."""
     cursor = Cursor(SourceFile("", text), 0, len(text))
     try:
-        found = read_semantics_words(cursor)
+        named_semantics = read_semantics_words(cursor)
         if not cursor.at_end():
             help = "write one or two semantics, as in lstable, maxent"
             what = f"unexpected '{cursor.peek().text}'"
             cursor.fail("unknown-semantics", what, cursor.peek(), help)
     except ProgramError as error:  # there is no program to point at
         raise ProgramError(replace(problem, span=None) for problem in error.diagnostics) from None
-    return found
+    return named_semantics
 
 
 def effective_semantics(program: Program, override: str | None = None) -> Meaning:
