@@ -58,6 +58,18 @@ INSIDE = {
         ["arguments"],
         ["__init__"],
     ],
+    "inference": [
+        ["answers"],
+        ["method"],
+        ["asked"],
+        ["engines"],
+        ["credal"],
+        ["probable"],
+        ["exact"],
+        ["explain", "models"],
+        ["answer"],
+        ["__init__"],
+    ],
     "logic": [
         ["supervise", "terms", "program"],
         ["constants", "solve", "text", "shown"],

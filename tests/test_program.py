@@ -146,7 +146,9 @@ def test_statements_keep_their_places_whatever_is_asked() -> None:
     program = dpasp.loads("#query a. ?::a. #query b. 0.2::b.")
     indices = [choice.statement for choice in program.ground().choices]
     program.query("a, b")
-    asked = program._grounded(("#query a, b.",), (), dpasp.Limits().start()).program
+    asked = program._asked(
+        program._checked(("#query a, b.",), (), None), dpasp.Limits().start()
+    ).ground
     assert [choice.statement for choice in asked.choices] == indices
 
 

@@ -7,7 +7,7 @@ import pytest
 from dpasp.errors import ProgramError
 from dpasp.language import check, parse
 from dpasp.language.ast import Logic, Probability
-from dpasp.language.checks import Meaning, effective_semantics, parse_semantics
+from dpasp.language.checks import SemanticsPair, effective_semantics, parse_semantics
 from dpasp.language.statements.constants import numeric_constants
 
 
@@ -89,10 +89,12 @@ def test_bad_programs(text: str, expected: list[str]) -> None:
 
 def test_semantics_from_outside_win() -> None:
     program = parse("#semantics lstable, maxent.")
-    assert effective_semantics(program) == Meaning(Logic.LSTABLE, Probability.MAXENT)
-    assert effective_semantics(program, "credal") == Meaning(Logic.LSTABLE, Probability.CREDAL)
-    assert effective_semantics(program, "stable, credal") == Meaning()
-    assert effective_semantics(parse("a.")) == Meaning(Logic.STABLE, Probability.CREDAL)
+    assert effective_semantics(program) == SemanticsPair(Logic.LSTABLE, Probability.MAXENT)
+    assert effective_semantics(program, "credal") == SemanticsPair(
+        Logic.LSTABLE, Probability.CREDAL
+    )
+    assert effective_semantics(program, "stable, credal") == SemanticsPair()
+    assert effective_semantics(parse("a.")) == SemanticsPair(Logic.STABLE, Probability.CREDAL)
     assert codes("#semantics lstable. #query undef a.", "stable") == ["undef-two-valued"]
     assert codes("#query undef a.", "lstable") == []
     assert codes("[0.1,0.2]::a.", "maxent") == ["credal-under-maxent"]

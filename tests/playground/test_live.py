@@ -9,6 +9,7 @@ from dpasp import circuits
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
 from dpasp.playground.live import Live
+from dpasp.semantics.meaning import Meaning
 
 TEXT = """{a}::a. {b}::b; {c}::c. p :- a, not q. q :- a, not p. r :- b, p. {d}::r :- c.
 #query r. #query p | a. #query b | not r."""
@@ -41,10 +42,10 @@ def test_moves_agree_with_the_program_written_so(
     a: float, probability: Probability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moving = live(TEXT.format(**START))
-    meaning = Logic.STABLE, probability
-    moving.answers(*meaning, {}, UNLIMITED)
+    meaning = Meaning(Logic.STABLE, probability)
+    moving.answers(meaning, {}, UNLIMITED)
     monkeypatch.setattr(circuits, "compile", None)  # from here on nothing is compiled
-    found = moving.answers(*meaning, {moving.sliders[0].name: (a,)}, UNLIMITED)
+    found = moving.answers(meaning, {moving.sliders[0].name: (a,)}, UNLIMITED)
     monkeypatch.undo()
     program = dpasp.loads(TEXT.format(**START | {"a": a}))
     for one in found:
@@ -57,13 +58,13 @@ def test_moves_agree_with_the_program_written_so(
 
 def test_a_certain_fact_can_be_made_uncertain() -> None:
     moving = live("1.0::a. b :- a. #query b.")
-    found = moving.answers(Logic.STABLE, Probability.MAXENT, {"0.0": (0.25,)}, UNLIMITED)
+    found = moving.answers(Meaning(Logic.STABLE, Probability.MAXENT), {"0.0": (0.25,)}, UNLIMITED)
     assert found[0]["ends"] == [pytest.approx(0.25)]
 
 
 def test_intervals_have_two_ends() -> None:
     moving = live("[0.2, 0.4]::a. b :- not a. #query b.")
-    found = moving.answers(Logic.STABLE, Probability.CREDAL, {"0.0": (0.1, 0.9)}, UNLIMITED)
+    found = moving.answers(Meaning(), {"0.0": (0.1, 0.9)}, UNLIMITED)
     assert found[0]["ends"] == pytest.approx([0.1, 0.9])
 
 

@@ -31,8 +31,9 @@ from dpasp.display.style import in_terminal
 from dpasp.display.table import ENDINGS as TABLES
 from dpasp.errors import UsageError
 from dpasp.inference.answers import Answers
-from dpasp.inference.method import method
+from dpasp.inference.method import Method, method
 from dpasp.language.ast import Learn, Neural
+from dpasp.language.statements import engines
 from dpasp.pictures.picture import FORMATS as PICTURES
 from dpasp.program import Program
 from dpasp.writing import check_ending, write_text
@@ -57,7 +58,7 @@ def execute(options: Namespace, console: Console) -> int:
     check_files(options)
     source = read_program(options.files, console)
     program = asked(source, options, console)
-    check_engine_options(options, program)
+    how = chosen_method(options, program)
     if options.threads is not None and uses_torch(program):
         import torch
 
@@ -70,19 +71,15 @@ def execute(options: Namespace, console: Console) -> int:
             return 0
     semantics, limits = wanted_semantics(options), read_limits(options)
     plan = None
-    if compiles(options, program):
+    if how.compiles:
         plan = partial(program.plan, semantics=semantics, limits=limits)
     with planned("answering", plan, console) as progress:
         answers = program.query(
             semantics=semantics,
-            engine=options.engine,
+            engine=how,
             inconsistent=options.inconsistent,
             limits=limits,
             progress=progress,
-            n=options.samples,
-            seed=options.seed,
-            gap=options.gap,
-            nmodels=options.nmodels,
         )
     answers = replace(answers, files=source.files)
     show(answers, program, console)
@@ -121,24 +118,24 @@ def learns(options: Namespace, program: Program) -> bool:
     )
 
 
-def check_engine_options(options: Namespace, program: Program) -> None:
-    """Refuse options of an engine that does not answer."""
-    engine = method(program.source, options.engine).engine
-    for name, value, engines in (
-        ("--samples", options.samples, ("sample",)),
-        ("--gap", options.gap, ("bounds", "sample")),
-        ("--nmodels", options.nmodels, ("bounds",)),
+def chosen_method(options: Namespace, program: Program) -> Method:
+    """How to answer; raises :class:`UsageError` for options that the engine does not have."""
+    how = method(program.source, options.engine, {"seed": options.seed})
+    known, wanted = engines.options_of(how.engine), dict(how.options)
+    for word, option, value in (
+        ("--samples", "n", options.samples),
+        ("--gap", "gap", options.gap),
+        ("--nmodels", "nmodels", options.nmodels),
     ):
-        if value is not None and engine not in engines:
+        if value is not None and option not in known:
+            others = [name for name in engines.with_option(option) if name in engines.ENGINES]
             raise UsageError(
-                f"{name} is of --engine {' and '.join(engines)}, and the engine is {engine}",
-                help=f"add --engine {engines[0]}, or leave {name} out",
+                f"{word} is of --engine {' and '.join(others)}, and the engine is {how.engine}",
+                help=f"add --engine {others[0]}, or leave {word} out",
             )
-
-
-def compiles(options: Namespace, program: Program) -> bool:
-    """Whether a circuit is to be compiled."""
-    return method(program.source, options.engine, {}).engine in ("auto", "compile")
+        if value is not None:
+            wanted[option] = value
+    return Method(how.engine, wanted)
 
 
 def uses_torch(program: Program) -> bool:

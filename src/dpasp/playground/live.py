@@ -11,16 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from dpasp.errors import UsageError
-from dpasp.inference.engines import prepare
-from dpasp.inference.evaluator import Evaluator
-from dpasp.inference.numbers import evaluate
+from dpasp.inference.asked import ask
+from dpasp.inference.credal.extremes import extremes
+from dpasp.inference.engines.circuit import OnCircuit, on_circuit
 from dpasp.language import ast
 from dpasp.limits import Watch
 from dpasp.logic.program import Choice, Fixed, GroundProgram, GroundQuery, Interval, Learned
-from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
 Ends = tuple[float, ...]  # one number, or the two ends of an interval
 INSIDE = 0.5  # a probability that leaves every value possible
@@ -100,29 +98,22 @@ class Live:
         queries = tuple(q for q in ground.questions if isinstance(q, GroundQuery))
         self.sliders = sliders(ground)
         self.ground = replace(ground, questions=queries, choices=_open(ground.choices))
-        self._evaluators: dict[tuple[ast.Logic, ast.Probability], Evaluator] = {}
+        self._circuits: dict[Meaning, OnCircuit] = {}
 
     def answers(
-        self,
-        logic: ast.Logic,
-        probability: ast.Probability,
-        moved: Mapping[str, Ends],
-        watch: Watch,
+        self, meaning: Meaning, moved: Mapping[str, Ends], watch: Watch
     ) -> list[dict[str, Any]]:
         """The answers with some sliders elsewhere; None where the evidence is then impossible."""
-        key = logic, probability
-        if key not in self._evaluators:
+        if meaning not in self._circuits:
             general = replace(self.ground, choices=_inside(self.ground.choices))
-            self._evaluators[key] = prepare(general, logic, probability, watch=watch)
+            self._circuits[meaning] = on_circuit(general, meaning, watch=watch)
         ground = replace(self.ground, choices=self._choices(moved))
-        weights = leaves.weights(ground)[:, np.newaxis]
-        numbers = evaluate(ground, logic, probability, self._evaluators[key], weights, watch)
-        maxent = probability is ast.Probability.MAXENT
+        numbers = extremes(ask(ground, meaning, watch=watch), self._circuits[meaning])
         found = []
-        for i, query in enumerate(ground.questions):
-            possible = numbers.possible[i, 0] > 0 and numbers.consistent[i, 0] > 0
-            ends = (numbers.lower,) if maxent else (numbers.lower, numbers.upper)
-            shown = [float(end[i, 0]) for end in ends] if possible else None
+        for query, own in zip(ground.questions, numbers, strict=True):
+            possible = own.possible[0] > 0 and own.consistent[0] > 0
+            ends = (own.lower,) if meaning.maxent else (own.lower, own.upper)
+            shown = [float(end[0]) for end in ends] if possible else None
             found.append({"query": query.text, "ends": shown})
         return found
 

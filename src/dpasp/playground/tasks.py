@@ -18,6 +18,7 @@ from dpasp.logic.reading import read
 from dpasp.playground.live import Live
 from dpasp.playground.why import why
 from dpasp.program import Program
+from dpasp.semantics.meaning import Meaning
 
 FILE = "program.plp"
 LONGEST = 100_000  # characters of a program
@@ -87,8 +88,8 @@ class Desk:
         watch = self.limits.start()
         found = {}
         for name in list(request["semantics"])[:10]:
-            meaning = effective_semantics(program.source, str(name))
-            found[name] = live.answers(*meaning, settled, watch)
+            meaning = Meaning(*effective_semantics(program.source, str(name)))
+            found[name] = live.answers(meaning, settled, watch)
         return {"answers": found, "moved": {k: list(v) for k, v in settled.items()}}
 
     def why(self, request: Request) -> Reply:

@@ -22,7 +22,7 @@ from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.distributions import distribution, probability
 from dpasp.language.statements.expressions import Number, Variable, real
 from dpasp.language.statements.kind import Draft, Kind, Setting
-from dpasp.language.statements.meaning import Meaning, Probability
+from dpasp.language.statements.meaning import Probability, SemanticsPair
 from dpasp.language.statements.statement import Statement, span_field
 from dpasp.language.statements.weights import (
     Fixed,
@@ -283,7 +283,7 @@ def check_annotated(statements: Sequence[Annotated], setting: Setting) -> Iterat
 
 
 def _problems(
-    statement: Annotated, values: Mapping[str, float] | None, meaning: Meaning
+    statement: Annotated, values: Mapping[str, float] | None, meaning: SemanticsPair
 ) -> Iterator[Diagnostic]:
     """What is wrong with it; its numbers are not looked at when the constants are not known."""
     weights = [head.weight for head in statement.heads]
