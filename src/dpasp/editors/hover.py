@@ -28,7 +28,7 @@ from dpasp.language.statements.known_options import LEARN, NETWORK
 from dpasp.limits import Limits
 from dpasp.program import Program
 
-PATIENCE = Limits(seconds=1.0)  # how long a pointer waits for the answers to a program's questions
+PATIENCE = Limits(seconds=1.0, megabytes=4000)  # what the answer under a pointer may cost
 
 
 def hover(found: Analysis, offset: int) -> str | None:
