@@ -131,7 +131,7 @@ def test_a_frame_needs_pandas(maxent: Answers, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_frame_has_a_line_an_answer(maxent: Answers) -> None:
-    records = list(maxent._records())
+    records = list(maxent.records())
     assert records[0] == {"query": "p", "kind": "probability", "value": pytest.approx(0.15)}
     assert records[2]["assignment"] == "a, b"
     rows = Answers((Answer("a", value=np.array([0.1, 0.2])),), "stable", "maxent", "compile")
