@@ -18,7 +18,7 @@ ROWS = [
     ["version"],
     ["shown"],
     ["errors"],
-    ["limits"],
+    ["limits", "writing"],
     ["pictures"],
     ["language"],
     ["logic"],

@@ -21,10 +21,11 @@ from dpasp.cli.reading import (
     wanted_semantics,
 )
 from dpasp.display.circuit import statistics_text
-from dpasp.errors import UsageError, cannot_write
+from dpasp.errors import UsageError
 from dpasp.logic.program import GroundProgram, Interval
 from dpasp.semantics.leaves import choice_weights
 from dpasp.semantics.names import leaf_names
+from dpasp.writing import write_text
 
 FORMATS = (".json", ".nnf", ".dot", ".svg")
 
@@ -78,10 +79,7 @@ def write(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
         told = nnf_map(names, known_weights(ground), question.text, evidence)
         files[path.with_name(f"{path.name}.map")] = told
     for file, text in files.items():
-        try:
-            file.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise cannot_write(file, error) from error
+        write_text(file, text)
 
 
 def known_weights(ground: GroundProgram) -> list[float]:

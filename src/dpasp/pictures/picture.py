@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpasp.errors import UsageError, cannot_write
+from dpasp.errors import UsageError
 from dpasp.pictures.raster import write_raster
 from dpasp.pictures.scene import Scene
+from dpasp.writing import write_aside, write_text
 
 RASTER = (".png", ".pdf", ".jpg")
 FORMATS = (".svg", *RASTER)
@@ -32,7 +29,7 @@ class Picture:
         """Write the picture in the format that the file's name says."""
         check_format(path)
         if Path(path).suffix == ".svg":
-            write_aside(path, lambda file: file.write_text(self.svg, encoding="utf-8"))
+            write_text(path, self.svg)
         else:
             write_aside(path, lambda file: write_raster(self.scene, file))
 
@@ -59,31 +56,3 @@ def check_format(path: str | Path) -> None:
             f"cannot write {path}: a picture is written as {', '.join(FORMATS)}",
             help="let the file's name end in one of them",
         )
-
-
-def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place and then move it there, so that there is never half of one."""
-    target = Path(path)
-    aside = None
-    try:
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix
-        )
-        os.close(handle)
-        aside = Path(name)
-        write(aside)
-        aside.chmod(0o666 & ~_umask())
-        aside.replace(target)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    finally:
-        if aside is not None:
-            with suppress(OSError):
-                aside.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """What new files may not be; it can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
