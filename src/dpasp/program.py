@@ -153,6 +153,7 @@ class Program:
         how = method(checked.program, engine, options)
         return self._answers(self._asked(checked, watch, how, inconsistent, data))
 
+    # More than six parameters: they are the keywords of the public interface.
     def map(
         self,
         question: str | None = None,
@@ -345,6 +346,7 @@ class Program:
         model.limits = limits
         return model
 
+    # More than six parameters: they are the keywords of the public interface.
     def learn(
         self,
         observations: object = None,
@@ -621,6 +623,7 @@ def load(
     )
 
 
+# More than six parameters: they are the keywords of the public interface.
 def loads(
     text: str,
     *,
