@@ -36,7 +36,7 @@ def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float
     for free in range(len(low)):
         others = [i for i in range(len(low)) if i != free]
         for ends in product(*(sorted({low[i], high[i]}) for i in others)):
-            rest = 1 - sum(ends)
+            rest = 1 - sum(ends, Fraction(0))
             if low[free] - SLACK <= rest <= high[free] + SLACK:
                 vertex = list(ends)
                 vertex.insert(free, min(max(rest, low[free]), high[free]))
@@ -60,12 +60,14 @@ def corners(ground: GroundProgram) -> list[Corners]:
     for i, choice in enumerate(ground.choices):
         if isinstance(choice.weight, Interval):
             ends = choice.weight.lower, choice.weight.upper
-            if choice.nothing:  # of a single head: nothing takes the rest, whatever it is
-                points = [(p, max(0.0, 1.0 - p)) for (p,) in sorted(set(ends))]
-            else:
-                points = vertices(*ends)
+            points = vertices(*ends) if not choice.nothing else _of_a_single_head(ends)
             found.append(Corners(i, leaves.of(i), np.array(points)))
     return found
+
+
+def _of_a_single_head(ends: tuple[Sequence[float], ...]) -> list[tuple[float, ...]]:
+    """Nothing takes the rest, whatever it is."""
+    return [(p, max(0.0, 1.0 - p)) for p in sorted({end[0] for end in ends})]
 
 
 def vertex_weights(found: Sequence[Corners], weights: Weights, most: int) -> Iterator[Weights]:
