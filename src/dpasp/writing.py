@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpasp.errors import cannot_write
+from dpasp.errors import UsageError, cannot_write
 
 # .NAME.dpasp-HOST-PROCESS-RANDOM.SUFFIX: nobody can guess it, and it says who is writing.
 _ASIDE = re.compile(r"\..*\.dpasp-([0-9a-f]{8})-(\d+)-[0-9a-f]{16}(\.[^.]*)?")
@@ -41,6 +41,15 @@ def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
             write(file)
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+def check_ending(path: str | Path, what: str, endings: tuple[str, ...]) -> None:
+    """Refuse a name that does not say how to write, before the work is done."""
+    if Path(path).suffix not in endings:
+        raise UsageError(
+            f"cannot write {path}: {what} is written as {', '.join(endings)}",
+            help="let the file's name end in one of them",
+        )
 
 
 @contextmanager

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpasp.errors import UsageError
 from dpasp.pictures.raster import write_raster
 from dpasp.pictures.scene import Scene
-from dpasp.writing import write_aside, write_text
+from dpasp.writing import check_ending, write_aside, write_text
 
 RASTER = (".png", ".pdf", ".jpg")
 FORMATS = (".svg", *RASTER)
@@ -27,7 +26,7 @@ class Picture:
 
     def save(self, path: str | Path) -> None:
         """Write the picture in the format that the file's name says."""
-        check_format(path)
+        check_ending(path, "a picture", FORMATS)
         if Path(path).suffix == ".svg":
             write_text(path, self.svg)
         else:
@@ -47,12 +46,3 @@ def drawn(scene: Scene, path: str | Path | None = None) -> Picture:
     if path is not None:
         picture.save(path)
     return picture
-
-
-def check_format(path: str | Path) -> None:
-    """Refuse a name that says no format, before the work is done."""
-    if Path(path).suffix not in FORMATS:
-        raise UsageError(
-            f"cannot write {path}: a picture is written as {', '.join(FORMATS)}",
-            help="let the file's name end in one of them",
-        )
