@@ -40,16 +40,16 @@ Column = tuple[str, int, int]  # a predicate and the place of an argument
 def scaled(rules: Sequence[Rule], asks: Sequence[Ask], context: Context) -> list[Rule]:
     """The rules with real numbers counted in the smallest unit that any of them needs."""
     columns = _real_columns(rules)
-    for ask in asks:
-        _refuse_in_question(ask.literal.atom, columns, context)
-    if not columns:
-        _refuse_reals(rules, context)
-        return list(rules)
     while True:
         wider = columns | {c for rule in rules for c in _spread(rule, columns)}
         if wider == columns:
             break
         columns = wider
+    for ask in asks:
+        _refuse_in_question(ask, columns, context)
+    if not columns:
+        _refuse_reals(rules, context)
+        return list(rules)
     places = max(_places(arg) for rule in rules for c, arg in _columns(rule) if c in columns)
     for rule in rules:
         _refuse_arithmetic(rule, columns, context)
@@ -149,12 +149,11 @@ class _Scaled:
         return Number(str(int(Decimal(term.text) * self.unit)), term.at)
 
 
-def _refuse_in_question(atom: Term, columns: set[Column], context: Context) -> None:
-    assert isinstance(atom, Compound)
-    for i, arg in enumerate(atom.args):
-        real = isinstance(arg, Number) and arg.is_real
-        if real or (*predicate(atom), i) in columns:
-            raise context.refuse(arg, "a question about a real number has no counterpart")
+def _refuse_in_question(ask: Ask, columns: set[Column], context: Context) -> None:
+    """Refuse a question that names a real number, or would show one counted in smaller units."""
+    for column, arg in _columns(Rule((Head(ask.literal.atom),), ask.body)):
+        if column in columns or (isinstance(arg, Number) and arg.is_real):
+            raise context.refuse(ask.at, "a question about a real number has no counterpart")
 
 
 def _refuse_arithmetic(rule: Rule, columns: set[Column], context: Context) -> None:
