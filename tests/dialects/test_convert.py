@@ -80,6 +80,7 @@ def test_an_unknown_system() -> None:
         ("0.5::heads(N).", 1, 12, "nothing gives values to N"),
         ("a(X) :- b(X), X == Y. b(1).", 1, 15, "== with a variable that has no value"),
         ("a.\nn(N) :- findall(X, b(Y), L), length(L, N). b(1).", 2, 1, "unsafe"),
+        ("n(N) :- findall(X, b(X), L), length(L, N). b(0.5).", 1, 1, "arithmetic on real"),
         ("a. 0.5::query(a).", 1, 9, "query with a probability"),
         ("a(0.5). b(X) :- a(X). query(b(_)).", 1, 23, "question about a real number"),
     ],

@@ -158,13 +158,20 @@ def _refuse_in_question(ask: Ask, columns: set[Column], context: Context) -> Non
 
 def _refuse_arithmetic(rule: Rule, columns: set[Column], context: Context) -> None:
     real = _real_variables(rule, columns)
-    for goal in rule.body:
-        for outer in goal_terms(goal):
-            for term in walk(outer):
-                inside = isinstance(goal, Aggregate) or isinstance(term, Operation)
-                if inside and real & variables(term).keys():
-                    help = "only probabilities are computed with real numbers"
-                    raise context.refuse(term, "arithmetic on real numbers in terms", help)
+    terms = [t for goal in rule.body for outer in goal_terms(goal) for t in walk(outer)]
+    computed = any(isinstance(t, Operation) and real & variables(t).keys() for t in terms)
+    gathered = any(_gathers(goal, columns) for goal in rule.body)
+    if computed or gathered:
+        help = "only probabilities are computed with real numbers"
+        raise context.refuse(rule.at, "arithmetic on real numbers in terms", help)
+
+
+def _gathers(goal: Goal, columns: set[Column]) -> bool:
+    """Whether an aggregate is over atoms with real numbers."""
+    if isinstance(goal, Literal):
+        return False
+    inner = [literal for element in goal.elements for literal in element.condition]
+    return any(column in columns for column, _ in _columns(Rule((), tuple(inner))))
 
 
 def _refuse_reals(rules: Sequence[Rule], context: Context) -> None:
