@@ -3,6 +3,7 @@
 #   make demo     a tour of the examples, and a network that learns digits from their sums
 #   make test     linting, types and tests: everything that must hold
 #   make check    linting and types only
+#   make docs     the documentation as a site, in build/docs; every example is run
 #   make bench    exact inference beside other systems, small sizes; bench-full: all sizes
 #   make random   a long comparison of random programs with the definitions, by every way
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
@@ -14,6 +15,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+COMMA := ,
 FUZZ ?= 200000
 SANITIZE_RANDOM ?= 600
 SANITIZE_TESTS ?= tests/circuits
@@ -38,7 +40,11 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[learn,demo]'
 	touch $@
 
-.PHONY: demo test check bench bench-full random fuzz sanitize threads smoke format tidy clean
+.venv/docs.stamp: .venv/install.stamp
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
+	touch $@
+
+.PHONY: demo test check docs bench bench-full random fuzz sanitize threads smoke format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -51,6 +57,9 @@ check: .venv/test.stamp
 
 test: check
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+docs: .venv/docs.stamp
+	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 
 bench: .venv/test.stamp
 	$(BIN)/python -m benchmarks.inference --quick

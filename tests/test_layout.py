@@ -57,6 +57,32 @@ INSIDE = {
         ["arguments"],
         ["__init__"],
     ],
+    "inference": [
+        ["answers"],
+        ["method"],
+        ["asked"],
+        ["engines"],
+        ["credal"],
+        ["probable"],
+        ["exact"],
+        ["explain", "models"],
+        ["answer"],
+        ["__init__"],
+    ],
+    "logic": [
+        ["supervise", "terms", "program"],
+        ["constants", "solve", "text", "shown"],
+        ["weights"],
+        ["markers"],
+        ["messages", "neural", "python"],
+        ["questions"],
+        ["encode"],
+        ["clingo"],
+        ["assemble"],
+        ["ground"],
+        ["reading"],
+        ["__init__"],
+    ],
 }
 
 # Where a module may import these when it is itself imported; elsewhere only inside functions.
@@ -136,7 +162,7 @@ def inner_directions(folder: str) -> list[str]:
         here = path.relative_to(SOURCE / folder).parts[0].removesuffix(".py")
         for found in imports(path):
             words = [*found.module.split("."), found.name]
-            if words[:2] != ["dpasp", folder]:
+            if words[:2] != ["dpasp", folder] or not found.at_once:
                 continue
             there = words[2] if words[2] in rank else "__init__"
             if there != here and not rank[there] < rank[here]:

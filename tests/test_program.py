@@ -90,7 +90,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_python_runs_only_when_it_may(tmp_path: Path) -> None:
-    text = "#python\ndef twice(n): return 2 * n.number\n#end.\n0.3::a(@twice(2)). #query a(4)."
+    text = "#python\ndef twice(n): return 2 * n\n#end.\n0.3::a(@twice(2)). #query a(4)."
     with pytest.raises(dpasp.ProgramError, match="python-not-allowed"):
         dpasp.loads(text).query()
     assert dpasp.loads(text, python=True).query()[0].lower == pytest.approx(0.3)
@@ -146,7 +146,9 @@ def test_statements_keep_their_places_whatever_is_asked() -> None:
     program = dpasp.loads("#query a. ?::a. #query b. 0.2::b.")
     indices = [choice.statement for choice in program.ground().choices]
     program.query("a, b")
-    asked = program._grounded(("#query a, b.",), (), dpasp.Limits().start()).program
+    asked = program._asked(
+        program._checked(("#query a, b.",), (), None), dpasp.Limits().start()
+    ).ground
     assert [choice.statement for choice in asked.choices] == indices
 
 

@@ -1,7 +1,8 @@
-"""How long and how much a computation may take.
+"""How long and how much a computation may take, and who is told how far it is.
 
 Every stage takes a :class:`Watch` and calls :meth:`Watch.check` often; it costs
-well under a microsecond between clock ticks.
+well under a microsecond between clock ticks. Where it knows how far it is, it reports that
+to the watch too.
 
 >>> watch = Limits(seconds=60).start()
 >>> watch.check()                      # raises TimeLimit or MemoryLimit when exceeded
@@ -13,12 +14,19 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
 
 MEMORY_INTERVAL = 0.02  # seconds between two looks at the memory in use
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20 if hasattr(os, "sysconf") else 0.0
+
+Report = Callable[[float, float | None], None]  # what is done, and the total if it is known
+
+
+def silent(done: float, total: float | None) -> None:
+    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +47,17 @@ class Limits:
             if value is not None and not (isinstance(value, int | float) and value > 0):
                 raise UsageError(f"the {name} limit must be a positive number, not {value!r}")
 
-    def start(self) -> Watch:
-        """Start the clock."""
-        return Watch(self)
+    def start(self, report: Report = silent) -> Watch:
+        """Start the clock; ``report`` is called with how far the work is."""
+        return Watch(self, report)
 
 
 class Watch:
-    """A running clock with its limits."""
+    """A running clock with its limits; ``report`` takes what is done and the total, if known."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, report: Report = silent) -> None:
         self.limits = limits
+        self.report = report
         self.started = time.monotonic() if limits.since is None else limits.since
         self._deadline = None if limits.seconds is None else self.started + limits.seconds
         self._next_memory = 0.0
@@ -61,9 +70,15 @@ class Watch:
         """Seconds left, at least 0; None when there is no limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
-    def share(self, parts: int) -> Watch:
-        """A watch that stops after one of so many parts of the time left; the rest is shared."""
+    def silenced(self) -> Watch:
+        """The same clock for work within the work, which reports nothing."""
         part = Watch(self.limits)
+        part.started, part._deadline = self.started, self._deadline
+        return part
+
+    def share(self, parts: int, report: Report = silent) -> Watch:
+        """A watch that stops after one of so many parts of the time left; the rest is shared."""
+        part = Watch(self.limits, report)
         part.started = self.started
         left = self.remaining()
         part._deadline = None if left is None else time.monotonic() + left / parts
@@ -106,14 +121,14 @@ class Watch:
 UNLIMITED = Watch(Limits())
 
 
-def started(limits: object) -> Watch:
+def started(limits: object, report: Report = silent) -> Watch:
     """The running clock of the limits that a caller gave, if they are such."""
     if not isinstance(limits, Limits):
         raise UsageError(
             f"limits are dpasp.Limits, not {limits!r}",
             help="write limits=dpasp.Limits(seconds=10, megabytes=2000), or one of both",
         )
-    return limits.start()
+    return limits.start(report)
 
 
 def memory_in_use() -> float:

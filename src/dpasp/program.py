@@ -23,15 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, ProgramError, UsageError
+from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
-from dpasp.inference.approximate.draws import sample_models
-from dpasp.inference.approximate.outcomes import check_questions
-from dpasp.inference.ask import ask
-from dpasp.inference.engines import on_circuit
-from dpasp.inference.evaluator import Report, silent
-from dpasp.inference.exact import complete
+from dpasp.inference.asked import Asked, ask
+from dpasp.inference.engines.circuit import on_circuit
+from dpasp.inference.engines.draws import sample_models
+from dpasp.inference.engines.outcomes import check_questions
 from dpasp.inference.explain import TOP, Explanations, explain
-from dpasp.inference.method import method
+from dpasp.inference.method import Method, method
 from dpasp.inference.models import Model, models
 from dpasp.language import ast, extend
 from dpasp.language.arguments import (
@@ -43,14 +42,14 @@ from dpasp.language.arguments import (
 )
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.text.files import load_text
-from dpasp.limits import UNLIMITED, Limits, Watch, started
+from dpasp.limits import UNLIMITED, Limits, Report, Watch, silent, started
 from dpasp.logic.ground import Grounder
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.python import run_blocks
 from dpasp.logic.reading import read
 from dpasp.logic.shown import shown_by
 from dpasp.pictures.picture import Picture, drawn
-from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.shown import display
 
@@ -61,9 +60,17 @@ if TYPE_CHECKING:
     from dpasp.neural.module import ProgramModule
 
 NO_LIMITS = Limits()
-NO_OPTIONS: Mapping[str, float | None] = {}
 OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # other semantics may be asked for
 REMEMBERED = 4  # ground programs that are kept, by the questions they were ground with
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The program with the questions that are asked of it, checked under a meaning."""
+
+    program: ast.Program
+    meaning: Meaning
+    key: tuple[tuple[str, ...], tuple[str, ...]]  # the questions and the evidence that were added
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +103,26 @@ class Program:
         self._history: History | None = None
         self._grounder: Grounder | None = None
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Grounded] = OrderedDict()
-        _refuse(source, self.constants)
+        self._problem = _refuse(source, self.constants)
+        self._known: dict[object, Checked] = {}
 
     def __repr__(self) -> str:
         files = ", ".join(self.source.files)
         return f"<dpasp.Program {files}: {len(self.source.statements)} statements>"
 
+    # More than six parameters: they are the keywords of the public interface.
     def query(
         self,
         *queries: str | Iterable[str],
         evidence: object = (),
         semantics: str | None = None,
-        engine: str | None = None,
+        engine: str | Method | None = None,
         inconsistent: str = "normalize",
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
         **options: float | None,
     ) -> Answers:
-        """The answers to the queries, or to all questions of the program when none is given.
+        """Return the answers to the queries, or to all questions of the program if none is given.
 
         Queries are texts such as ``"a, not b | c"``, or lists of them.
         ``evidence`` joins that of every query; ``semantics`` (as ``"lstable, maxent"``)
@@ -121,11 +130,20 @@ class Program:
         and wins over ``#inference``, as do its ``options``: ``n`` and ``seed`` of sample,
         ``gap`` and ``nmodels`` of bounds; total choices without a model are an error
         with ``inconsistent="error"``.
+
+        Raises :class:`ProgramError` for a query that cannot be read,
+        :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
+        answer, and :class:`LimitReached` at a limit.
+
+        >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
+        >>> print(program.query("a | c", "c", semantics="maxent"))
+        ℙ(a | c) = 0.461538
+        ℙ(c) = 0.650000
         """
-        return self._ask(
-            queries_given(queries),
-            evidence, semantics, engine, inconsistent, limits, progress, options,
-        )  # fmt: skip
+        watch = started(limits, progress)
+        checked = self._checked(queries_given(queries), evidence_given(evidence), semantics)
+        how = method(checked.program, engine, options)
+        return self._answers(self._asked(checked, watch, how, inconsistent))
 
     def map(
         self,
@@ -133,18 +151,26 @@ class Program:
         *,
         evidence: object = (),
         semantics: str | None = None,
-        engine: str | None = None,
+        engine: str | Method | None = None,
         inconsistent: str = "normalize",
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
     ) -> Answers:
-        """The most probable values: of the atoms marked in ``"a?, b? | e"``, or of all choices.
+        """Return the most probable values: of the atoms marked in ``"a?, b? | e"``, or of all
+        choices.
 
         Where no atoms are named (``"| e"``, or nothing at all) it is the most probable total
-        choice, as ``#mpe`` asks for; the program's own questions are not asked.
+        choice, as ``#mpe`` asks for; the program's own questions are not asked. It raises
+        what :meth:`query` raises.
+
+        >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
+        >>> program.map("a?, b? | not c")[0].assignment
+        {'a': False, 'b': True}
         """
-        asked = (map_given(question),)
-        return self._ask(asked, evidence, semantics, engine, inconsistent, limits, progress)
+        watch = started(limits, progress)
+        checked = self._checked((map_given(question),), evidence_given(evidence), semantics)
+        how = method(checked.program, engine)
+        return self._answers(self._asked(checked, watch, how, inconsistent))
 
     def sample(
         self,
@@ -155,19 +181,20 @@ class Program:
         seed: int | None = None,
         limits: Limits = NO_LIMITS,
     ) -> list[Assignment]:
-        """``n`` models, each as the values of its atoms: True, False or ``"undef"``.
+        """Return ``n`` models, each as the values of its atoms: True, False or ``"undef"``.
 
         A total choice is drawn by its probability and one of its models evenly, as maxent
         weighs them; ``given`` joins the program's evidence, which all of them satisfy.
+        Raises :class:`InferenceError` if no draw satisfies it.
+
+        >>> loads("0.5::a. b :- not a.").sample(2, given="b")
+        [{'a': False, 'b': True}, {'a': False, 'b': True}]
         """
         if n < 0:
             raise UsageError(f"{n} models cannot be sampled")
-        told = evidence_given(given)
-        watch = started(limits)
-        logic, _ = self._meaning((), told, semantics)
-        found = self._grounded((), told, watch).program
-        check_questions(replace(found, questions=()), "sampling")
-        return sample_models(found, logic, self._one_row(found, watch), n, seed=seed, watch=watch)
+        asked = self._asked(self._checked((), evidence_given(given), semantics), started(limits))
+        check_questions(replace(asked.ground, questions=()), "sampling")
+        return sample_models(asked, n, seed=seed)
 
     def models(
         self,
@@ -177,17 +204,23 @@ class Program:
         semantics: str | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Iterator[Model]:
-        """The models (``n`` at most) as they are found: those of the most probable choices first.
+        """Return the models (``n`` at most) as they are found, the most probable choices first.
 
         ``given`` joins the program's evidence, which all of them satisfy; what ``#show``
         says is shown of each.
+
+        >>> program = loads("0.3::a. b :- not a.")
+        >>> [(str(model), model.probability) for model in program.models()]
+        [('b', (0.7,)), ('a', (0.3,))]
         """
-        told = evidence_given(given)
         watch = started(limits)
         shown = shown_by(self.source)
-        logic, _ = self._meaning((), told, semantics)
-        found = self._showing(shown.program)._grounded((), told, watch).program
-        return islice(models(found, logic, self._one_row(found, watch), shown, watch), n)
+        showing = self._showing(shown.program)
+        checked = showing._checked((), evidence_given(given), semantics)
+        found = showing._grounded(checked, watch).program
+        weights = self._weights(found, watch)
+        asked = ask(found, checked.meaning, weights=weights, watch=watch).one_row()
+        return islice(models(asked, shown), n)
 
     def _showing(self, source: ast.Program) -> Program:
         """This program with rules for what it shows, if there are any."""
@@ -205,33 +238,71 @@ class Program:
         top: int = TOP,
         limits: Limits = NO_LIMITS,
     ) -> Explanations:
-        """What is behind the answers to the queries, or to those of the program.
+        """Return what is behind the answers to the queries, or to those of the program.
 
         The ``top`` most probable total choices, and what each choice contributes. The
         program's ``#map`` and ``#mpe`` are left out, with a warning.
+
+        >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
+        >>> program.explain("c")[0].ways[0].values
+        ('not a', 'b')
         """
-        asked = queries_given(queries)
-        told = evidence_given(evidence)
-        watch = started(limits)
-        meaning = self._meaning(asked, told, semantics)
-        found = self._grounded(asked, told, watch).program
-        return explain(found, *meaning, self._one_row(found, watch), top=top, watch=watch)
+        checked = self._checked(queries_given(queries), evidence_given(evidence), semantics)
+        return explain(self._asked(checked, started(limits)), top)
 
-    def _meaning(
+    def _checked(
         self, questions: tuple[str, ...], evidence: tuple[str, ...], semantics: str | None
-    ) -> tuple[ast.Logic, ast.Probability]:
-        """The semantics, under which the program with these questions has been checked."""
-        program = self._with(questions, evidence)
-        check(program, semantics, self.constants, numbers=False)
-        return effective_semantics(program, semantics)
+    ) -> Checked:
+        """The program with these questions and this evidence; raises what is wrong with it."""
+        key = (questions, evidence, semantics)
+        known = self._known.get(key)
+        if known is None:
+            program = self._with(questions, evidence)
+            if questions or evidence or semantics:
+                check(program, semantics, self.constants, numbers=False)
+            elif self._problem is not None:
+                raise ProgramError(self._problem.diagnostics)
+            meaning = Meaning(*effective_semantics(program, semantics))
+            known = Checked(program, meaning, (questions, evidence))
+            if len(self._known) >= REMEMBERED:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = known
+        return known
 
-    def _one_row(self, found: GroundProgram, watch: Watch) -> NDArray[np.float64]:
-        """The leaf weights [leaves], if there are no rows of test data."""
-        own = self._weights(found, watch)
-        weights = complete(leaves.weights(found) if own is None else own)
-        if weights.ndim == 2:
-            raise UsageError("this needs one row of test data, and the program has many")
-        return weights
+    def _asked(
+        self,
+        checked: Checked,
+        watch: Watch,
+        how: Method = Method(),  # noqa: B008 - frozen
+        inconsistent: str = "normalize",
+    ) -> Asked:
+        """What is asked of the ground program, with what was learned for weights."""
+        found = self._grounded(checked, watch).program
+        return ask(
+            found,
+            checked.meaning,
+            weights=self._weights(found, watch),
+            method=how,
+            inconsistent=inconsistent,
+            watch=watch,
+        )
+
+    def _answers(self, asked: Asked) -> Answers:
+        """The answers, with what is known from grounding and learning."""
+        answers = answer(asked)
+        statistics = dict(answers.statistics)
+        statistics["seconds"] = {"ground": self._seconds(asked), **statistics["seconds"]}
+        learned, history = self._told()
+        if self._trainable is not None and (labels := self._trainable.labels()):
+            from dpasp.learning.accuracy import accuracies
+
+            statistics["accuracy"] = accuracies(answers, labels)
+        return replace(answers, statistics=statistics, learned=learned, history=history)
+
+    def _seconds(self, asked: Asked) -> float:
+        """How long grounding took."""
+        known = (g.seconds for g in self._ground.values() if g.program is asked.ground)
+        return next(known, 0.0)
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
         """Print the answers to the program's questions and give them back as an array."""
@@ -331,23 +402,25 @@ class Program:
         from dpasp.logic.python import Python
         from dpasp.neural.module import Basis, ProgramModule
 
-        wanted = (*effective_semantics(self.source, semantics), objective or "midpoint")
+        meaning = Meaning(*effective_semantics(self.source, semantics))
         last = None
         if self._trainable is not None:
             last = self._trainable.model
-            used = (last.logic, last.probability, last.objective)
-            meaning = used[:2] if semantics is None else wanted[:2]
-            wanted = (*meaning, objective or last.objective)
-            if wanted == used:
+            meaning = last.meaning if semantics is None else meaning
+            objective = objective or last.objective
+            if (meaning, objective) == (last.meaning, last.objective):
                 return self._trainable
-        python = Python(self.source, self._functions())
-        basis = Basis(self._grounded((), (), watch).program, python, self._queries)
-        self._trainable = Trainable(ProgramModule(basis, *wanted, other=last), python)
+        python = Python(self.source, self._functions(), self.constants)
+        found = self._grounded(self._unchecked((), meaning), watch).program
+        basis = Basis(found, python, self._queries)
+        model = ProgramModule(basis, meaning, objective or "midpoint", last)
+        self._trainable = Trainable(model, python)
         return self._trainable
 
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
-        found = self._grounded(queries_given((text,)), (), watch).program.questions
+        checked = self._unchecked(queries_given((text,)))
+        found = self._grounded(checked, watch).program.questions
         return [question for question in found if isinstance(question, GroundQuery)]
 
     def _told(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -366,17 +439,26 @@ class Program:
         return trained.weights()
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
-        """The ground program with the program's own questions."""
-        return self._grounded((), (), started(limits)).program
+        """Return the ground program with the program's own questions.
+
+        >>> len(loads("n(1..3). 0.5::a(X) :- n(X).").ground().choices)
+        3
+        """
+        return self._grounded(self._unchecked(()), started(limits)).program
 
     def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
-        """What compiling would work on: choices, parts, estimated widths, what will be tried."""
+        """Return what compiling would work on: choices, parts, estimated widths, what is tried.
+
+        >>> program = loads("0.3::a. 0.5::b. c :- a, not b. #query c.")
+        >>> program.plan().choices
+        2
+        """
         from dpasp.circuits import Plan, plan
 
         watch = started(limits)
-        meaning = self._meaning((), (), semantics)
-        found = self._grounded((), (), watch).program
-        return Plan(len(found.choices), plan(found, *meaning, watch=watch))
+        checked = self._checked((), (), semantics)
+        found = self._grounded(checked, watch).program
+        return Plan(len(found.choices), plan(found, checked.meaning, watch=watch))
 
     def circuit(
         self,
@@ -385,11 +467,16 @@ class Program:
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
     ) -> Circuit:
-        """The circuit that answers the program's own questions, compiled or enumerated."""
-        watch = started(limits)
-        meaning = self._meaning((), (), semantics)
-        found = self._grounded((), (), watch).program
-        circuit = on_circuit(found, *meaning, watch=watch, progress=progress).circuit
+        """Return the circuit that answers the program's own questions, compiled or enumerated.
+
+        >>> circuit = loads("0.3::a. 0.5::b. c :- a, not b. #query c.").circuit()
+        >>> circuit.questions, circuit.leaves
+        (1, 4)
+        """
+        watch = started(limits, progress)
+        checked = self._checked((), (), semantics)
+        found = self._grounded(checked, watch).program
+        circuit = on_circuit(found, checked.meaning, watch=watch).circuit
         asked = tuple(question.text for question in found.questions)
         return replace(circuit, leaf_names=tuple(leaf_names(found)), question_names=asked)
 
@@ -402,62 +489,26 @@ class Program:
         title = ", ".join(Path(file).name for file in self.source.files)
         return drawn(display("plot.program")(self.ground(limits=limits), title), path)
 
-    def _ask(
-        self,
-        questions: tuple[str, ...],
-        evidence: object,
-        semantics: str | None,
-        engine: str | None,
-        inconsistent: str,
-        limits: Limits,
-        progress: Report,
-        options: Mapping[str, float | None] = NO_OPTIONS,
-    ) -> Answers:
-        told = evidence_given(evidence)
-        watch = started(limits)
-        program = self._with(questions, told)
-        check(program, semantics, self.constants, numbers=False)
-        how = method(program, engine, options)
-        meaning = effective_semantics(program, semantics)
-        grounded = self._grounded(questions, told, watch)
-        answers = ask(
-            grounded.program,
-            *meaning,
-            how,
-            inconsistent=inconsistent,
-            weights=self._weights(grounded.program, watch),
-            watch=watch,
-            progress=progress,
-        )
-        statistics = dict(answers.statistics)
-        statistics["seconds"] = {"ground": grounded.seconds, **statistics["seconds"]}
-        learned, history = self._told()
-        if self._trainable is not None and (labels := self._trainable.labels()):
-            from dpasp.learning.accuracy import accuracies
-
-            statistics["accuracy"] = accuracies(answers, labels)
-        return replace(answers, statistics=statistics, learned=learned, history=history)
-
-    def _grounded(
-        self, questions: tuple[str, ...], evidence: tuple[str, ...], watch: Watch
-    ) -> Grounded:
-        key = (questions, evidence)
-        if key in self._ground:
-            self._ground.move_to_end(key)
-            return self._ground[key]
+    def _grounded(self, checked: Checked, watch: Watch) -> Grounded:
+        if checked.key in self._ground:
+            self._ground.move_to_end(checked.key)
+            return self._ground[checked.key]
         started = time.perf_counter()
-        program = self._with(questions, evidence)
         grounder, self._grounder = self._grounder, None  # after an error it is of no use
         if grounder is None:
             grounder = Grounder(
-                program, constants=self.constants, python=self._functions(), watch=watch
+                checked.program, constants=self.constants, python=self._functions(), watch=watch
             )
-        found = grounder.ask(program, watch)
+        found = grounder.ask(checked.program, watch)
         self._grounder = grounder
-        self._ground[key] = Grounded(found, time.perf_counter() - started)
+        self._ground[checked.key] = Grounded(found, time.perf_counter() - started)
         while len(self._ground) > REMEMBERED:
             self._ground.popitem(last=False)
-        return self._ground[key]
+        return self._ground[checked.key]
+
+    def _unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
+        """The program with these questions, for who does not answer them here."""
+        return Checked(self._with(questions, ()), meaning, (questions, ()))
 
     def _with(self, questions: tuple[str, ...], evidence: tuple[str, ...]) -> ast.Program:
         """The program with other questions in place of its own (if given) and more evidence.
@@ -525,10 +576,12 @@ def _need_torch() -> None:
             )
 
 
-def _refuse(source: ast.Program, constants: Mapping[str, str]) -> None:
-    """Raise what is wrong with a program, unless another semantics may make it right."""
+def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:
+    """Raise what is wrong with a program; give back what another semantics may make right."""
     try:
         check(source, None, constants)
     except ProgramError as error:
         if any(problem.code not in OPEN_CODES for problem in error.diagnostics):
             raise
+        return error
+    return None

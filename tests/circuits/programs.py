@@ -9,10 +9,13 @@ from clingo import Function
 
 from dpasp.errors import Span
 from dpasp.language import ast
-from dpasp.language.ast import Mode
+from dpasp.language.ast import Logic, Mode, Probability
 from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
+from dpasp.semantics.meaning import Meaning
 
 NOWHERE = Span("<test>", 1, 1, 1, 1)
+
+STABLE = Meaning(Logic.STABLE, Probability.MAXENT)
 
 
 @dataclass(frozen=True)

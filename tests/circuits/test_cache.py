@@ -13,6 +13,8 @@ import pytest
 from dpasp.circuits import Cache, Options, compile
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
+from tests.circuits.programs import STABLE
 
 from .test_circuit import some_program
 
@@ -28,10 +30,10 @@ def files(cache: Cache) -> list[Path]:
 
 def test_found_again(cache: Cache) -> None:
     ground, _ = some_program(1)
-    first = compile(ground, Logic.STABLE, cache=cache)
+    first = compile(ground, STABLE, cache=cache)
     stored = files(cache)
     assert len(stored) == 1
-    again = compile(ground, Logic.STABLE, cache=cache)
+    again = compile(ground, STABLE, cache=cache)
     assert again.to_bytes() == first.to_bytes()  # the seconds of the first run included
     assert files(cache) == stored
     assert (first.cached, again.cached) == (False, True)
@@ -39,22 +41,28 @@ def test_found_again(cache: Cache) -> None:
 
 def test_other_questions_other_files(cache: Cache) -> None:
     ground, _ = some_program(1)
-    compile(ground, Logic.STABLE, cache=cache)
-    compile(ground, Logic.STABLE, Probability.CREDAL, cache=cache)
-    compile(ground, Logic.STABLE, questions=ground.questions[:1], cache=cache)
-    compile(ground, Logic.STABLE, options=Options(way="tables"), cache=cache)
+    compile(ground, STABLE, cache=cache)
+    compile(ground, Meaning(Logic.STABLE, Probability.CREDAL), cache=cache)
+    fewer = replace(ground, questions=ground.questions[:1])
+    compile(fewer, STABLE, cache=cache)
+    compile(
+        ground,
+        STABLE,
+        options=Options(way="tables"),
+        cache=cache,
+    )
     assert len(files(cache)) == 4
 
 
 def test_damaged_files_are_compiled_again(cache: Cache) -> None:
     ground, circuit = some_program(2)
     weights = leaves.weights(ground)
-    compile(ground, Logic.STABLE, cache=cache)
+    compile(ground, STABLE, cache=cache)
     (path,) = files(cache)
     whole = path.read_bytes()
     for damage in (b"", whole[:-3], whole[:40] + b"x" + whole[41:], b"\0" * len(whole)):
         path.write_bytes(damage)
-        found = compile(ground, Logic.STABLE, cache=cache)
+        found = compile(ground, STABLE, cache=cache)
         np.testing.assert_array_equal(found.masses(weights), circuit.masses(weights))
         assert len(path.read_bytes()) == pytest.approx(len(whole), abs=100)
 
@@ -62,19 +70,19 @@ def test_damaged_files_are_compiled_again(cache: Cache) -> None:
 def test_a_file_of_another_program_is_not_taken(cache: Cache) -> None:
     one, _ = some_program(3)
     other, circuit = some_program(4)
-    compile(one, Logic.STABLE, cache=cache)
+    compile(one, STABLE, cache=cache)
     (path,) = files(cache)
-    compile(other, Logic.STABLE, cache=cache)
+    compile(other, STABLE, cache=cache)
     (second,) = set(files(cache)) - {path}
     second.write_bytes(path.read_bytes())
     weights = leaves.weights(other)
-    found = compile(other, Logic.STABLE, cache=cache)
+    found = compile(other, STABLE, cache=cache)
     np.testing.assert_array_equal(found.masses(weights), circuit.masses(weights))
 
 
 def test_the_oldest_go_first(cache: Cache) -> None:
     ground, _ = some_program(5)
-    compile(ground, Logic.STABLE, cache=cache)
+    compile(ground, STABLE, cache=cache)
     (oldest,) = files(cache)
     past = time.time() - 1000
     os.utime(oldest, (past, past))
@@ -83,7 +91,7 @@ def test_the_oldest_go_first(cache: Cache) -> None:
     for way in ("diagram", "tables", "search"):
         for probability in Probability:
             options = Options(way=way)
-            compile(ground, Logic.STABLE, probability, options=options, cache=small)
+            compile(ground, Meaning(Logic.STABLE, probability), options=options, cache=small)
     left = files(cache)
     assert oldest not in left
     assert sum(path.stat().st_size for path in left) <= 4.5 * size * 2**20
@@ -92,14 +100,14 @@ def test_the_oldest_go_first(cache: Cache) -> None:
 def test_quick_circuits_are_not_kept(tmp_path: Path) -> None:
     ground, _ = some_program(6)
     cache = Cache(tmp_path / "none", worth=100.0)
-    compile(ground, Logic.STABLE, cache=cache)
+    compile(ground, STABLE, cache=cache)
     assert not cache.folder.exists()
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     ground, _ = some_program(7)
-    compile(ground, Logic.STABLE, cache=Cache(tmp_path / "file", worth=0.0))
+    compile(ground, STABLE, cache=Cache(tmp_path / "file", worth=0.0))
 
 
 def test_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 import dpasp
 from dpasp.circuits import Cache
 from dpasp.language.ast import Logic, Probability
+from dpasp.semantics.meaning import Meaning
 
 from ..expected import read_case
 from .ways import compare
@@ -24,4 +25,4 @@ def test_case(path: Path, tmp_path: Path) -> None:
     cache = Cache(tmp_path, worth=0.0)
     for logic in Logic:
         for probability in Probability:
-            compare(logic.value, ground, logic, probability, cache)
+            compare(logic.value, ground, Meaning(logic, probability), cache)

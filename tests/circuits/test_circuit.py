@@ -15,8 +15,9 @@ from dpasp.language.ast import Logic, Mode, Probability
 from dpasp.limits import Limits
 from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
-from .programs import NOWHERE, Shape, random_program
+from .programs import NOWHERE, STABLE, Shape, random_program
 
 
 def facts(probabilities: list[float], rules: list[Rule], query: int, size: int) -> GroundProgram:
@@ -40,7 +41,7 @@ def some_program(seed: int) -> tuple[GroundProgram, Circuit]:
     random = Random(seed)
     while True:
         ground = random_program(random, Shape(negation=0.4, disjunction=0.0, free=0.2))
-        circuit = compile(ground, Logic.STABLE)
+        circuit = compile(ground, STABLE)
         if circuit.native.nodes > 12 and not circuit.definite:
             return ground, circuit
 
@@ -115,7 +116,7 @@ def chain(n: int, probability: float) -> GroundProgram:
 
 def test_ten_thousand_factors() -> None:
     ground = chain(10_000, 0.5)
-    circuit = compile(ground, Logic.STABLE)
+    circuit = compile(ground, STABLE)
     weights = leaves.weights(ground)
     assert circuit.masses(weights, log=True)[0, 5] == pytest.approx(10_000 * np.log(0.5), rel=1e-12)
     masses = circuit.masses(weights)
@@ -125,11 +126,11 @@ def test_ten_thousand_factors() -> None:
 
 def test_tiny_probabilities_survive() -> None:
     ground = chain(3, 1e-100)
-    masses = compile(ground, Logic.STABLE).masses(leaves.weights(ground))
+    masses = compile(ground, STABLE).masses(leaves.weights(ground))
     assert masses[0, 5] == pytest.approx(1e-300, rel=1e-12)
     nearly = facts([1 - 1e-16], [], 1, 2)
     weights = np.array([1.0, 1e-20])  # the complement is not what is left of 1
-    assert compile(nearly, Logic.STABLE).masses(weights)[0, 4] == 1e-20
+    assert compile(nearly, STABLE).masses(weights)[0, 4] == 1e-20
 
 
 def test_bytes_there_and_back() -> None:
@@ -164,7 +165,7 @@ def test_damaged_bytes_are_refused() -> None:
 def test_observed_atoms_are_leaves() -> None:
     # q :- 1, 2.  with an observation of q
     ground = facts([0.3, 0.6], [Rule((3,), (1, 2))], 1, 4)
-    circuit = compile(ground, Logic.STABLE, observed=[3])
+    circuit = compile(ground, STABLE, observed=[3])
     assert circuit.leaves == 6
     known = leaves.weights(ground)
     batch = np.stack([np.append(known, seen) for seen in ([1, 1], [1, 0], [0, 1])], axis=1)
@@ -176,13 +177,13 @@ def test_observed_atoms_are_leaves() -> None:
 def test_an_inner_atom_cannot_be_observed() -> None:
     ground = facts([0.3], [Rule((2,), (-3,)), Rule((3,), (-2,))], 2, 4)
     with pytest.raises(InferenceError, match="not determined"):
-        compile(ground, Logic.STABLE, observed=[2])
+        compile(ground, STABLE, observed=[2])
 
 
 def test_head_cycles_are_not_compiled() -> None:
     ground = facts([0.3], [Rule((2, 3), (1,)), Rule((2,), (3,)), Rule((3,), (2,))], 2, 4)
     with pytest.raises(HeadCycle):
-        compile(ground, Logic.STABLE)
+        compile(ground, STABLE)
 
 
 def hard() -> GroundProgram:
@@ -196,9 +197,13 @@ def hard() -> GroundProgram:
 def test_limits_are_honoured() -> None:
     ground = hard()
     with pytest.raises(SizeLimit, match=r"40 choices .* reached \d+ nodes"):
-        compile(ground, Logic.STABLE, options=Options(nodes=100, work=10_000))
+        compile(
+            ground,
+            STABLE,
+            options=Options(nodes=100, work=10_000),
+        )
     with pytest.raises(TimeLimit):
-        compile(ground, Logic.STABLE, watch=Limits(seconds=0.2).start())
+        compile(ground, STABLE, watch=Limits(seconds=0.2).start())
 
 
 def test_wrong_shapes() -> None:
@@ -213,7 +218,7 @@ def test_statistics_name_the_way() -> None:
     ground = chain(20, 0.5)
     for way in ("diagram", "tables", "search"):
         statistics = compile(
-            ground, Logic.STABLE, Probability.CREDAL, options=Options(way=way)
+            ground, Meaning(Logic.STABLE, Probability.CREDAL), options=Options(way=way)
         ).statistics
         assert statistics.way == way
         assert statistics.choices == 20
@@ -223,11 +228,11 @@ def test_statistics_name_the_way() -> None:
 
 def test_a_plan_says_what_would_be_tried() -> None:
     ground = chain(20, 0.5)
-    (part,) = plan(ground, Logic.STABLE)
+    (part,) = plan(ground, STABLE)
     assert (part.choices, part.guesses, part.width) == (20, 0, 1)
     assert len(part.tries) == len(set(part.tries)) > 4
     loops = [Rule((3,), (1, -4)), Rule((4,), (1, -3)), Rule((5,), (2, -6)), Rule((6,), (2, -5))]
-    parts = plan(facts([0.5, 0.5], loops, 3, 7), Logic.STABLE, Probability.CREDAL)
+    parts = plan(facts([0.5, 0.5], loops, 3, 7), Meaning(Logic.STABLE, Probability.CREDAL))
     assert [(one.choices, one.guesses) for one in parts] == [(1, 1), (1, 1)]
 
 
@@ -237,11 +242,11 @@ def test_progress_is_told_and_may_stop() -> None:
 
     told: list[float] = []
 
-    def progress(share: float) -> None:
+    def progress(share: float, total: float | None) -> None:
         told.append(share)
         if len(told) > 2:
             raise Enough
 
     with pytest.raises(Enough):
-        compile(hard(), Logic.STABLE, progress=progress)
+        compile(hard(), STABLE, watch=Limits().start(progress))
     assert all(0 <= share <= 1 for share in told)

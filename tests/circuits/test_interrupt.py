@@ -10,13 +10,14 @@ import time
 HARD = """
 import sys
 from dpasp.circuits import compile
-from dpasp.language.ast import Logic
+from dpasp.language.ast import Logic, Probability
 from dpasp.limits import Limits
+from dpasp.semantics.meaning import Meaning
 from tests.circuits.test_circuit import hard
 ground = hard()
 print("ready", flush=True)
 try:
-    compile(ground, Logic.STABLE, watch=Limits({limits}).start())
+    compile(ground, Meaning(Logic.STABLE, Probability.MAXENT), watch=Limits({limits}).start())
 except BaseException as problem:
     print(type(problem).__name__, flush=True)
     sys.exit(3)

@@ -10,10 +10,9 @@ import numpy as np
 from dpasp.circuits import FIELDS, HeadCycle, compile
 from dpasp.circuits.channels import MIXED
 from dpasp.circuits.layers import Layer, Layers, Numbers, sweep
-from dpasp.language.ast import Logic
 from dpasp.semantics import leaves
 
-from .programs import draw_shape, random_program
+from .programs import STABLE, draw_shape, random_program
 
 
 def mass(layers: Layers, channels: Sequence[Numbers], weights: Numbers) -> float:
@@ -36,7 +35,7 @@ def test_every_mass_is_a_sweep() -> None:
         random = Random(seed)
         ground = random_program(random, draw_shape(random))
         try:
-            circuit = compile(ground, Logic.STABLE)
+            circuit = compile(ground, STABLE)
         except HeadCycle:
             continue
         weights = leaves.weights(ground)
@@ -54,7 +53,7 @@ def test_every_mass_is_a_sweep() -> None:
 
 def test_layers_are_decoded_once() -> None:
     random = Random(1)
-    circuit = compile(random_program(random, draw_shape(random)), Logic.STABLE)
+    circuit = compile(random_program(random, draw_shape(random)), STABLE)
     assert circuit.layers is circuit.layers
     assert circuit.below(0) is circuit.below(0)
     assert len(circuit.below(0)) == len(circuit.layers)

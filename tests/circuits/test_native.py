@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 import dpasp
 from dpasp.circuits import Circuit, Options, compile
 from dpasp.errors import LimitReached, TimeLimit
-from dpasp.language.ast import Logic, Probability
 from dpasp.limits import Limits
 from dpasp.native import _native
 from dpasp.semantics import leaves
 
-from .programs import Shape, random_program
+from .programs import STABLE, Shape, random_program
 
 FREE = _native.Limits(-1.0, -1.0)
 NOW = _native.Limits(0.0, -1.0)  # the time is over
@@ -267,7 +266,7 @@ def compiled(seed: int) -> Circuit:
     """A random circuit whose total choices have several models."""
     shape = Shape(atoms=9, rules=16, choices=6, disjunction=0.0)
     program = random_program(Random(seed), shape)
-    return compile(program, Logic.STABLE)
+    return compile(program, STABLE)
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -294,7 +293,7 @@ def test_the_number_of_threads_changes_no_bit(log: bool) -> None:
 def test_a_polished_order_of_nothing(way: str) -> None:
     program = dpasp.loads("0.3::a. 0.4::b. #query a.").ground()
     options = Options(way, "polished")  # type: ignore[arg-type]
-    circuit = compile(program, Logic.STABLE, Probability.MAXENT, options=options)
+    circuit = compile(program, STABLE, options=options)
     assert circuit.masses(leaves.weights(program))[0, 1] == pytest.approx(0.3)
 
 
@@ -303,4 +302,4 @@ def test_a_part_that_outgrows_its_nodes() -> None:
         "0.5::e(X,Y) :- X=1..5, Y=1..5, X<Y. p(1). p(Y) :- p(X), e(X,Y). #query p(5)."
     ).ground()
     with pytest.raises(LimitReached, match="allowed are 3"):
-        compile(program, Logic.STABLE, options=Options(nodes=3))
+        compile(program, STABLE, options=Options(nodes=3))

@@ -19,8 +19,9 @@ from dpasp.circuits.compiler import Order, Way
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
-from .programs import draw_shape, random_program
+from .programs import STABLE, draw_shape, random_program
 from .ways import compare
 
 PROGRAMS = int(os.environ.get("DPASP_RANDOM_CIRCUITS", "5000"))
@@ -46,15 +47,15 @@ def test_every_way(first: int, logic: Logic, tmp_path: Path) -> None:
     compared = 0
     for seed, ground in programs(logic, range(first, first + BLOCK)):
         cache = Cache(tmp_path / str(seed), worth=0.0)
-        runs = [compare(f"seed {seed}", ground, logic, p, cache) for p in Probability]
+        runs = [compare(f"seed {seed}", ground, Meaning(logic, p), cache) for p in Probability]
         compared += any(runs)
     assert compared > BLOCK / 2  # the others have no meaning or a head cycle
 
 
 def test_stratified_programs_agree_on_everything() -> None:
     for seed, ground in programs(Logic.STABLE, range(20_000, 20_150), stratified=True):
-        compare(f"seed {seed}", ground, Logic.STABLE, Probability.MAXENT)
-        circuit = compile(ground, Logic.STABLE)
+        compare(f"seed {seed}", ground, STABLE)
+        circuit = compile(ground, STABLE)
         masses = dict(zip(FIELDS, circuit.masses(leaves.weights(ground)).T, strict=True))
         assert circuit.definite
         for one, other in (("a", "b"), ("b", "qe"), ("c", "d")):
@@ -66,18 +67,18 @@ def test_orders_that_are_polished(logic: Logic) -> None:
     ways: list[tuple[Way, Order]] = [("diagram", "polished"), ("tables", "polished")]
     for seed, ground in programs(logic, range(50_000, 50_020)):
         for probability in Probability:
-            compare(f"seed {seed}", ground, logic, probability, ways=ways)
+            compare(f"seed {seed}", ground, Meaning(logic, probability), ways=ways)
 
 
 def test_both_probabilistic_semantics_at_once() -> None:
     for _, ground in programs(Logic.STABLE, range(30_000, 30_100)):
         weights = leaves.weights(ground)
         try:
-            circuit = compile(ground, Logic.STABLE)
+            circuit = compile(ground, STABLE)
         except HeadCycle:
             continue
-        credal = compile(ground, Logic.STABLE, Probability.CREDAL).masses(weights)
-        maxent = compile(ground, Logic.STABLE, Probability.MAXENT).masses(weights)
+        credal = compile(ground, Meaning(Logic.STABLE, Probability.CREDAL)).masses(weights)
+        maxent = compile(ground, STABLE).masses(weights)
         both = circuit.masses(weights)
         np.testing.assert_allclose(both[:, :5], credal[:, :5], rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(both[:, 5:], maxent[:, 5:], rtol=1e-12, atol=1e-15)
@@ -86,7 +87,7 @@ def test_both_probabilistic_semantics_at_once() -> None:
 def test_the_same_circuit_every_time() -> None:
     for _, ground in programs(Logic.STABLE, range(40_000, 40_020)):
         try:
-            first, second = (compile(ground, Logic.STABLE) for _ in range(2))
+            first, second = (compile(ground, STABLE) for _ in range(2))
         except HeadCycle:
             continue
         assert first.native.to_bytes() == second.native.to_bytes()

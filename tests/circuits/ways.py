@@ -9,12 +9,12 @@ import numpy as np
 from dpasp.circuits import Cache, HeadCycle, Options, compile
 from dpasp.circuits.compiler import Order, Way
 from dpasp.errors import Error
-from dpasp.inference.reference.enumerate import enumerate_models
-from dpasp.language.ast import Logic, Probability
+from dpasp.inference.engines.circuit import OnCircuit
+from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
-KNOWN = {Probability.CREDAL: [0, 1, 2, 3, 4], Probability.MAXENT: [0, 5, 6]}
 WAYS: tuple[tuple[Way, Order], ...] = (
     ("auto", "auto"),
     ("diagram", "narrow"),
@@ -29,8 +29,7 @@ WAYS: tuple[tuple[Way, Order], ...] = (
 def compare(
     name: str,
     ground: GroundProgram,
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     cache: Cache | None = None,
     ways: Sequence[tuple[Way, Order]] = WAYS,
 ) -> int:
@@ -38,28 +37,30 @@ def compare(
 
     With a cache that of the compiler's own choice is also written to it and read from it.
     """
-    weights = leaves.weights(ground)
+    weights = leaves.weights(ground)[:, np.newaxis]
     try:
-        expected = enumerate_models(ground, logic, probability).masses(weights[:, None])[:, :7, 0]
+        expected = enumerate_models(ground, meaning).masses(weights)
     except Error:
         return 0  # no meaning under this semantics
-    known = KNOWN[probability]
+    layout = leaves.layout(ground.choices)
     count = 0
     for way, order in ways:
         options = Options(way, order)
         try:
-            found = [compile(ground, logic, probability, options=options)]
+            found = [compile(ground, meaning, options=options)]
         except HeadCycle:
             return count
         if cache and way == "auto":
-            found += [compile(ground, logic, probability, cache=cache) for _ in range(2)]
+            found += [compile(ground, meaning, cache=cache) for _ in range(2)]
         for circuit in found:
-            np.testing.assert_allclose(
-                circuit.masses(weights)[:, known],
-                expected[:, known],
-                rtol=1e-9,
-                atol=1e-13,
-                err_msg=f"{name} {way} {order}",
-            )
+            masses = OnCircuit(circuit, meaning, ground.questions, layout).masses(weights)
+            for field in meaning.fields:
+                np.testing.assert_allclose(
+                    getattr(masses, field),
+                    getattr(expected, field),
+                    rtol=1e-9,
+                    atol=1e-13,
+                    err_msg=f"{name} {way} {order} {field}",
+                )
         count += len(found)
     return count

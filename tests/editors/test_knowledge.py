@@ -14,11 +14,11 @@ from dpasp.editors.hover import hover
 from dpasp.editors.names import definitions, references, rename, renamed_span
 from dpasp.editors.outline import folds, outline, words
 from dpasp.editors.predicates import occurrences
-from dpasp.editors.words import METHODS, SEMANTICS, directives
+from dpasp.editors.words import SEMANTICS, directives
 from dpasp.errors import UsageError
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
-from dpasp.language.statements import inference
+from dpasp.language.statements import engines
 from dpasp.language.statements.kind import kinds
 from tests.language.seeds import seeds
 
@@ -151,7 +151,7 @@ def test_included_files(tmp_path: Path) -> None:
 def test_every_word_is_explained() -> None:
     assert {word for kind in kinds() for word in kind.words} <= directives().keys()
     assert set(SEMANTICS) == {logic.value for logic in Logic} | {p.value for p in Probability}
-    assert set(METHODS) == set(inference.METHODS)
+    assert all(engines.explained()[name] for name in engines.names())
 
 
 def test_hover() -> None:

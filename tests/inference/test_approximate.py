@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
-
 import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.approximate.bounds import most_probable_first
-from dpasp.inference.approximate.outcomes import probability_of
-from dpasp.inference.ask import ask
+from dpasp.inference.answer import answer as answered
+from dpasp.inference.asked import ask
 from dpasp.inference.method import Method
 from dpasp.language.ast import Logic, Probability
+from dpasp.semantics.meaning import Meaning
 
 TEXT = """
     0.3::a. 0.6::b. 0.2::c; 0.5::d.
@@ -112,18 +110,6 @@ def test_every_number_of_total_choices_gives_sure_bounds() -> None:
         assert before == pytest.approx(0, abs=1e-12)
 
 
-def test_total_choices_come_from_the_most_probable_on() -> None:
-    generator = np.random.default_rng(7)
-    for sizes in ([2, 3, 2, 4], [1, 2], [], [3, 3, 3]):
-        parts = [generator.dirichlet(np.ones(size)) for size in sizes]
-        weights = np.concatenate([*parts, np.empty(0)])
-        starts = tuple(np.cumsum([0, *sizes]).tolist())
-        found = list(most_probable_first(weights, starts))
-        shares = [probability_of(one, weights, starts) for one in found]
-        assert sorted(found) == sorted(product(*map(range, sizes)))
-        assert all(x >= y * (1 - 1e-12) for x, y in pairwise(shares))
-
-
 @pytest.mark.parametrize("engine", ["sample", "bounds"])
 def test_a_limit_leaves_the_best_answer_so_far(engine: str) -> None:
     options = {"n": 10_000_000} if engine == "sample" else {"gap": 0.0}
@@ -185,8 +171,8 @@ def test_inconsistent_total_choices_are_told_or_refused(engine: str) -> None:
 def test_a_number_for_each_row_of_weights(engine: str) -> None:
     ground = dpasp.loads("0.3::a. #query a.").ground()
     weights = np.array([[0.1, 0.9], [0.9, 0.1]])
-    how = Method(engine, seed=1)
-    answers = ask(ground, Logic.STABLE, Probability.MAXENT, how, weights=weights)
+    meaning, how = Meaning(Logic.STABLE, Probability.MAXENT), Method(engine, {"seed": 1})
+    answers = answered(ask(ground, meaning, method=how, weights=weights))
     assert answers[0].numbers[0] == pytest.approx([0.1, 0.9], abs=0.02)
     assert np.shape(answers.to_dict()["answers"][0]["interval"]) == (2, 2)
 
@@ -222,6 +208,6 @@ def test_sampled_models_can_have_undefined_atoms() -> None:
 
 
 def test_models_that_cannot_be_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.inference.approximate.draws.TRIES", 1000)
+    monkeypatch.setattr("dpasp.inference.engines.draws.TRIES", 1000)
     with pytest.raises(dpasp.InferenceError, match="sampled models satisfies the evidence"):
         dpasp.loads("0.3::a. b :- not a.").sample(given="a, b", seed=1)

@@ -12,8 +12,8 @@ import pytest
 
 import dpasp
 from dpasp.errors import MemoryLimit, TimeLimit
-from dpasp.inference import numbers
 from dpasp.inference.answers import Answer
+from dpasp.inference.credal import extremes as numbers
 from dpasp.inference.credal import search
 from dpasp.limits import Watch
 from tests.oracle.generate import generate
@@ -200,7 +200,7 @@ def stop_after(
                 raise limit("stopped")
 
     patch.setattr(search, "GRACE", 60.0)
-    patch.setattr(Watch, "share", lambda self, parts: Stopping(self.limits))
+    patch.setattr(Watch, "share", lambda self, parts, report=None: Stopping(self.limits))
 
 
 @pytest.mark.parametrize("limit", [TimeLimit, MemoryLimit])

@@ -10,9 +10,10 @@ import time
 import pytest
 
 import dpasp
-from dpasp.inference.reference import enumerate as module
-from dpasp.inference.reference.enumerate import enumerate_models
+from dpasp.inference.engines.reference import enumerate as module
+from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
+from dpasp.semantics.meaning import Meaning
 
 CHAIN = """
 0.9::edge(X,X+1) :- X = 0..13.
@@ -44,14 +45,14 @@ def test_8_even_loops_are_quick() -> None:
 
 def test_projection_under_credal() -> None:
     ground = dpasp.loads(LOOPS).ground()
-    found = enumerate_models(ground, Logic.STABLE, Probability.CREDAL)
+    found = enumerate_models(ground, Meaning(Logic.STABLE, Probability.CREDAL))
     assert len(found.table) == 2**8
     assert found.models == 2**7 * 3  # x(1) false; or true, with a(1) or not
 
 
 def test_values_of_probability_0_are_not_enumerated() -> None:
     ground = dpasp.loads("0::a. 1::b. 0::c; 0.5::d; 0.5::e. #query a.").ground()
-    assert len(enumerate_models(ground, Logic.STABLE, Probability.CREDAL).table) == 2
+    assert len(enumerate_models(ground, Meaning(Logic.STABLE, Probability.CREDAL)).table) == 2
 
 
 def test_many_choices_with_few_total_choices_that_have_models() -> None:
@@ -86,7 +87,7 @@ def test_the_time_limit_stops_it_between_two_models() -> None:
 
 def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ROWS", 1000)
-    monkeypatch.setattr("dpasp.inference.reference.rows.ROOM", 500)
+    monkeypatch.setattr("dpasp.inference.engines.reference.rows.ROOM", 500)
     with pytest.raises(dpasp.SizeLimit, match="too many to enumerate"):
         dpasp.loads("0.5::a(1..40). #query a(1).").query(engine="enumerate")
 

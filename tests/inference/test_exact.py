@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.exact import answer
+from dpasp.inference.answer import answer
+from dpasp.inference.asked import ask
+from dpasp.inference.method import Method
 from dpasp.language.ast import Logic, Probability
+from dpasp.semantics.meaning import Meaning
 
 BOTH = pytest.mark.parametrize("engine", ["enumerate", "compile"])
 
@@ -98,7 +101,14 @@ def test_what_cannot_be_compiled_is_enumerated() -> None:
 def test_rows_of_weights(engine: str) -> None:
     ground = dpasp.loads("0.3::a. [0.1, 0.4]::b. c :- a, b. #query c. #query a.").ground()
     weights = np.array([[0.2, 0.5, 1.0], [0.8, 0.5, 0.0], [0.0] * 3, [0.0] * 3])
-    found = answer(ground, Logic.STABLE, Probability.CREDAL, weights=weights, engine=engine)
+    found = answer(
+        ask(
+            ground,
+            Meaning(Logic.STABLE, Probability.CREDAL),
+            weights=weights,
+            method=Method(engine),
+        )
+    )
     assert found[0].lower == pytest.approx([0.02, 0.05, 0.1])
     assert found[0].upper == pytest.approx([0.08, 0.2, 0.4])
     assert found[1].upper == pytest.approx([0.2, 0.5, 1.0])
@@ -107,7 +117,8 @@ def test_rows_of_weights(engine: str) -> None:
 def test_rows_do_not_go_with_the_most_probable() -> None:
     ground = dpasp.loads("0.3::a. #map a?.").ground()
     with pytest.raises(dpasp.UsageError, match="several test rows"):
-        answer(ground, Logic.STABLE, Probability.MAXENT, weights=np.full((2, 3), 0.5))
+        meaning = Meaning(Logic.STABLE, Probability.MAXENT)
+        answer(ask(ground, meaning, weights=np.full((2, 3), 0.5)))
 
 
 @BOTH

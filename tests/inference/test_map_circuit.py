@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference import exact
 from dpasp.inference.answers import MapAnswer
+from dpasp.inference.probable import answers as probable_answers
+from dpasp.semantics.meaning import Meaning
 from tests.oracle.generate import generate
 
 from .test_credal import widened
@@ -111,7 +112,7 @@ def test_countless_ties_are_cut_short() -> None:
 
 @pytest.fixture
 def nothing_is_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "enumerate_models", None)
+    monkeypatch.setattr(probable_answers, "enumerate_models", None)
 
 
 @pytest.mark.usefixtures("nothing_is_enumerated")
@@ -214,9 +215,11 @@ def test_the_search_by_queries_stops_at_a_limit() -> None:
 
 
 def test_many_rows_have_no_most_probable_values() -> None:
-    from dpasp.inference.exact import answer
+    from dpasp.inference.answer import answer
+    from dpasp.inference.asked import ask
     from dpasp.language.ast import Logic, Probability
 
     ground = dpasp.loads("0.3::a. #mpe.").ground()
     with pytest.raises(dpasp.UsageError, match="several test rows"):
-        answer(ground, Logic.STABLE, Probability.MAXENT, weights=np.full((2, 3), 0.5))
+        meaning = Meaning(Logic.STABLE, Probability.MAXENT)
+        answer(ask(ground, meaning, weights=np.full((2, 3), 0.5)))

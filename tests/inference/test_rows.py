@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpasp.inference.reference import rows as rows
-from dpasp.inference.reference.rows import Rows, pack, unpack
+from dpasp.inference.engines.reference import rows as rows
+from dpasp.inference.engines.reference.rows import Rows, pack, unpack
 
 
 @pytest.mark.parametrize("width", [0, 1, 7, 8, 64, 65, 130])

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.reference.enumerate import enumerate_models, least_undefined
-from dpasp.inference.reference.table import Table
+from dpasp.inference.engines.reference.enumerate import enumerate_models, least_undefined
+from dpasp.inference.engines.reference.table import Table
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
 TEXT = """
 0.1::a. 0.2::b; 0.3::c; 0.5::d. 0.4::e; 0.1::f.
@@ -24,7 +25,7 @@ TEXT = """
 @pytest.fixture
 def table() -> Table:
     ground = dpasp.loads(TEXT).ground()
-    return enumerate_models(ground, Logic.STABLE, Probability.CREDAL).table
+    return enumerate_models(ground, Meaning(Logic.STABLE, Probability.CREDAL)).table
 
 
 def all_choices(table: Table) -> list[tuple[int, ...]]:
@@ -52,7 +53,7 @@ def test_the_missing_mass_is_added_up_not_subtracted(table: Table) -> None:
 
 def test_a_tiny_missing_mass_survives() -> None:
     ground = dpasp.loads("1e-30::a. 0.5::b. :- a, b. #query b.").ground()
-    found = enumerate_models(ground, Logic.STABLE, Probability.CREDAL).table
+    found = enumerate_models(ground, Meaning(Logic.STABLE, Probability.CREDAL)).table
     weights = leaves.weights(ground)[:, np.newaxis]
     assert found.inconsistent(weights)[0] == pytest.approx(5e-31, rel=1e-12)
 

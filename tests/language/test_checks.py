@@ -7,7 +7,7 @@ import pytest
 from dpasp.errors import ProgramError
 from dpasp.language import check, parse
 from dpasp.language.ast import Logic, Probability
-from dpasp.language.checks import Meaning, effective_semantics, parse_semantics
+from dpasp.language.checks import SemanticsPair, effective_semantics, parse_semantics
 from dpasp.language.statements.constants import numeric_constants
 
 
@@ -53,7 +53,7 @@ DATA = "i(0) ~ test(@p:q)."
         '?::f(X) as @net on "owner/repo" :- i(X), X > 0. i(0) ~ test("x.NPY"), train("x.pt").',
         '#learn "labels.csv", lr = 1, niters = 5, shuffle = 0, seed = 0, device = "cuda".',
         "#inference sample, n = 100, seed = 1. #semantics maxent.",
-        "i(0..1) ~ test(@p:q). ?::f as @m:net :- i(0;1).",
+        "i(0) ~ test(@p:q). i(1) ~ test(@p:q). ?::f as @m:net :- i(0;1).",
     ],
 )
 def test_good_programs(text: str) -> None:
@@ -79,6 +79,7 @@ def test_good_programs(text: str) -> None:
         ("W::a(X) :- b(X). V::c. b(1).", ["unknown-variable", "unknown-variable"]),
         (f"{DATA} ?::f(X) as @m:net :- other(X). other(1).", ["data-missing"]),
         (f"{DATA} ?::f(X) as @m:net :- not i(X), other(X). other(1).", ["data-missing"]),
+        ("i(1..3) ~ test(@p:q).", ["data-predicate"]),
         (f"{DATA} ?::f(X) as @m:net :- i(X,1). ?::g as @m:net.", ["data-missing"] * 2),
     ],
 )
@@ -88,10 +89,12 @@ def test_bad_programs(text: str, expected: list[str]) -> None:
 
 def test_semantics_from_outside_win() -> None:
     program = parse("#semantics lstable, maxent.")
-    assert effective_semantics(program) == Meaning(Logic.LSTABLE, Probability.MAXENT)
-    assert effective_semantics(program, "credal") == Meaning(Logic.LSTABLE, Probability.CREDAL)
-    assert effective_semantics(program, "stable, credal") == Meaning()
-    assert effective_semantics(parse("a.")) == Meaning(Logic.STABLE, Probability.CREDAL)
+    assert effective_semantics(program) == SemanticsPair(Logic.LSTABLE, Probability.MAXENT)
+    assert effective_semantics(program, "credal") == SemanticsPair(
+        Logic.LSTABLE, Probability.CREDAL
+    )
+    assert effective_semantics(program, "stable, credal") == SemanticsPair()
+    assert effective_semantics(parse("a.")) == SemanticsPair(Logic.STABLE, Probability.CREDAL)
     assert codes("#semantics lstable. #query undef a.", "stable") == ["undef-two-valued"]
     assert codes("#query undef a.", "lstable") == []
     assert codes("[0.1,0.2]::a.", "maxent") == ["credal-under-maxent"]
@@ -133,7 +136,8 @@ def test_values_of_constants() -> None:
         ("a('x').", ["quotes"]),
         ("query(a).", ["problog-directive"]),
         ("evidence(f(a), false).", ["problog-directive"]),
-        ("query(a). #query a.", []),
+        ("query(a). #query a.", ["problog-directive"]),
+        ("query(a). b(X) :- query(X).", []),
         ("query(X) :- a(X).", []),
         ("a % it's 'x' = <- y\n :- b.", []),
         ("a %* x = 'y' *% :- b. a #! 'z' <-\n:- c.", []),

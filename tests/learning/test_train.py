@@ -15,7 +15,7 @@ from torch import Tensor
 import dpasp
 from dpasp.learning.history import Moment, Reason
 from dpasp.neural.engines import NativeEngine
-from dpasp.neural.layers import Layered
+from dpasp.neural.walks import Walked
 
 from .programs import addition
 
@@ -221,8 +221,8 @@ def test_the_circuit_as_torch_operations_learns_the_same(monkeypatch: pytest.Mon
     native = dpasp.loads(addition(), python=True)
     expected = native.learn(niters=3)
 
-    def layered(self: NativeEngine, device: torch.device) -> Layered:
-        return Layered(self.circuit, device)
+    def layered(self: NativeEngine, device: torch.device) -> Walked:
+        return Walked(self.circuit, device)
 
     monkeypatch.setattr(NativeEngine, "to", layered)
     other = dpasp.loads(addition(), python=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
-from clingo import Function, Number, Symbol
+from clingo import Function, Number
 
 from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language import ast, parse
+from dpasp.logic.program import Fixed
+from dpasp.logic.python import Python
 from tests.logic.reading import grounded, underlined
 
 SCRIPT = """
@@ -45,8 +49,8 @@ def test_scripts_in_annotated_statements_and_questions() -> None:
 
 
 def test_functions_of_python_blocks() -> None:
-    def next_one(x: Symbol) -> Symbol:
-        return Number(x.number + 1)
+    def next_one(x: int) -> int:
+        return x + 1
 
     text = "#python\ndef next_one(x): pass\n#end.\na(@next_one(3))."
     assert atoms(text, SimpleNamespace(next_one=next_one)) == ["a(4)"]
@@ -69,7 +73,7 @@ def test_what_functions_may_give_back(result: object, expected: list[str]) -> No
     assert atoms(text, {"f": lambda: result}) == expected
 
 
-@pytest.mark.parametrize("result", [None, 0.5, True, object()])
+@pytest.mark.parametrize("result", [None, float("inf"), True, object()])
 def test_what_they_may_not(result: object) -> None:
     text = "#python\ndef f(): pass\n#end.\na(@f)."
     problem = failing(text, {"f": lambda: result})
@@ -135,3 +139,54 @@ def test_errors_of_ours_pass_through_functions() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         grounded(text, python={"f": refuse})
+
+
+def test_functions_get_python_values() -> None:
+    seen: list[object] = []
+
+    def look(*values: object) -> int:
+        seen.extend(values)
+        return 0
+
+    atoms('a(@look(3, "x y", red, -2, f(1))).', {"look": look})
+    assert seen == [3, "x y", "red", -2, Function("f", [Number(1)])]
+
+
+def test_scripts_get_symbols_as_in_clingo() -> None:
+    text = "#script (python)\ndef kind(x): return type(x).__name__\n#end.\na(@kind(3))."
+    assert atoms(text, {}) == ['a("Symbol")']
+
+
+def test_real_numbers_are_probabilities() -> None:
+    program = grounded("P::a :- P = @half. P::b(P) :- P = @tiny.", python=REALS)
+    assert [choice.weight for choice in program.choices] == [Fixed((0.5,)), Fixed((1e-05,))]
+    assert failing("P::a :- P = @much.", REALS).code == "probability-range"
+    assert "nan" in failing("a(@none).", REALS).message
+
+
+REALS = {
+    "half": lambda: np.float32(0.5),
+    "tiny": lambda: 1e-5,
+    "much": lambda: 1.5,
+    "none": lambda: float("nan"),
+}
+
+
+def test_constants_in_calls_of_statements() -> None:
+    program = parse("#const n = 3. #const m = n+1. i(0) ~ test(@xs(n, m*2, -n, other, f(n))).")
+    (data,) = (s for s in program.statements if isinstance(s, ast.Data))
+    assert isinstance(data.test, ast.Call)
+    python = Python(program, ModuleType("empty"))
+    assert python.arguments(data.test) == [3, 8, -3, "other", Function("f", [Number(3)])]
+    python = Python(program, ModuleType("empty"), {"n": "5"})
+    assert python.arguments(data.test)[:2] == [5, 12]
+
+
+def test_arguments_that_are_no_single_value() -> None:
+    program = parse("i(0) ~ test(@xs(1..3)).")
+    (data,) = program.statements
+    assert isinstance(data, ast.Data)
+    assert isinstance(data.test, ast.Call)
+    with pytest.raises(ProgramError) as caught:
+        Python(program, ModuleType("empty")).arguments(data.test)
+    assert caught.value.diagnostics[0].code == "python-argument"

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dpasp.inference.reference.enumerate import enumerate_models
+from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.observations import split
@@ -19,6 +19,7 @@ from dpasp.neural.likelihood import AsLeaves, AsRoots, likelihood_of, log_probab
 from dpasp.neural.observations import ObservationReader
 from dpasp.neural.walks import Walked
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
 FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
 TEXT = """
@@ -45,7 +46,7 @@ def random_weights(one: GroundProgram, columns: int) -> Tensor:
 @pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL, Logic.LSTABLE])
 def test_native_and_torch_agree(logic: Logic) -> None:
     one = program()
-    engine = native_engine(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
+    engine = native_engine(one, Meaning(logic, Probability.MAXENT), one.questions)  # type: ignore[arg-type]
     layers = Walked(engine.circuit, torch.device("cpu"))
     weights = random_weights(one, 7)
     seeds = torch.randn(4, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -61,7 +62,7 @@ def test_small_masses_are_not_what_is_left_of_large_ones(field: str) -> None:
     """P(evidence and not query) is 1e-20: a difference of numbers near 1 would be 0."""
     text = "0.5::x(1..3). q :- x(1). q :- s, not t. e :- x(2). e :- not x(2), x(3). e :- not x(3). "
     one = ground(parse(text + "0.5::s. t :- s, not u. u :- s, not t. #query q | e."))
-    engine = native_engine(one, Logic.STABLE, Probability.CREDAL, one.questions)  # type: ignore[arg-type]
+    engine = native_engine(one, Meaning(Logic.STABLE, Probability.CREDAL), one.questions)  # type: ignore[arg-type]
     layers = Walked(engine.circuit, torch.device("cpu"))
     weights = [1.0 - 1e-20, 1e-20, 0.5, 0.5, 0.5, 0.5, 0.25, 0.75]
     tiny = torch.tensor(weights, dtype=torch.float64)[:, None]
@@ -77,17 +78,17 @@ def test_small_masses_are_not_what_is_left_of_large_ones(field: str) -> None:
 @pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL, Logic.LSTABLE])
 def test_the_enumerated_table_agrees(logic: Logic) -> None:
     one = program()
-    engine = native_engine(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
-    table = enumerate_models(one, logic, Probability.MAXENT)
+    engine = native_engine(one, Meaning(logic, Probability.MAXENT), one.questions)  # type: ignore[arg-type]
+    table = enumerate_models(one, Meaning(logic, Probability.MAXENT))
     weights = random_weights(one, 5)
-    expected = torch.from_numpy(table.masses(weights.numpy())[:, : len(FIELDS)])
+    expected = torch.from_numpy(table.masses(weights.numpy()).array()[: len(FIELDS)]).movedim(0, 1)
     assert torch.allclose(engine.masses(weights, FIELDS), expected, atol=1e-14)
 
 
 def test_a_head_cycle_is_enumerated() -> None:
     one = ground(parse("0.4::x. a; b :- x. a :- b. b :- a."))
     observed = ObservationReader(one).read(["a", "not b"])
-    way = likelihood_of(one, Logic.STABLE, Probability.MAXENT, observed.distinct)
+    way = likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), observed.distinct)
     weights = torch.from_numpy(leaves.weights(one))[:, None]
     found = log_probability(weights, way, observed.ids).exp()
     assert torch.allclose(found, torch.tensor([0.4, 0.6], dtype=torch.float64))
@@ -99,12 +100,14 @@ CYCLE = TEXT + "u; v :- c. u :- v, e. v :- u, e. w :- u, not d. #query u. #query
 @pytest.mark.parametrize("logic", [Logic.STABLE, Logic.PARTIAL])
 def test_gradients_through_a_head_cycle(logic: Logic) -> None:
     one = ground(parse(CYCLE))
-    engine = native_engine(one, logic, Probability.MAXENT, one.questions)  # type: ignore[arg-type]
+    engine = native_engine(one, Meaning(logic, Probability.MAXENT), one.questions)  # type: ignore[arg-type]
     assert engine.circuit.statistics.way == "enumerated"
     weights = random_weights(one, 3).requires_grad_()
     assert torch.autograd.gradcheck(lambda w: masses(w, engine, FIELDS), (weights,))
-    table = enumerate_models(one, logic, Probability.MAXENT)
-    expected = torch.from_numpy(table.masses(weights.detach().numpy())[:, : len(FIELDS)])
+    table = enumerate_models(one, Meaning(logic, Probability.MAXENT))
+    expected = torch.from_numpy(
+        table.masses(weights.detach().numpy()).array()[: len(FIELDS)]
+    ).movedim(0, 1)
     assert torch.allclose(engine.masses(weights, FIELDS), expected, atol=1e-14)
 
 
@@ -118,8 +121,8 @@ def test_observations_as_roots_or_as_leaves(text: str) -> None:
         literals = [(name, choose.choice(["", "not ", None])) for name in names]
         given.append([f"{sign}{name}" for name, sign in literals if sign is not None])
     seen = ObservationReader(one).read(given)
-    roots = likelihood_of(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=1000)
-    single = likelihood_of(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=0)
+    roots = likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, few=1000)
+    single = likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, few=0)
     assert isinstance(roots, AsRoots)
     assert isinstance(single, AsLeaves)
     weights = random_weights(one, len(seen))
@@ -141,14 +144,14 @@ def test_undetermined_atoms_are_roots() -> None:
     one = program()
     seen = ObservationReader(one).read(["p", "q"])
     assert isinstance(
-        likelihood_of(one, Logic.STABLE, Probability.MAXENT, seen.distinct, few=0), AsRoots
+        likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, few=0), AsRoots
     )
 
 
 def test_a_product_of_many_small_factors_does_not_vanish() -> None:
     one = ground(parse("1e-3::a(1..150). all :- a(X) : X = 1..150."))
     seen = ObservationReader(one).read(["all", "all"])
-    way = likelihood_of(one, Logic.STABLE, Probability.MAXENT, seen.distinct)
+    way = likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct)
     weights = torch.from_numpy(leaves.weights(one))[:, None].expand(-1, 2).contiguous()
     logs, slopes = way.log(weights, seen.ids)
     assert torch.allclose(logs, torch.full((2,), 150 * math.log(1e-3)).double())

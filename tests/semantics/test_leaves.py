@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.exact import answer
-from dpasp.language.ast import Logic, Probability
+from dpasp.inference.asked import ask
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
 
 def vector(text: str) -> list[float]:
@@ -49,7 +49,7 @@ def test_what_a_network_gives_is_not_known() -> None:
     ground = dpasp.loads(text).ground()
     assert np.isnan(leaves.weights(ground)).sum() == 3
     with pytest.raises(dpasp.DataError, match="network"):
-        answer(ground, Logic.STABLE, Probability.CREDAL)
+        ask(ground, Meaning())
 
 
 def test_a_probability_fixed_at_zero_is_impossible() -> None:

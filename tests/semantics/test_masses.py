@@ -7,17 +7,18 @@ import pytest
 from clingo import Function
 
 from dpasp.errors import InconsistentProgram
-from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.logic.program import GroundLiteral
+from dpasp.language.ast import NOWHERE, Logic, Mode, Probability
+from dpasp.logic.program import GroundLiteral, GroundQuery
 from dpasp.semantics.masses import (
     Masses,
     check_consistent,
+    completed,
     credal,
     impossible_evidence,
     maxent,
     possible,
-    prepare,
 )
+from dpasp.semantics.meaning import Meaning
 
 A = Function("a")
 
@@ -25,9 +26,8 @@ A = Function("a")
 def masses(**given: float) -> Masses:
     names = ("consistent", "a", "b", "c", "d", "qe", "e")
     rows = np.array([[given.get(name, 0.0)] for name in names])
-    if "inconsistent" in given:
-        rows = np.append(rows, [[given["inconsistent"]]], axis=0)
-    return Masses.of(rows)
+    lost = np.array([given["inconsistent"]]) if "inconsistent" in given else None
+    return Masses.of(rows, lost)
 
 
 def bounds(**given: float) -> tuple[float, float]:
@@ -76,12 +76,14 @@ def test_smproblog_gives_the_inconsistent_mass_one_model(
     asked: list[Mode], given: list[Mode], expected: dict[str, float]
 ) -> None:
     before = masses(consistent=0.8, inconsistent=0.2, e=0.5)
-    q = [GroundLiteral(mode, 1, A) for mode in asked]
-    e = [GroundLiteral(mode, 1, A) for mode in given]
-    after = prepare(before, Logic.SMPROBLOG, q, e)
+    q = tuple(GroundLiteral(mode, 1, A) for mode in asked)
+    e = tuple(GroundLiteral(mode, 1, A) for mode in given)
+    query = GroundQuery(q, e, "", NOWHERE)
+    after = completed(before, Meaning(Logic.SMPROBLOG), [query])
     assert {name: float(getattr(after, name)[0]) for name in expected} == pytest.approx(expected)
     assert (after.consistent[0], after.inconsistent[0]) == (1.0, 0.0)
-    assert prepare(before, Logic.STABLE, q, e) is before
+    assert after.undefined[0] == 0.2
+    assert completed(before, Meaning(Logic.STABLE), [query]) is before
 
 
 def test_errors_tell_an_inconsistent_program_from_impossible_evidence() -> None:
@@ -96,5 +98,5 @@ def test_errors_tell_an_inconsistent_program_from_impossible_evidence() -> None:
 
 def test_possible_evidence() -> None:
     given = masses(b=0.1, d=0.0, e=0.0)
-    assert possible(given, Probability.CREDAL)[0] == 0.1
-    assert possible(given, Probability.MAXENT)[0] == 0.0
+    assert possible(given, Meaning(probability=Probability.CREDAL))[0] == 0.1
+    assert possible(given, Meaning(probability=Probability.MAXENT))[0] == 0.0

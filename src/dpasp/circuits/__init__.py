@@ -2,7 +2,7 @@
 
 Example::
 
-    circuit = compile(ground, Logic.STABLE, Probability.CREDAL)
+    circuit = compile(ground, Meaning(Logic.STABLE, Probability.CREDAL))
     circuit.masses(leaves.weights(ground))      # [questions, 7]: consistent, a, b, c, d, qe, e
     circuit.statistics                          # variables by class, width, nodes, way, order
 """

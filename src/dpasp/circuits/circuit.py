@@ -2,7 +2,7 @@
 
 Example::
 
-    circuit = compile(ground, Logic.STABLE, Probability.MAXENT)
+    circuit = compile(ground, Meaning(Logic.STABLE, Probability.MAXENT))
     masses = circuit.masses(leaves.weights(ground))       # [questions, 7]
     masses = circuit.masses(batch)                        # [leaves, n] -> [questions, 7, n]
     circuit.layers                                        # for walks that are not evaluations
@@ -27,6 +27,7 @@ from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.native import _native
 from dpasp.pictures.picture import Picture, drawn
+from dpasp.semantics.meaning import Meaning
 from dpasp.shown import display
 
 Array = NDArray[np.float64]
@@ -70,8 +71,7 @@ class Statistics:
 class Circuit:
     """An immutable circuit over leaf weights, with one root for each question."""
 
-    logic: Logic
-    probability: Probability | None  # None: both
+    meaning: Meaning  # under maxent all masses are known, under credal not qe and e
     statistics: Statistics
     native: _native.Circuit = field(repr=False)
     cached: bool = field(default=False, compare=False)  # it was compiled before
@@ -185,8 +185,8 @@ class Circuit:
     def to_bytes(self) -> bytes:
         """The circuit as bytes, the same on every run."""
         head = {
-            "logic": self.logic.value,
-            "probability": self.probability.value if self.probability else None,
+            "logic": self.meaning.logic.value,
+            "probability": self.meaning.probability.value,
             "statistics": asdict(self.statistics),
         }
         text = json.dumps(head, sort_keys=True).encode()
@@ -204,8 +204,8 @@ class Circuit:
             native = _native.Circuit.from_bytes(data[start + size :])
             parts = tuple(PartStatistics(**part) for part in head["statistics"].pop("parts"))
             statistics = Statistics(**head["statistics"], parts=parts)
-            probability = head["probability"] and Probability(head["probability"])
-            return cls(Logic(head["logic"]), probability, statistics, native)
+            meaning = Meaning(Logic(head["logic"]), Probability(head["probability"]))
+            return cls(meaning, statistics, native)
         except (ValueError, TypeError, KeyError, UnicodeDecodeError) as problem:
             raise DataError(
                 Diagnostic("circuit-file", f"this is not a circuit of this version ({problem})")
@@ -226,6 +226,6 @@ class Circuit:
         mask = 0
         for name in fields:
             mask |= 1 << FIELDS.index(name)
-        if self.probability is Probability.CREDAL and not self.definite:
+        if not (self.meaning.maxent or self.definite):
             mask &= 0b0011111  # inner models were not counted
         return mask

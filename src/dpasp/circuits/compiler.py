@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
-from dpasp.circuits.flatten import Flat, Question, flatten
+from dpasp.circuits.flatten import Flat, flatten
 from dpasp.circuits.stops import stopping
-from dpasp.language.ast import Logic, Probability
-from dpasp.limits import UNLIMITED, Watch
+from dpasp.limits import UNLIMITED, Watch, silent
 from dpasp.logic.program import GroundProgram
 from dpasp.native import _native
+from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import translate
 
 Mode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
-Progress = Callable[[float], None]  # from 0 to 1
 Way = Literal["auto", "search", "tables", "diagram"]
 Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency"]
 
@@ -36,41 +35,36 @@ class Options:
 
 def compile(
     ground: GroundProgram,
-    logic: Logic,
-    probability: Probability | None = None,
+    meaning: Meaning,
     *,
-    questions: Sequence[Question] | None = None,
     observed: Sequence[int] = (),
     options: Options = Options(),  # noqa: B008 - frozen
     cache: Cache | None = None,
     watch: Watch = UNLIMITED,
-    progress: Progress | None = None,
 ) -> Circuit:
-    """The circuit that answers the questions (those of the program unless others are given).
+    """The circuit that answers the questions of a ground program.
 
     ``observed`` are determined atoms whose truth is then weighed by two more leaves each
     (true, false) after those of the choices. With a ``cache``, a circuit that was compiled
-    before is read from there. ``progress`` is told now and then which share is compiled.
-    Raises :class:`HeadCycle` for what must be
-    enumerated and :class:`SizeLimit` when every way outgrows the options.
+    before is read from there. The share that is compiled is reported to the ``watch``.
+    Raises :class:`HeadCycle` for what must be enumerated and :class:`SizeLimit` when every
+    way outgrows the options.
     """
-    translation = translate(ground, logic, watch)
-    asked = ground.questions if questions is None else questions
-    flat = flatten(translation, ground.choices, asked, observed)
-    key = _key(flat, logic, probability, options) if cache else ""
+    translation = translate(ground, meaning.logic, watch)
+    flat = flatten(translation, ground.choices, ground.questions, observed)
+    key = _key(flat, meaning, options) if cache else ""
     found = cache.get(key) if cache else None
     if found is not None:
         return replace(found, cached=True)
-    size = len(ground.choices)
-    circuit = compile_flat(flat, size, logic, probability, options, watch, progress)
+    circuit = compile_flat(flat, len(ground.choices), meaning, options, watch)
     if cache:
         cache.put(key, circuit)
     return circuit
 
 
-def _key(flat: Flat, logic: Logic, probability: Probability | None, options: Options) -> str:
+def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
     """A name for all that shapes a circuit."""
-    shape = (_native.build, logic, probability, options, flat.atoms)
+    shape = (_native.build, meaning.logic, meaning.probability, options, flat.atoms)
     digest = hashlib.sha256(repr(shape).encode())
     for array in (flat.rules, flat.choices, flat.questions, flat.own, flat.observed):
         digest.update(len(array).to_bytes(8, "little"))
@@ -91,19 +85,16 @@ class PartPlan:
 
 def plan(
     ground: GroundProgram,
-    logic: Logic,
-    probability: Probability | None = None,
+    meaning: Meaning,
     *,
-    questions: Sequence[Question] | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
     watch: Watch = UNLIMITED,
 ) -> tuple[PartPlan, ...]:
     """What compiling would work on, the widest part first; quick even where compiling is not."""
-    translation = translate(ground, logic, watch)
-    asked = ground.questions if questions is None else questions
-    flat = flatten(translation, ground.choices, asked, ())
+    translation = translate(ground, meaning.logic, watch)
+    flat = flatten(translation, ground.choices, ground.questions, ())
     with stopping(watch) as limits:
-        report = _native.plan(_ground(flat), _options(flat, probability, options), limits)
+        report = _native.plan(_ground(flat), _options(flat, meaning, options), limits)
     parts: list[PartPlan] = []
     for one in report["parts"]:
         text = f"{one['way']}, {one['order']}"
@@ -122,19 +113,18 @@ def plan(
 def compile_flat(
     flat: Flat,
     choices: int,
-    logic: Logic,
-    probability: Probability | None,
+    meaning: Meaning,
     options: Options,
     watch: Watch,
-    progress: Progress | None = None,
 ) -> Circuit:
     """The circuit of a flattened program."""
     started = watch.elapsed()
-    asked = _options(flat, probability, options)
+    progress = None if watch.report is silent else lambda share: watch.report(share, 1.0)
+    asked = _options(flat, meaning, options)
     with stopping(watch) as limits:
         native, report = _native.compile(_ground(flat), asked, limits, progress)
     seconds = watch.elapsed() - started
-    return Circuit(logic, probability, _statistics(native, report, choices, seconds), native)
+    return Circuit(meaning, _statistics(native, report, choices, seconds), native)
 
 
 def _ground(flat: Flat) -> _native.Ground:
@@ -144,9 +134,9 @@ def _ground(flat: Flat) -> _native.Ground:
     )
 
 
-def _options(flat: Flat, probability: Probability | None, options: Options) -> _native.Options:
+def _options(flat: Flat, meaning: Meaning, options: Options) -> _native.Options:
     """The options as the native compiler takes them."""
-    mode: Mode = "bits" if probability is Probability.CREDAL else "counts"
+    mode: Mode = "counts" if meaning.maxent else "bits"
     if len(flat.own):
         mode = "least"
     return _native.Options(mode, options.way, options.order, options.nodes, options.work)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
-from dpasp.semantics.leaves import Leaves, Weights
+from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import ROUNDING
 
 
@@ -33,7 +33,7 @@ class Consistency:
     never: bool  # surely none lacks a model
     layers: Layers | None  # the circuit, if what is missing can be added up
     empty: NDArray[np.bool_]  # by value of a leaf: whether it has no model
-    leaves: Leaves
+    layout: LeafLayout
 
     def missing(self, weights: Weights, difference: Weights) -> Weights:
         """The inconsistent mass [batch], given the difference of the consistent one to 1."""
@@ -44,7 +44,7 @@ class Consistency:
         return self._add_up(self.layers, weights)
 
     def _add_up(self, layers: Layers, weights: Weights) -> Weights:
-        starts = np.array(self.leaves.starts, dtype=np.int64)
+        starts = np.array(self.layout.starts, dtype=np.int64)
         wide = np.concatenate([weights, np.ones((1, weights.shape[1]))])
 
         def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
@@ -60,10 +60,10 @@ class Consistency:
         return root
 
 
-def consistency(circuit: Circuit, leaves: Leaves) -> Consistency:
+def consistency(circuit: Circuit, layout: LeafLayout) -> Consistency:
     """What a circuit tells about total choices without a model; all its roots tell the same."""
     empty = circuit.values.kinds == 0
-    first = np.array(leaves.starts, dtype=np.int64)
+    first = np.array(layout.starts, dtype=np.int64)
     widths: Integers = first[1:] - first[:-1]
     choice_of = np.append(np.repeat(np.arange(len(widths)), widths), -1)
     whole = not np.any(empty)
@@ -74,11 +74,11 @@ def consistency(circuit: Circuit, leaves: Leaves) -> Consistency:
         most = np.maximum.reduceat(owner, layer.starts)
         least = np.minimum.reduceat(owner, layer.starts)
         if np.any(least < 0) or np.any(most != least):
-            return Consistency(False, None, empty, leaves)
+            return Consistency(False, None, empty, layout)
         whole &= bool(np.all(layer.lengths == widths[least]))
     if whole:
-        return Consistency(True, None, empty, leaves)
-    return Consistency(False, circuit.below(0), empty, leaves)
+        return Consistency(True, None, empty, layout)
+    return Consistency(False, circuit.below(0), empty, layout)
 
 
 def _absent(layer: Layer, first: Integers, weights: Weights) -> Weights:

@@ -31,8 +31,8 @@ def to_json(circuit: Circuit, names: Sequence[str] = ()) -> str:
             nodes.append(["product", *flat["child"][begin:end]])
     document = {
         "format": "dpasp-circuit-1",
-        "logic": circuit.logic.value,
-        "probability": circuit.probability.value if circuit.probability else None,
+        "logic": circuit.meaning.logic.value,
+        "probability": circuit.meaning.probability.value,
         "leaves": list(names) or circuit.leaves,
         "roots": flat["roots"],
         "statistics": asdict(circuit.statistics),

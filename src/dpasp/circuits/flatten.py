@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.language.ast import Logic
-from dpasp.logic.program import Choice, GroundMap, GroundQuery, Rule
+from dpasp.logic.program import Choice, Rule
+from dpasp.semantics.masses import Question, query_literals
 from dpasp.semantics.translate import Translation
 
 Integers = NDArray[np.int64]
-Question = GroundQuery | GroundMap
 NEVER = 0  # the literal that never holds
 
 
@@ -37,7 +36,7 @@ def flatten(
 ) -> Flat:
     """The program and the questions as arrays."""
     own: list[int] = []
-    if translation.logic is Logic.LSTABLE:
+    if translation.least:
         for atom in translation.own:
             own += (atom, translation.twins[atom])
     return Flat(
@@ -77,8 +76,7 @@ def flat_questions(translation: Translation, questions: Iterable[Question]) -> I
     """The literals of each query and of its evidence, each with their number before them."""
     data: list[int] = []
     for question in questions:
-        literals = question.literals if isinstance(question, GroundQuery) else ()
-        for part in (literals, question.evidence):
+        for part in (query_literals(question), question.evidence):
             found = translation.conjunction(part)
             if found is None:
                 found = (NEVER,)

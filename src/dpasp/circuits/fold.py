@@ -3,7 +3,7 @@
 Example::
 
     table = Counted(values=np.array([[0], [1]]), counts=np.array([[[1, 0, 0]], [[0, 2, 0]]]))
-    circuit = fold(ground.choices, table, Logic.STABLE, Probability.MAXENT)
+    circuit = fold(ground.choices, table, Meaning(Logic.STABLE, Probability.MAXENT))
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from dpasp.circuits.circuit import Circuit, Statistics
 from dpasp.circuits.stops import stopping
 from dpasp.errors import Diagnostic, InferenceError, SizeLimit
-from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice
 from dpasp.native import _native
 from dpasp.semantics.leaves import width
+from dpasp.semantics.meaning import Meaning
 
 MOST_COUNTS = 1 << 27  # total choices times questions: what is held at once, 24 bytes each
 
@@ -46,8 +46,7 @@ class Counted:
 def fold(
     choices: Sequence[Choice],
     table: Counted,
-    logic: Logic,
-    probability: Probability | None = None,
+    meaning: Meaning,
     *,
     watch: Watch = UNLIMITED,
 ) -> Circuit:
@@ -84,7 +83,7 @@ def fold(
         order="",
         seconds=table.seconds,
     )
-    return Circuit(logic, probability, statistics, native)
+    return Circuit(meaning, statistics, native)
 
 
 def check_foldable(total_choices: int, questions: int) -> None:

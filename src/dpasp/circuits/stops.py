@@ -8,12 +8,11 @@ Example::
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from dpasp.errors import Diagnostic, Error, InferenceError, SizeLimit
-from dpasp.limits import Watch
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.native import _native
+
+NO_LIMITS = _native.Limits(-1.0, -1.0)
 
 
 class HeadCycle(InferenceError):
@@ -22,15 +21,30 @@ class HeadCycle(InferenceError):
     default_code = "head-cycle"
 
 
-@contextmanager
-def stopping(watch: Watch) -> Iterator[_native.Limits]:
-    """The limits of a native call inside; if it stops, the error that says why is raised."""
-    watch.check()
-    left, memory = watch.remaining(), watch.limits.megabytes
-    try:
-        yield _native.Limits(-1.0 if left is None else left, -1.0 if memory is None else memory)
-    except _native.Stopped as stopped:
-        raise failure(stopped, watch) from None
+class stopping:  # noqa: N801 - used like a function
+    """The limits of a native call inside; if it stops, the error that says why is raised.
+
+    It is entered for every evaluation of a circuit, so it is a plain class and not a generator.
+    """
+
+    __slots__ = ("watch",)
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+
+    def __enter__(self) -> _native.Limits:
+        watch = self.watch
+        if watch is UNLIMITED:
+            return NO_LIMITS
+        watch.check()
+        left, memory = watch.remaining(), watch.limits.megabytes
+        return _native.Limits(-1.0 if left is None else left, -1.0 if memory is None else memory)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: object
+    ) -> None:
+        if isinstance(problem, _native.Stopped):
+            raise failure(problem, self.watch) from None
 
 
 def failure(stopped: _native.Stopped, watch: Watch) -> Error:

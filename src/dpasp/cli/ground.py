@@ -28,7 +28,7 @@ def execute(options: Namespace, console: Console) -> int:
     source = read_program(options.files, console)
     program = Program(source, python=python_allowed(options), constants=dict(options.constants))
     ground = program.ground(limits=read_limits(options))
-    console.report((*source.warnings, *ground.warnings))
+    console.report(ground.warnings)
     if console.json:
         console.answer(json.dumps(ground_dict(ground), indent=2, ensure_ascii=False))
     else:

@@ -6,11 +6,12 @@ Help texts, the parser and completion all read these tables, so an option is wri
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dpasp.language.ast import Logic, Probability
+from dpasp.language.statements.engines import ENGINES
 
 LOGICS = tuple(logic.value for logic in Logic)
 PROBABILITIES = tuple(probability.value for probability in Probability)
@@ -30,7 +31,7 @@ class Option:
     value: str | None = None
     read: Callable[[str], object] = str
     default: Any = None
-    choices: Sequence[str] | None = None
+    choices: Collection[str] | None = None
     repeatable: bool = False
     negatable: bool = False  # a switch that also has the form --no-…
     dest: str | None = None  # the name of the result where it is not that of the option
@@ -197,7 +198,7 @@ ENGINE = Group(
             ("--engine",),
             "auto makes a circuit, by enumeration where it cannot be compiled "
             "(default: what #inference says, or auto)",
-            choices=("auto", "compile", "enumerate", "sample", "bounds"),
+            choices=ENGINES.keys(),
         ),
         Option(("--samples",), "of --engine sample (default: 10000)", "N", count),
         Option(

@@ -19,8 +19,9 @@ from dpasp.cli.reading import (
 from dpasp.display.answers import answers_text
 from dpasp.errors import UsageError
 from dpasp.inference.answers import Answers
-from dpasp.inference.method import method
+from dpasp.inference.method import Method, method
 from dpasp.language.ast import Learn, Neural
+from dpasp.language.statements import engines
 from dpasp.program import Program
 
 DESCRIPTION = """\
@@ -41,7 +42,7 @@ def execute(options: Namespace, console: Console) -> int:
     """Print the answers to the questions of a program and of the command line."""
     source = read_program(options.files, console)
     program = asked(source, options, console)
-    check_engine_options(options, program)
+    how = chosen_method(options, program)
     if options.threads is not None and uses_torch(program):
         import torch
 
@@ -54,19 +55,15 @@ def execute(options: Namespace, console: Console) -> int:
             return 0
     semantics, limits = wanted_semantics(options), read_limits(options)
     plan = None
-    if compiles(options, program):
+    if how.compiles:
         plan = partial(program.plan, semantics=semantics, limits=limits)
     with planned("answering", plan, console) as progress:
         answers = program.query(
             semantics=semantics,
-            engine=options.engine,
+            engine=how,
             inconsistent=options.inconsistent,
             limits=limits,
             progress=progress,
-            n=options.samples,
-            seed=options.seed,
-            gap=options.gap,
-            nmodels=options.nmodels,
         )
     show(replace(answers, files=source.files), program, console)
     if options.plot is not None:
@@ -82,24 +79,24 @@ def learns(options: Namespace, program: Program) -> bool:
     )
 
 
-def check_engine_options(options: Namespace, program: Program) -> None:
-    """Refuse options of an engine that does not answer."""
-    engine = method(program.source, options.engine).engine
-    for name, value, engines in (
-        ("--samples", options.samples, ("sample",)),
-        ("--gap", options.gap, ("bounds", "sample")),
-        ("--nmodels", options.nmodels, ("bounds",)),
+def chosen_method(options: Namespace, program: Program) -> Method:
+    """How to answer; raises :class:`UsageError` for options that the engine does not have."""
+    how = method(program.source, options.engine, {"seed": options.seed})
+    known, wanted = engines.options_of(how.engine), dict(how.options)
+    for word, option, value in (
+        ("--samples", "n", options.samples),
+        ("--gap", "gap", options.gap),
+        ("--nmodels", "nmodels", options.nmodels),
     ):
-        if value is not None and engine not in engines:
+        if value is not None and option not in known:
+            others = [name for name in engines.with_option(option) if name in engines.ENGINES]
             raise UsageError(
-                f"{name} is of --engine {' and '.join(engines)}, and the engine is {engine}",
-                help=f"add --engine {engines[0]}, or leave {name} out",
+                f"{word} is of --engine {' and '.join(others)}, and the engine is {how.engine}",
+                help=f"add --engine {others[0]}, or leave {word} out",
             )
-
-
-def compiles(options: Namespace, program: Program) -> bool:
-    """Whether a circuit is to be compiled."""
-    return method(program.source, options.engine, {}).engine in ("auto", "compile")
+        if value is not None:
+            wanted[option] = value
+    return Method(how.engine, wanted)
 
 
 def uses_torch(program: Program) -> bool:

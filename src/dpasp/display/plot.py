@@ -39,7 +39,7 @@ def history(found: History) -> Scene:
 
 def circuit(found: Circuit) -> Scene:
     """The circuit with its questions."""
-    title = f"circuit · {found.logic.value}"
+    title = f"circuit · {found.meaning.logic.value}"
     return circuit_scene(found, found.leaf_names, found.question_names, title)
 
 

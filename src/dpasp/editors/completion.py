@@ -15,8 +15,9 @@ from typing import Literal, NamedTuple
 from dpasp.editors.analysis import Analysis
 from dpasp.editors.names import python_names
 from dpasp.editors.predicates import Predicate
-from dpasp.editors.words import KEYWORDS, METHODS, SEMANTICS, Word, directives
-from dpasp.language.statements.known_options import INFERENCE, LEARN, NETWORK, Allowed
+from dpasp.editors.words import KEYWORDS, SEMANTICS, Word, directives
+from dpasp.language.statements import engines
+from dpasp.language.statements.known_options import LEARN, NETWORK, Allowed
 from dpasp.language.text.lexer import INLINE
 
 OfferKind = Literal["directive", "word", "predicate", "variable", "function", "option", "value"]
@@ -82,9 +83,9 @@ def _by_statement(found: Analysis, ahead: str) -> Iterator[Offer]:
     if first == "#semantics":
         yield from (Offer(name, "value", detail) for name, detail in SEMANTICS.items())
     elif first == "#inference" and "," not in ahead:
-        yield from (Offer(name, "value", detail) for name, detail in METHODS.items())
+        yield from (Offer(name, "value", detail) for name, detail in engines.explained().items())
     elif first == "#inference":
-        yield from _options(INFERENCE, ahead)
+        yield from _options(engines.all_options(), ahead)
     elif first == "#learn" and "," in ahead:
         yield from _options(LEARN, ahead)
     elif "::" in ahead and re.search(r"\bwith\b(?!.*:-)", ahead, re.DOTALL):

@@ -23,7 +23,8 @@ from dpasp.editors.predicates import Occurrence
 from dpasp.editors.words import explained
 from dpasp.errors import Error, Span
 from dpasp.language import ast
-from dpasp.language.statements.known_options import INFERENCE, LEARN, NETWORK
+from dpasp.language.statements.engines import all_options
+from dpasp.language.statements.known_options import LEARN, NETWORK
 from dpasp.limits import Limits
 from dpasp.program import Program
 
@@ -108,7 +109,7 @@ def _answers(found: Analysis, statement: ast.Statement) -> str:
 def _option(found: Analysis, offset: int, word: str) -> str | None:
     """An option of ``#learn``, ``#inference`` or a network."""
     piece = found.piece_at(offset)
-    tables = {"#learn": LEARN, "#inference": INFERENCE, "": NETWORK}
+    tables = {"#learn": LEARN, "#inference": all_options(), "": NETWORK}
     known = tables.get(piece.directive, {}) if piece else {}
     if word not in known or (piece and not piece.directive and not piece.annotated):
         return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from dpasp.language.statements.engines import explained as explained_engines
 from dpasp.language.statements.kind import kinds
 
 
@@ -40,15 +41,6 @@ SEMANTICS: Final = {
     "credal": "any share: answers are lower and upper probabilities (the default)",
     "maxent": "equal shares: answers are numbers",
 }
-METHODS: Final = {
-    "auto": "chosen by the program (the default)",
-    "exact": "an exact answer: compiled, or enumerated",
-    "compile": "the program as a circuit",
-    "enumerate": "every total choice, one by one: the reference",
-    "sample": "estimates from samples, with intervals of confidence",
-    "bounds": "sure bounds that close in on the answer",
-    "aseo": "bounds by the most probable models",
-}
 KEYWORDS: Final = {
     "not": Word("the atom is not derived (default negation).", "work :- not sleep."),
     "undef": Word("in a question: the atom is neither true nor false.", "#query undef shaves."),
@@ -73,6 +65,6 @@ def explained(word: str) -> str | None:
     """A word of the language in Markdown; None if it has no meaning of its own."""
     if found := directives().get(word) or KEYWORDS.get(word):
         return f"`{word}`: {found.meaning}\n\n```plp\n{found.example}\n```"
-    if found_short := SEMANTICS.get(word) or METHODS.get(word):
+    if found_short := SEMANTICS.get(word) or explained_engines().get(word):
         return f"`{word}`: {found_short}"
     return None

@@ -9,32 +9,29 @@ certain gives its posterior too, and all of them are one batch of an exact engin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from heapq import nlargest
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
 
+from dpasp import circuits
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, ProgramError, UsageError
 from dpasp.inference.answers import Answer
-from dpasp.inference.approximate.bounds import most_probable_first
-from dpasp.inference.approximate.outcomes import (
-    Outcomes,
-    TotalChoice,
-    probability_of,
-)
-from dpasp.inference.engines import prepare
-from dpasp.inference.evaluator import Evaluator
-from dpasp.inference.exact import inconsistent_choices
-from dpasp.inference.tiny import LOG_TINY, TINY, too_improbable
-from dpasp.language.ast import Logic, Probability
-from dpasp.limits import UNLIMITED, Watch
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines.circuit import on_circuit
+from dpasp.inference.engines.evaluator import Evaluator
+from dpasp.inference.engines.found import inconsistent_choices
+from dpasp.inference.engines.outcomes import Outcomes
+from dpasp.inference.engines.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery, Interval
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights, layout
-from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.masses import Array, Masses, joined
+from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
+from dpasp.semantics.total_choices import TotalChoice, most_probable_first, probability_of
 from dpasp.shown import display
 
 TOP = 5
@@ -148,41 +145,35 @@ class Explanations(Sequence[Explanation]):
         return str(display("html.explanations")(self))
 
 
-def explain(
-    ground: GroundProgram,
-    logic: Logic,
-    probability: Probability,
-    weights: Weights,
-    *,
-    top: int = TOP,
-    watch: Watch = UNLIMITED,
-) -> Explanations:
+def explain(asked: Asked, top: int = TOP) -> Explanations:
     """An explanation of every answer to a query, with at most ``top`` total choices each.
 
-    ``#map`` and ``#mpe`` are left out, with a warning.
+    ``#map`` and ``#mpe`` are left out, with a warning. Raises :class:`ProgramError` for
+    intervals of probabilities.
     """
     if top < 0:
         raise UsageError(f"{top} total choices cannot be shown")
-    left_out = _left_out(ground)
-    _check_explainable(ground)
-    asked = tuple(q for q in ground.questions if isinstance(q, GroundQuery))
-    ground = replace(ground, questions=asked)
-    evaluator = prepare(ground, logic, probability, watch=watch)
-    outcomes = Outcomes(ground, logic, probability, watch)
+    left_out = _left_out(asked.ground)
+    _check_explainable(asked.ground)
+    asked = asked.one_row().with_questions(asked.queries)
+    cache = circuits.Cache.default()
+    evaluator = on_circuit(asked.ground, asked.meaning, cache=cache, watch=asked.watch)
+    outcomes = Outcomes(asked)
+    whole = _conditional(asked, evaluator)
     found, lost = [], 0.0
-    for i, (query, own) in enumerate(_conditional(outcomes, evaluator, weights, watch)):
-        if _lost(i, own, evaluator, weights, probability):
+    for i, query in enumerate(asked.queries):
+        own = whole[i]
+        if _too_small(asked, evaluator, i, own):
             raise too_improbable("an explanation", f"ℙ({query.text}) or its evidence")
-        now = _numbers(own, probability)[:, 0]
+        now = _numbers(own, asked.meaning)[:, 0]
         if np.isnan(now).any():
             masses.check_consistent(own.consistent[:1], own.inconsistent[:1])
             raise ImpossibleEvidence(masses.impossible_evidence(query.evidence, query.span))
         lost = max(lost, float(own.inconsistent[0]))
-        behind = _behind(own, probability)
-        ways, complete = _ways(outcomes, probability, weights, i, float(behind[0]), top)
-        given = _contributions(ground, probability, weights, own)
-        found.append(Explanation(_answer(query, now), ways, given, complete))
-    warnings = (*ground.warnings, *left_out, *inconsistent_choices(lost))
+        total = float(_behind(own, asked.meaning)[0])
+        ways, complete = _ways(asked, outcomes, i, total, top)
+        found.append(Explanation(_answer(query, now), ways, _contributions(asked, own), complete))
+    warnings = (*asked.ground.warnings, *left_out, *inconsistent_choices(lost))
     return Explanations(tuple(found), lost, warnings)
 
 
@@ -225,63 +216,54 @@ def _check_explainable(ground: GroundProgram) -> None:
         )
 
 
-def _lost(
-    i: int, own: Masses, evaluator: Evaluator, weights: Weights, probability: Probability
-) -> bool:
+def _too_small(asked: Asked, evaluator: Evaluator, i: int, own: Masses) -> bool:
     """Whether masses that are compared with each other are below what floating point can hold."""
-    if min(_behind(own, probability)[0], masses.possible(own, probability)[0]) >= TINY:
+    meaning = asked.meaning
+    if min(_behind(own, meaning)[0], masses.possible(own, meaning)[0]) >= TINY:
         return False
-    logs = Masses.of(np.append(evaluator.log_masses(weights[:, np.newaxis])[i, :, 0], np.nan))
-    some = (logs.qe, logs.e) if probability is Probability.MAXENT else (logs.b, logs.d)
+    logs = evaluator.log_masses(asked.columns)[i, 0]
+    some = (logs.qe, logs.e) if meaning.maxent else (logs.b, logs.d)
     return any(-np.inf < mass < LOG_TINY for mass in some)
 
 
-def _conditional(
-    outcomes: Outcomes, evaluator: Evaluator, weights: Weights, watch: Watch
-) -> Iterator[tuple[GroundQuery, Masses]]:
-    """The masses of each query: as things are, then with each leaf in turn certain."""
-    columns = [weights]
-    for start, end in zip(outcomes.starts, outcomes.starts[1:], strict=False):
+def _conditional(asked: Asked, evaluator: Evaluator) -> Masses:
+    """The masses [queries, 1 + leaves]: as things are, then with each leaf in turn certain."""
+    columns = [asked.weights]
+    for start, end in pairwise(asked.layout.starts):
         for leaf in range(start, end):
-            column = weights.copy()
+            column = asked.weights.copy()
             column[start:end] = 0.0
             column[leaf] = 1.0
             columns.append(column)
     parts = []
     for first in range(0, len(columns), BATCH):
-        watch.check()
+        asked.watch.check()
         parts.append(evaluator.masses(np.stack(columns[first : first + BATCH], axis=1)))
-    values = np.concatenate(parts, axis=2)
-    return zip(outcomes.queries, outcomes.masses(values), strict=True)
+    return joined(parts)
 
 
 def _ways(
-    outcomes: Outcomes,
-    probability: Probability,
-    weights: Weights,
-    query: int,
-    total: float,
-    top: int,
+    asked: Asked, outcomes: Outcomes, query: int, total: float, top: int
 ) -> tuple[tuple[Way, ...], bool]:
     """The total choices with the largest shares, and whether that is certain."""
     found: list[tuple[float, Way]] = []
     if not total > 0 or top < 1:
         return (), True
-    names = leaf_names(outcomes.ground)
+    names, starts = leaf_names(asked.ground), asked.layout.starts
     complete = True
-    for seen, choice in enumerate(most_probable_first(weights, outcomes.starts)):
-        chance = probability_of(choice, weights, outcomes.starts)
+    for seen, choice in enumerate(most_probable_first(asked.weights, starts)):
+        chance = probability_of(choice, asked.weights, starts)
         if len(found) == top and chance <= found[-1][0]:
             break  # no later one has a larger share
         try:
-            own = outcomes.masses(outcomes.of(choice)[..., np.newaxis])[query]
+            own = Masses.of(outcomes.of(choice))[query]
         except LimitReached:
             complete = False
             break
-        mass = chance * float(_behind(own, probability)[0])
+        mass = chance * float(_behind(own, asked.meaning))
         if mass > 0:
-            values = _values(outcomes, names, choice)
-            way = Way(values, chance, mass / total, bool(own.a[0] > 0))
+            values = _values(starts, names, choice)
+            way = Way(values, chance, mass / total, bool(own.a > 0))
             found = nlargest(top, [*found, (mass, way)], key=lambda pair: pair[0])
         if seen + 1 >= LOOKED_AT:
             complete = False
@@ -289,23 +271,19 @@ def _ways(
     return tuple(way for _, way in found), complete
 
 
-def _values(outcomes: Outcomes, names: Sequence[str], choice: TotalChoice) -> tuple[str, ...]:
-    return tuple(
-        names[start + value] for start, value in zip(outcomes.starts, choice, strict=False)
-    )
+def _values(starts: Sequence[int], names: Sequence[str], choice: TotalChoice) -> tuple[str, ...]:
+    return tuple(names[start + value] for start, value in zip(starts, choice, strict=False))
 
 
-def _contributions(
-    ground: GroundProgram, probability: Probability, weights: Weights, own: Masses
-) -> tuple[Contribution, ...]:
-    behind = _behind(own, probability)
-    certain = _numbers(own, probability)
-    names, leaves = leaf_names(ground), layout(ground.choices)
+def _contributions(asked: Asked, own: Masses) -> tuple[Contribution, ...]:
+    behind = _behind(own, asked.meaning)
+    certain = _numbers(own, asked.meaning)
+    names = leaf_names(asked.ground)
     found = []
-    for i, choice in enumerate(ground.choices):
-        start = leaves.starts[i]
+    for i, choice in enumerate(asked.ground.choices):
+        start = asked.layout.starts[i]
         for leaf in range(start, start + len(choice.selectors)):
-            prior = float(weights[leaf])
+            prior = float(asked.weights[leaf])
             after = None
             if behind[0] > 0:
                 after = min(1.0, prior * float(behind[leaf + 1] / behind[0]))
@@ -319,15 +297,15 @@ def _surprise(one: Contribution) -> float:
     return 0.0 if one.posterior is None else -abs(one.posterior - one.prior)
 
 
-def _behind(own: Masses, probability: Probability) -> Array:
-    return own.qe if probability is Probability.MAXENT else own.b
+def _behind(own: Masses, meaning: Meaning) -> Array:
+    """The mass that is behind the answer."""
+    return own.qe if meaning.maxent else own.b
 
 
-def _numbers(own: Masses, probability: Probability) -> Array:
+def _numbers(own: Masses, meaning: Meaning) -> Array:
     """The answers [1 or 2, batch]."""
-    if probability is Probability.MAXENT:
-        return masses.maxent(own)[np.newaxis]
-    return np.stack(masses.credal(own))
+    lower, upper = masses.lower_upper(own, meaning)
+    return lower[np.newaxis] if meaning.maxent else np.stack([lower, upper])
 
 
 def _answer(query: GroundQuery, numbers: Array) -> Answer:

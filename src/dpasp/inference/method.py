@@ -1,80 +1,83 @@
-"""How the questions are to be answered: what ``#inference`` says, and what wins over it."""
+"""How the questions are to be answered: what ``#inference`` says, and what wins over it.
+
+>>> from dpasp.language import parse
+>>> program = parse("#inference sample, n = 100.")
+>>> method(program).engine, method(program, options={"n": 7}).whole("n"), method(program, "exact")
+('sample', 7, Method(engine='auto', options={}))
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
+from dpasp.language.statements import engines
 from dpasp.language.statements.inference import inference_problems
-
-ENGINES = ("auto", "compile", "enumerate", "sample", "bounds")
-ALIASES = {"exact": "auto", "aseo": "bounds"}
-ASEO = 1000  # total choices that aseo looks at
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """An engine and what it was told; None is its default."""
+    """The name of an engine in the table, and the options that it is given."""
 
     engine: str = "auto"
-    n: int | None = None  # samples
-    seed: int | None = None
-    gap: float | None = None
-    nmodels: int | None = None  # total choices
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def real(self, option: str) -> float | None:
+        """The value of an option; None if it was not given."""
+        value = self.options.get(option)
+        return float(value) if isinstance(value, int | float) else None
+
+    def whole(self, option: str) -> int | None:
+        """The value of an option that is a whole number; None if it was not given."""
+        value = self.real(option)
+        return None if value is None else int(value)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the engine makes a circuit."""
+        return engines.ENGINES[self.engine].compiles
 
 
 def method(
-    program: ast.Program, engine: str | None = None, options: Mapping[str, object] | None = None
+    program: ast.Program,
+    engine: str | Method | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Method:
     """The method of the program; ``engine`` and ``options`` win over what it says.
 
-    >>> from dpasp.language import parse
-    >>> method(parse("#inference exact.")).engine
-    'auto'
+    Raises :class:`UsageError` for an engine or an option that does not exist.
     """
-    told = next((s for s in program.statements if isinstance(s, ast.Inference)), None)
-    name = engine or (told.method if told else "auto")
-    given = {key: value for key, value in (options or {}).items() if value is not None}
-    chosen = ALIASES.get(name, name)
-    if chosen not in ENGINES:
-        _refuse(name, told if engine is None else None)
-    _check(name, given)
-    said = {option.name: option.value for option in told.options} if told else {}
-    usual = {"nmodels": ASEO, "gap": 0.0} if name == "aseo" else {}
-    return _method(chosen, {**usual, **said, **given})
+    if isinstance(engine, Method):
+        return engine
+    directive = next((s for s in program.statements if isinstance(s, ast.Inference)), None)
+    name = engine or (directive.method if directive else "auto")
+    chosen = engines.named(name)
+    if chosen is None:
+        raise _unknown(name, directive if engine is None else None)
+    wanted = {key: value for key, value in (options or {}).items() if value is not None}
+    _check(name, wanted)
+    written = {option.name: option.value for option in directive.options} if directive else {}
+    implied = chosen.aliases.get(name, {})
+    known = engines.options_of(name)
+    found = {key: value for key, value in {**implied, **written, **wanted}.items() if key in known}
+    return Method(chosen.name, found)
 
 
-def _method(engine: str, options: Mapping[str, object]) -> Method:
-    def whole(key: str) -> int | None:
-        value = options.get(key)
-        return int(value) if isinstance(value, int | float) else None
-
-    gap = options.get("gap")
-    return Method(
-        engine,
-        whole("n"),
-        whole("seed"),
-        float(gap) if isinstance(gap, int | float) else None,
-        whole("nmodels"),
-    )
-
-
-def _refuse(name: str, told: ast.Inference | None) -> None:
-    known = ", ".join(ENGINES)
+def _unknown(name: str, directive: ast.Inference | None) -> UsageError:
+    known = ", ".join(engines.ENGINES)
     message = f"the engine {name!r} is not one of {known}"
-    raise UsageError(
-        Diagnostic("usage", message, told.span if told else None, f"choose one of {known}")
-    )
+    span = directive.span if directive else None
+    return UsageError(Diagnostic("usage", message, span, f"choose one of {known}"))
 
 
 def _check(name: str, options: Mapping[str, object]) -> None:
     """Raise :class:`UsageError` for options that the engine does not have."""
-    asked = tuple(ast.Option(key, value) for key, value in options.items())  # type: ignore[arg-type]
+    given = tuple(ast.Option(key, value) for key, value in options.items())  # type: ignore[arg-type]
     problems = [
         replace(d, span=None, message=d.message.removeprefix("#inference "))
-        for d in inference_problems(ast.Inference(name, asked))
+        for d in inference_problems(ast.Inference(name, given))
     ]
     if problems:
         raise UsageError(problems)

@@ -9,16 +9,14 @@ import numpy as np
 
 from dpasp.errors import ImpossibleEvidence
 from dpasp.inference.answers import Assignment, interval_text
-from dpasp.inference.approximate.bounds import most_probable_first
-from dpasp.inference.approximate.draws import Source, contradictory
-from dpasp.inference.approximate.outcomes import probability_of
-from dpasp.language.ast import Logic
-from dpasp.limits import UNLIMITED, Watch
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines.draws import Source, contradictory
 from dpasp.logic.program import GroundProgram, Interval
 from dpasp.logic.shown import Shown
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.names import leaf_names
+from dpasp.semantics.total_choices import most_probable_first, probability_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +49,21 @@ class Model:
         return " ".join([*self.true, *(f"undef({name})" for name in self.undefined)])
 
 
-def models(
-    ground: GroundProgram,
-    logic: Logic,
-    weights: Weights,
-    shown: Shown,
-    watch: Watch = UNLIMITED,
-) -> Iterator[Model]:
+def models(asked: Asked, shown: Shown) -> Iterator[Model]:
     """The models that satisfy the program's evidence, as they are found."""
+    ground, weights = asked.ground, asked.weights
     if contradictory(ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
-    source = Source(ground, logic, watch)
+    source = Source(asked)
     names = leaf_names(ground)
-    ends = [weights] if not _imprecise(ground) else list(_ends(ground, weights, source.starts))
+    ends = list(_ends(ground, weights, source.starts)) if asked.has_intervals else [weights]
     for choice in most_probable_first(weights, source.starts):
-        watch.check()
+        asked.watch.check()
         told = tuple(names[start + value] for start, value in zip(source.starts, choice))  # noqa: B905
         probability = tuple(probability_of(choice, own, source.starts) for own in ends)
         for values in source.each(choice):
             true, undefined = shown.names(values), shown.names(values, "undef")
             yield Model(told, probability, tuple(true), tuple(undefined), values)
-
-
-def _imprecise(ground: GroundProgram) -> bool:
-    return any(isinstance(choice.weight, Interval) for choice in ground.choices)
 
 
 def _ends(ground: GroundProgram, weights: Weights, starts: tuple[int, ...]) -> Iterator[Weights]:

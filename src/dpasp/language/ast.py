@@ -17,7 +17,7 @@ from dpasp.language.statements.include import Include
 from dpasp.language.statements.inference import Inference
 from dpasp.language.statements.kind import clingo_terms
 from dpasp.language.statements.learn import Learn
-from dpasp.language.statements.meaning import Logic, Meaning, Probability
+from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
 from dpasp.language.statements.neural import Network, Neural
 from dpasp.language.statements.options import Call, File, Option, Origin, Value
 from dpasp.language.statements.plain import Plain
@@ -45,7 +45,7 @@ __all__ = [
     "Literal",
     "Logic",
     "Map",
-    "Meaning",
+    "SemanticsPair",
     "Mode",
     "NOWHERE",
     "Name",

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.statements.constants import check_constants, numeric_constants
 from dpasp.language.statements.kind import Kind, Setting, kinds
-from dpasp.language.statements.meaning import Meaning
+from dpasp.language.statements.meaning import SemanticsPair
 from dpasp.language.statements.python import check_calls
 from dpasp.language.statements.semantics import effective_semantics, parse_semantics
 from dpasp.language.statements.statement import Program, Statement
@@ -37,7 +37,7 @@ def check(
     Without ``numbers`` the probabilities are not looked at: they were before.
     """
     problems: list[Diagnostic] = []
-    meaning, values = Meaning(), None
+    meaning, values = SemanticsPair(), None
     try:
         meaning = effective_semantics(program, semantics)
         values = numeric_constants(program, constants) if numbers else None
@@ -66,4 +66,4 @@ def _repeated(kind: Kind[Statement], statements: Sequence[Statement]) -> Iterato
         yield Diagnostic(f"{kind.name}-twice", message, statement.span, "keep one of them")
 
 
-__all__ = ["Meaning", "check", "effective_semantics", "parse_semantics"]
+__all__ = ["SemanticsPair", "check", "effective_semantics", "parse_semantics"]

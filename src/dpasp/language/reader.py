@@ -18,12 +18,13 @@ from clingo.ast import AST, ASTType
 from dpasp.errors import Diagnostic, ProgramError, nearest
 from dpasp.language.collector import collector_paused
 from dpasp.language.mistakes.diagnose import diagnose, missing_end, structural, unexpected
-from dpasp.language.mistakes.doubts import doubts
+from dpasp.language.mistakes.doubts import doubts, names_a_predicate, semicolons, unused_main
+from dpasp.language.mistakes.foreign import foreign
 from dpasp.language.mistakes.unreadable import REFUSED, describe, describe_mark, is_left, refusal
 from dpasp.language.statements.include import Include
 from dpasp.language.statements.kind import Draft, recognised, words
 from dpasp.language.statements.plain import Plain
-from dpasp.language.statements.questions import asks, join_outcomes
+from dpasp.language.statements.questions import join_outcomes
 from dpasp.language.statements.statement import Program, Statement
 from dpasp.language.text.brackets import is_open
 from dpasp.language.text.buffer import Buffer
@@ -65,13 +66,24 @@ def read_readable(
     with collector_paused():
         for name, text in texts:
             if name and not name.startswith("<"):
+                if Path(name).resolve() in reading.seen:
+                    reading.warnings.append(_named_twice(name))
+                    continue
                 reading.seen.add(Path(name).resolve())
             _read_file(reading, name, text)
     statements = join_outcomes(reading.statements)
-    asked = asks(statements)
-    warnings = tuple(w for w in reading.warnings if not (asked and w.code == "problog-directive"))
+    warnings = tuple(
+        warning
+        for warning in reading.warnings
+        if not names_a_predicate(warning, statements, reading.sources)
+    )
     program = Program(statements, reading.sources, warnings)
     return program, reading.sources.in_order(reading.errors)
+
+
+def _named_twice(name: str) -> Diagnostic:
+    message = f"{name} is named twice, and read once"
+    return Diagnostic("file-twice", message, help="name it once", severity="warning")
 
 
 def _read_file(reading: _Reading, name: str, text: str) -> None:
@@ -128,9 +140,9 @@ class _FileReader:
             if draft is not None:
                 self.drafts[index] = draft
 
-    def _fail(self, index: int, *found: Diagnostic) -> None:
+    def _fail(self, index: int, *problems: Diagnostic) -> None:
         """Report a piece, and leave it out."""
-        self.failed.setdefault(index, []).extend(found)
+        self.failed.setdefault(index, []).extend(problems)
         if index >= 0:
             piece = self.split.pieces[index]
             self.buffer.blank(piece.start, piece.end + (not piece.dotted))
@@ -151,6 +163,8 @@ class _FileReader:
             raise Refused(missing_end(file, piece), piece.end)
         if file.text.startswith(":~", piece.start):
             raise refusal(file, piece, ":~")
+        if not word and (problem := foreign(file, piece)) is not None:
+            raise Refused(problem, None)
         kind = recognised(file, piece)
         if kind is not None and kind.read is not None:
             return kind.read(file, piece, self.buffer)
@@ -200,14 +214,14 @@ class _FileReader:
         nodes, stuck = parse_clingo(self.buffer.text(), self.file.first_line)
         if stuck is None:
             return nodes
-        found = False
+        located = False
         for index, piece in enumerate(self.split.pieces):
             text = self.buffer.text(piece.start, piece.end + (not piece.dotted))
             _, inside = parse_clingo(text)  # alone, one mistake cannot hide another
             if inside is not None:
                 self._stuck(index, piece, inside)
-                found = True
-        if not found:
+                located = True
+        if not located:
             self._fail(-1, unexpected(self.file, *stuck))
             return []
         nodes, stuck = parse_clingo(self.buffer.text(), self.file.first_line)
@@ -225,17 +239,19 @@ class _FileReader:
         by_piece = self._by_piece(nodes, sources)
         merged: list[Statement] = []
         for index, piece in enumerate(self.split.pieces):
-            draft, found = self.drafts.get(index), by_piece.get(index, [])
+            draft, own_nodes = self.drafts.get(index), by_piece.get(index, [])
             if index in self.failed:
                 continue
-            if self._has_theory(index, piece, found, sources):
+            if self._has_theory(index, piece, own_nodes, sources):
                 continue
             elif draft is None:
                 self.warnings += doubts(self.file, piece, self.buffer)
                 span = self.file.span(piece.start, piece.end)
-                merged += [Plain(node, span) for node in found]
-            elif (statement := self._finish(index, draft, found, sources)) is not None:
+                merged += [Plain(node, span) for node in own_nodes]
+            elif (statement := self._finish(index, draft, own_nodes, sources)) is not None:
                 merged.append(statement)
+                self.warnings += semicolons(self.file, piece) if piece.annotated else ()
+                self.warnings += unused_main(statement)
         return merged
 
     def _has_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> bool:
@@ -289,14 +305,14 @@ class _FileReader:
 
     def errors(self) -> list[Diagnostic]:
         """All that is wrong with the file, each mistake once."""
-        found: list[Diagnostic] = []
+        problems: list[Diagnostic] = []
         for index, diagnostics in self.failed.items():
             # A dot inside brackets cuts a statement in two, and both halves are wrong.
             closing = diagnostics[0].message.endswith("closes nothing")
             echo = closing and index > 0 and index - 1 in self.failed
             if not (echo and is_open(self.file, self.split.pieces[index - 1])):
-                found += diagnostics
-        return found
+                problems += diagnostics
+        return problems
 
 
 # --- other files --------------------------------------------------------------------------------

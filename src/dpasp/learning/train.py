@@ -79,8 +79,7 @@ def start(model: ProgramModule, job: Job) -> Loop:
     model.to(device)
     likelihood = likelihood_of(
         model.ground,
-        model.logic,
-        model.probability,
+        model.meaning,
         job.observations.distinct,
         job.options.objective,
         watch=job.how.watch,

@@ -10,23 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clingo import MessageCode, Symbol, SymbolType, parse_term
-from clingo.ast import AST, ASTType, Definition
+from clingo import Function, MessageCode, Number, Symbol, SymbolType, parse_term
+from clingo.ast import AST, ASTType, BinaryOperator, Definition, UnaryOperator
 
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
 from dpasp.language.statements.constants import number
+from dpasp.language.text.trees import walk
 from dpasp.logic.terms import NOWHERE, symbolic
 
 
-def override(program: ast.Program, given: Mapping[str, str]) -> list[AST]:
+def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
     """The ``#const`` statements that give constants other values than the program does.
 
     Real numbers are left out, since clingo does not have them; a definition that
     says ``[override]`` itself stays as it is.
     """
     settled = {node.name for node in definitions(program) if not node.is_default}
-    terms = {name: _term(name, text) for name, text in given.items() if name not in settled}
+    terms = {name: _term(name, text) for name, text in overrides.items() if name not in settled}
     return [
         Definition(NOWHERE, name, symbolic(term), False)
         for name, term in terms.items()
@@ -34,7 +35,7 @@ def override(program: ast.Program, given: Mapping[str, str]) -> list[AST]:
     ]
 
 
-def unused(program: ast.Program, given: Mapping[str, str]) -> list[Diagnostic]:
+def unused(program: ast.Program, overrides: Mapping[str, str]) -> list[Diagnostic]:
     """Warnings about constants that were given from outside and that the program does not name."""
     known = [node.name for node in definitions(program)]
     known += (s.name for s in program.statements if isinstance(s, ast.Const))
@@ -45,7 +46,7 @@ def unused(program: ast.Program, given: Mapping[str, str]) -> list[Diagnostic]:
             help=nearest(name, known) or f"leave {name} out, or write '#const {name} = …'",
             severity="warning",
         )
-        for name in given
+        for name in overrides
         if not program.sources.holds(name)
     ]
 
@@ -55,6 +56,61 @@ def definitions(program: ast.Program) -> Iterator[AST]:
     for statement in program.statements:
         if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Definition:
             yield statement.node
+
+
+def symbol_constants(program: ast.Program, overrides: Mapping[str, str]) -> dict[str, Symbol]:
+    """The values of the constants that terms can hold, by name.
+
+    >>> from dpasp.language import parse
+    >>> symbol_constants(parse("#const n = 3. #const m = n+1."), {"n": "5"})
+    {'n': Number(5), 'm': Number(6)}
+    """
+    pending = {node.name: node.value for node in definitions(program)}
+    pending |= {node.name: node.value for node in override(program, overrides)}
+    values: dict[str, Symbol] = {}
+    settled = True
+    while settled:
+        settled = False
+        for name, term in list(pending.items()):
+            if not any(str(part) in pending for part in walk(term)):
+                del pending[name]
+                settled = True
+                if (value := term_value(term, values)) is not None:
+                    values[name] = value
+    return values
+
+
+def term_value(term: AST, constants: Mapping[str, Symbol]) -> Symbol | None:
+    """The symbol that a term without variables is; None when it is none or not a single one."""
+    match term.ast_type:
+        case ASTType.SymbolicTerm:
+            symbol: Symbol = term.symbol
+            named = symbol.type == SymbolType.Function and not symbol.arguments
+            return constants.get(symbol.name, symbol) if named else symbol
+        case ASTType.Function if not term.external:
+            parts = [term_value(part, constants) for part in term.arguments]
+            symbols = [part for part in parts if part is not None]
+            return Function(term.name, symbols) if len(symbols) == len(parts) else None
+        case ASTType.UnaryOperation if term.operator_type == UnaryOperator.Minus:
+            return _computed(BinaryOperator.Minus, Number(0), term_value(term.argument, constants))
+        case ASTType.BinaryOperation:
+            left, right = term_value(term.left, constants), term_value(term.right, constants)
+            return _computed(term.operator_type, left, right)
+    return None
+
+
+def _computed(operator: int, left: Symbol | None, right: Symbol | None) -> Symbol | None:
+    """The integer that clingo would compute."""
+    if left is None or right is None or {left.type, right.type} != {SymbolType.Number}:
+        return None
+    match operator:
+        case BinaryOperator.Plus:
+            return Number(left.number + right.number)
+        case BinaryOperator.Minus:
+            return Number(left.number - right.number)
+        case BinaryOperator.Multiplication:
+            return Number(left.number * right.number)
+    return None
 
 
 def parse_symbol(text: str) -> Symbol | None:

@@ -76,19 +76,18 @@ class Grounder:
         python: object | None = None,
         watch: Watch = UNLIMITED,
     ) -> None:
-        given = constants or {}
+        overrides = constants or {}
         scripts = run_scripts(program, allowed=python is not None)
-        namespaces = [names for names in (scripts or None, python) if names is not None]
         self._lock = Lock()  # clingo's controls are not for several threads at once
         with collector_paused():
-            encoding = encode(program, given)
-            functions = Functions(program, namespaces, encoding.choices.facts)
+            encoding = encode(program, overrides)
+            functions = Functions(program, scripts, python, encoding.choices.facts)
             clingo = self._clingo = ClingoGrounder(encoding, functions, watch)
             clingo.ground("base")
-            numbers = numeric_constants(program, given)
+            numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
-            self._ground = _without_questions(program, clingo, assembly, unused(program, given))
+            self._ground = _without_questions(program, clingo, assembly, unused(program, overrides))
             clingo.rules.open = False
         self._first: QuestionMarkers | None = encoding.questions
         self._rounds = 1
@@ -107,7 +106,7 @@ class Grounder:
             asked = ground_questions(markers, clingo.control, program, known.atoms)
             # What the questions name and nothing defines is told by the questions themselves.
             said = (w for w in clingo.warnings() if w.code != "undefined-atom")
-            warnings = (*known.warnings, *said, *asked.warnings)
+            warnings = (*program.warnings, *known.warnings, *said, *asked.warnings)
         return replace(
             known,
             program=program,
@@ -165,7 +164,7 @@ def check(
         check_language(program, semantics, constants)
     except ProgramError as error:
         problems += error.diagnostics
-    functions = Functions(program, (), ())
+    functions = Functions(program, {}, None, ())
     clingo = ClingoGrounder(encode(program, constants or {}), functions, UNLIMITED)
     try:
         clingo.ground()

@@ -14,18 +14,21 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
+from math import isfinite
+from numbers import Integral, Real
 from types import ModuleType, TracebackType
 from typing import Any
 
 from clingo import Number, String, Symbol, SymbolType
-from clingo.ast import AST, ASTType
+from clingo.ast import ASTType
 
 from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, nearest
 from dpasp.language import ast
 from dpasp.language.text.trees import walk
+from dpasp.logic.constants import symbol_constants, term_value
 from dpasp.logic.markers import FACTS
 
 ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
@@ -100,6 +103,7 @@ class Python:
 
     program: ast.Program
     module: ModuleType | None
+    constants: Mapping[str, str] = field(default_factory=dict)  # given from outside
 
     @property
     def allowed(self) -> bool:
@@ -112,11 +116,11 @@ class Python:
             raise self.refusal(f"@{name} runs Python", span)
         if ":" in name:
             return _imported(name, span)
-        found: object = getattr(self.module, name, None)
-        if callable(found):
-            return found
-        if found is not None:
-            message = f"{name} is not a function but of the type {type(found).__name__}"
+        target: object = getattr(self.module, name, None)
+        if callable(target):
+            return target
+        if target is not None:
+            message = f"{name} is not a function but of the type {type(target).__name__}"
             help = f"write 'def {name}(): …'"
             raise ProgramError(Diagnostic("unknown-function", message, span, help))
         known = [key for key, value in vars(self.module).items() if callable(value)]
@@ -127,9 +131,23 @@ class Python:
     def call(self, call: ast.Call) -> Any:
         """What a call in the program gives back."""
         function = self.function(call.function, call.span)
-        arguments = [plain(argument) for argument in call.arguments]
+        arguments = self.arguments(call)
         with guarded(f"@{call.function}", self.program, call.span):
             return function(*arguments)
+
+    def arguments(self, call: ast.Call) -> list[object]:
+        """The arguments of a call as Python values, constants replaced by what they stand for."""
+        if not call.arguments:
+            return []
+        constants = symbol_constants(self.program, self.constants)
+        values = [term_value(term, constants) for term in call.arguments]
+        for term, value in zip(call.arguments, values, strict=True):
+            if value is None:
+                message = f"{term} is not a single value"
+                help = "write a number, a string, a name or a constant"
+                span = self.program.sources.span_of(term.location)
+                raise ProgramError(Diagnostic("python-argument", message, span, help))
+        return [plain_symbol(value) for value in values if value is not None]
 
     def refusal(self, what: str, span: Span | None) -> ProgramError:
         """What is raised when Python is needed and not allowed."""
@@ -165,27 +183,35 @@ def guarded(what: str, program: ast.Program | None, span: Span | None) -> Iterat
 
 def _raised_at(trace: TracebackType | None, files: set[str]) -> Span | None:
     """The innermost line of the program in a traceback."""
-    found = None
+    target = None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in files:
             line = trace.tb_lineno
-            found = Span(trace.tb_frame.f_code.co_filename, line, 1, line, 2)
+            target = Span(trace.tb_frame.f_code.co_filename, line, 1, line, 2)
         trace = trace.tb_next
-    return found
+    return target
 
 
 # --- calls in terms ----------------------------------------------------------------------------
 
 
 class Functions:
-    """What clingo finds behind an ``@name``; the first failure of a call is kept in ``failure``."""
+    """What clingo finds behind an ``@name``; the first failure of a call is kept in ``failure``.
+
+    Functions of ``#script`` get symbols, as in clingo; those of ``#python`` get Python values.
+    """
 
     def __init__(
-        self, program: ast.Program, namespaces: Sequence[object], facts: Sequence[Sequence[Symbol]]
+        self,
+        program: ast.Program,
+        scripts: Mapping[str, object],
+        python: object | None,
+        facts: Sequence[Sequence[Symbol]],
     ) -> None:
         self.failure: BaseException | None = None
         self._program = program
-        self._namespaces = namespaces
+        self._scripts = scripts
+        self._python = python
         self._facts = facts
 
     def __getattr__(self, name: str) -> Callable[..., Sequence[Symbol]]:
@@ -197,33 +223,40 @@ class Functions:
         try:
             function = self._find(name)
             try:
-                return list(_symbols(function(*arguments)))
+                return list(_symbols(function(*self._values(name, arguments))))
             except Exception as error:
-                given = f"({', '.join(map(str, arguments))})" if arguments else ""
-                message = f"@{name}{given} fails: {type(error).__name__}: {error}"
+                shown = f"({', '.join(map(str, arguments))})" if arguments else ""
+                message = f"@{name}{shown} fails: {type(error).__name__}: {error}"
                 raise _error("python-error", message, self._first_call(name)) from error
         except BaseException as error:
             # clingo would wrap it; the grounding is stopped and this raised in its place.
             self.failure = self.failure or error
             raise RuntimeError(name) from error
 
+    def _values(self, name: str, arguments: Sequence[Symbol]) -> list[object]:
+        """The arguments as the function behind a name takes them."""
+        script = callable(self._scripts.get(name)) and name not in self._defined()
+        return list(arguments) if script else list(map(plain_symbol, arguments))
+
+    def _defined(self) -> Mapping[str, object]:
+        """What the ``#python`` blocks, or the caller, define."""
+        if self._python is None or isinstance(self._python, Mapping):
+            return self._python or {}
+        return vars(self._python)
+
     def _find(self, name: str) -> Callable[..., object]:
-        known: dict[str, object] = {}
-        for namespace in self._namespaces:
-            known |= namespace if isinstance(namespace, Mapping) else vars(namespace)
+        known = {**self._scripts, **self._defined()}
         function = known.get(name)
         if callable(function):
             return function
         named = [key for key, value in known.items() if callable(value) and key[0] != "_"]
         help = nearest(name, named) or "define it in a '#python' or '#script (python)' block"
-        if not self._namespaces and any(
-            isinstance(s, ast.Python) for s in self._program.statements
-        ):
+        blocks = any(isinstance(s, ast.Python) for s in self._program.statements)
+        if self._python is None and not self._scripts and blocks:
             message = f"@{name} is a Python function"
             raise _error("python-not-allowed", message, self._first_call(name), ALLOW)
-        raise _error(
-            "unknown-function", f"there is no function {name}", self._first_call(name), help
-        )
+        message = f"there is no function {name}"
+        raise _error("unknown-function", message, self._first_call(name), help)
 
     def _first_call(self, name: str) -> Span | None:
         """Where the program calls a function, the first time."""
@@ -239,19 +272,6 @@ class Functions:
 # --- values ------------------------------------------------------------------------------------
 
 
-def plain(term: AST) -> object:
-    """A ground term as Python: a number, a text (of a constant or a string), or a symbol."""
-    if term.ast_type == ASTType.SymbolicTerm:
-        return plain_symbol(term.symbol)
-    if term.ast_type == ASTType.UnaryOperation:
-        value = plain(term.argument)
-        if isinstance(value, int):
-            return -value
-    if term.ast_type == ASTType.Function and not term.arguments:
-        return str(term.name)
-    return str(term)
-
-
 def plain_symbol(symbol: Symbol) -> object:
     """A symbol as Python: a number, the text of a constant or string, or the symbol itself."""
     if symbol.type is SymbolType.Number:
@@ -264,18 +284,23 @@ def plain_symbol(symbol: Symbol) -> object:
 
 
 def _symbols(result: object) -> Iterator[Symbol]:
-    """What a function gives back, as symbols: one, or a list or other iterable of them."""
+    """What a function gives back, as symbols: one, or a list or other iterable of them.
+
+    A real number becomes the string that a probability is read from.
+    """
+    if isinstance(result, bool):
+        raise TypeError("it gives back a bool, not a number, a text or a clingo.Symbol")
     if isinstance(result, Symbol):
         yield result
-    elif isinstance(result, bool):
-        raise TypeError("it gives back a bool, not a number, a text or a clingo.Symbol")
-    elif isinstance(result, int):
-        yield Number(result)
+    elif isinstance(result, Integral):
+        yield Number(int(result))
+    elif isinstance(result, Real) and isfinite(result):
+        yield String(repr(float(result)))
     elif isinstance(result, str):
         yield String(result)
     elif isinstance(result, Iterable):
         for item in result:
             yield from _symbols(item)
     else:
-        kind = type(result).__name__
-        raise TypeError(f"it gives back a {kind}, not a number, a text or a clingo.Symbol")
+        shown = str(result) if isinstance(result, float) else f"a {type(result).__name__}"
+        raise TypeError(f"it gives back {shown}, not a number, a text or a clingo.Symbol")

@@ -310,9 +310,9 @@ def _query(
     atoms: Atoms,
 ) -> GroundQuery:
     literals = _literals((part for part in instance if not part.literal.is_evidence), atoms)
-    given = _literals((part for part in instance if part.literal.is_evidence), atoms)
-    text = _text(map(str, literals), given)
-    return GroundQuery(literals, tuple(dict.fromkeys((*given, *evidence))), text, span)
+    condition = _literals((part for part in instance if part.literal.is_evidence), atoms)
+    text = _text(map(str, literals), condition)
+    return GroundQuery(literals, tuple(dict.fromkeys((*condition, *evidence))), text, span)
 
 
 def _map(
@@ -321,17 +321,17 @@ def _map(
     """A map has all instances of its atoms and of its evidence at once."""
     parts = [part for instance in instances for part in instance]
     marked = _literals((p for p in parts if not p.literal.is_evidence), atoms)
-    given = _literals((p for p in parts if p.literal.is_evidence), atoms)
+    condition = _literals((p for p in parts if p.literal.is_evidence), atoms)
     everything = not statement.atoms
     words = ["mpe"] if everything else [f"{literal.symbol}?" for literal in marked]
-    joined = tuple(dict.fromkeys((*given, *evidence)))
-    return GroundMap(marked, joined, everything, _text(words, given), statement.span)
+    joined = tuple(dict.fromkeys((*condition, *evidence)))
+    return GroundMap(marked, joined, everything, _text(words, condition), statement.span)
 
 
-def _text(words: Iterable[str], given: Sequence[GroundLiteral]) -> str:
+def _text(words: Iterable[str], condition: Sequence[GroundLiteral]) -> str:
     """The canonical form of a question."""
-    condition = f" | {', '.join(map(str, given))}" if given else ""
-    return ", ".join(words) + condition
+    suffix = f" | {', '.join(map(str, condition))}" if condition else ""
+    return ", ".join(words) + suffix
 
 
 # --- warnings ----------------------------------------------------------------------------------

@@ -111,8 +111,8 @@ class _Printer:
                 bounds = zip(lower, upper, strict=True)
                 yield from (f"[{low:.10g}, {high:.10g}]" for low, high in bounds)
             case Learned(parameter):
-                found = self.ground.parameters[parameter]
-                values = zip(found.initial, found.fixed, strict=True)
+                learned = self.ground.parameters[parameter]
+                values = zip(learned.initial, learned.fixed, strict=True)
                 yield from (f"{p:.10g}{'' if fixed else '?'}" for p, fixed in values)
             case FromNetwork(network):
                 statement = self.ground.program.statements[self.ground.networks[network].statement]

@@ -193,7 +193,7 @@ struct Source {
         at += bytes;
     }
     template <class T> void take(std::vector<T> &items) {
-        uint64_t count;
+        uint64_t count = 0;
         take(&count, 8);
         if (count > size_t(end - at) / sizeof(T))
             throw std::runtime_error("the circuit is cut short");
@@ -217,8 +217,10 @@ std::vector<char> Circuit::to_bytes() const {
     std::vector<char> out(MAGIC, MAGIC + 8);
     std::vector<uint32_t> head{weights, uint32_t(definite)};
     std::vector<PackedNode> packed;
+    packed.reserve(nodes.size());
     for (const Node &node : nodes) packed.push_back({uint32_t(node.op), node.begin, node.end});
     std::vector<PackedValue> numbers;
+    numbers.reserve(values.size());
     for (const Value &value : values) numbers.push_back({value.qe, value.e, value.kinds});
     put(out, head);
     put(out, packed);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -221,11 +222,37 @@ double plain(const Scaled &number) { return number.value(); }
 double logarithm(double number) { return number > 0 ? std::log(number) : -INFINITY; }
 double logarithm(const Scaled &number) { return number.log(); }
 
+// Runs `work` in so many threads, this one among them, and throws what one of them threw.
+// Threads that cannot be started leave their share to the others.
+void run_together(size_t threads, const std::function<void()> &work) {
+    std::vector<std::exception_ptr> problems(threads);
+    auto guarded = [&](size_t place) {
+        try {
+            work();
+        } catch (...) {  // nothing may leave a thread
+            problems[place] = std::current_exception();
+        }
+    };
+    std::vector<std::thread> others;
+    others.reserve(threads - 1);
+    for (bool refused = false; others.size() + 1 < threads && !refused;) {
+        try {
+            others.emplace_back(guarded, others.size() + 1);
+        } catch (const std::exception &) {
+            refused = true;
+        }
+    }
+    guarded(0);
+    for (auto &other : others) other.join();
+    for (auto &problem : problems)
+        if (problem) std::rethrow_exception(problem);
+}
+
 struct Evaluation {
     const Circuit &circuit;
     const Plan plan;
-    const Columns &columns;
-    const Request &request;
+    const Columns columns;
+    const Request request;
     const Gradient *wanted;  // null: values only
     double *out;
     const Watch &limits;
@@ -239,16 +266,19 @@ struct Evaluation {
         Tile<Number> tile(circuit, plan, size);
         tile.forward(local.data(), watch);
         for (size_t q = 0; q < circuit.roots.size(); ++q)
-            for (int f = 0; f < FIELDS; ++f)
-                for (size_t j = 0; j < size; ++j)
-                    result(q, f, begin + j) = plan.field[f] < 0
-                                                  ? std::numeric_limits<double>::quiet_NaN()
-                                                  : shown(number(tile, q, f, size, j));
+            for (int f = 0; f < FIELDS; ++f) {
+                double *to = out + place(q, f, begin);
+                if (plan.field[f] < 0) {
+                    std::fill(to, to + size, std::numeric_limits<double>::quiet_NaN());
+                    continue;
+                }
+                const Number *from = &number(tile, q, f, size, 0);
+                if (request.log)
+                    for (size_t j = 0; j < size; ++j) to[j] = logarithm(from[j]);
+                else
+                    for (size_t j = 0; j < size; ++j) to[j] = plain(from[j]);
+            }
         if (wanted) back(tile, local, begin, size, watch);
-    }
-
-    template <class Number> double shown(const Number &number) const {
-        return request.log ? logarithm(number) : plain(number);
     }
 
     template <class Number>
@@ -338,29 +368,20 @@ struct Evaluation {
             std::clamp<size_t>(size_t(std::max(request.threads, 1)), 1, std::max<size_t>(1, tiles));
         limits.reserve(double(column_bytes()) * double(tile * threads) / 1048576.0);
         std::atomic<size_t> next{0};
-        std::atomic<bool> failed{false};
-        std::vector<std::exception_ptr> problems(threads);
-        auto work = [&](size_t thread) {
+        auto work = [&] {
             try {
                 Watch watch = limits.copy();
-                for (size_t i = next++; i < tiles && !failed; i = next++)
+                for (size_t i = next++; i < tiles; i = next++)
                     run_tile(i * tile, std::min((i + 1) * tile, columns.batch), watch);
-            } catch (...) {  // nothing may leave a thread
-                problems[thread] = std::current_exception();
-                failed = true;
+            } catch (...) {
+                next = tiles;  // the others need not go on
+                throw;
             }
         };
-        std::vector<std::thread> others;
-        others.reserve(threads);
-        try {
-            while (others.size() + 1 < threads) others.emplace_back(work, others.size() + 1);
-        } catch (const std::exception &) {
-            // No more threads can be started: those that there are do the work.
-        }
-        work(0);
-        for (auto &other : others) other.join();
-        for (auto &problem : problems)
-            if (problem) std::rethrow_exception(problem);
+        if (threads == 1)
+            work();
+        else
+            run_together(threads, work);
     }
 };
 

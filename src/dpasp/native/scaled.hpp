@@ -20,7 +20,7 @@ struct Scaled {
             e = 0;
             return;
         }
-        int shift;
+        int shift = 0;
         m = std::frexp(m, &shift) * 2;
         e += shift - 1;
     }

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from dpasp.errors import ImpossibleEvidence
-from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundQuery
 from dpasp.neural.engines import MassEngine, masses
 from dpasp.neural.walks import Fields
-from dpasp.semantics.masses import ROUNDING, all_undefined, impossible_evidence
+from dpasp.semantics.masses import ROUNDING, impossible_evidence
+from dpasp.semantics.meaning import Meaning
 
 
 class Bounds(NamedTuple):
@@ -30,8 +30,7 @@ def probabilities(
     weights: Tensor,
     engine: MassEngine,
     queries: Sequence[GroundQuery],
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     vertices: int = 1,
 ) -> Tensor | Bounds:
     """P(query | evidence), [batch, answers], under weights [leaves, batch].
@@ -39,13 +38,13 @@ def probabilities(
     With ``vertices``, the weights hold so many columns for each example, one after the
     other; the bounds are the extremes over them.
     """
-    fields: Fields = ("qe", "e") if probability is Probability.MAXENT else ("a", "b", "c", "d")
-    wanted = (*fields, "consistent") if logic is Logic.SMPROBLOG else fields
+    fields: Fields = ("qe", "e") if meaning.maxent else ("a", "b", "c", "d")
+    wanted = (*fields, "consistent") if meaning.has_undefined_model else fields
     found = dict(zip(wanted, masses(weights, engine, wanted).unbind(1), strict=True))
-    if logic is Logic.SMPROBLOG:
-        _add_undefined(found, queries)
+    if meaning.has_undefined_model:
+        _add_undefined(found, queries, meaning)
     shape = (len(queries), -1, vertices)
-    if probability is Probability.MAXENT:
+    if meaning.maxent:
         return _maxent(found, queries).T
     lower, upper, possible = _credal(found)
     lower = torch.where(possible, lower, torch.inf).reshape(shape).amin(dim=2)
@@ -66,7 +65,9 @@ def _credal(found: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     return lower, upper, b + d > 0
 
 
-def _add_undefined(found: dict[str, Tensor], queries: Sequence[GroundQuery]) -> None:
+def _add_undefined(
+    found: dict[str, Tensor], queries: Sequence[GroundQuery], meaning: Meaning
+) -> None:
     """Add the mass of total choices whose only model has every atom undefined."""
     rest = 1.0 - found["consistent"]
     rest = torch.where(rest > ROUNDING, rest, 0.0)
@@ -74,8 +75,8 @@ def _add_undefined(found: dict[str, Tensor], queries: Sequence[GroundQuery]) -> 
     def masked(rows: Sequence[bool]) -> Tensor:
         return rest * torch.tensor(rows, device=rest.device)[:, None]
 
-    given = [all_undefined(query.evidence) for query in queries]
-    asked = [all_undefined(query.literals) for query in queries]
+    given = [meaning.holds_without_models(query.evidence) for query in queries]
+    asked = [meaning.holds_without_models(query.literals) for query in queries]
     yes = masked([g and a for g, a in zip(given, asked, strict=True)])
     no = masked([g and not a for g, a in zip(given, asked, strict=True)])
     for name, more in (("e", yes + no), ("qe", yes), ("a", yes), ("b", yes), ("c", no), ("d", no)):

@@ -7,7 +7,7 @@ sees one function with a hand-written backward pass.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 from dpasp.circuits import FIELDS, Circuit
-from dpasp.inference.engines import on_circuit
-from dpasp.language.ast import Logic, Probability
+from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.neural.walks import Fields, Pullback, Walked
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.meaning import Meaning
 
 
 class MassEngine(Protocol):
@@ -102,17 +102,14 @@ def _array(weights: Tensor) -> Weights:
 
 def native_engine(
     ground: GroundProgram,
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     questions: Sequence[GroundQuery],
     observed: Sequence[int] = (),
     watch: Watch = UNLIMITED,
 ) -> NativeEngine:
     """The circuit of some questions; ``observed`` atoms add two leaves each, true and false."""
-    found = on_circuit(
-        ground, logic, probability, questions=questions, observed=observed, watch=watch
-    )
-    return NativeEngine(found.circuit)
+    asked = replace(ground, questions=tuple(questions))
+    return NativeEngine(on_circuit(asked, meaning, observed=observed, watch=watch).circuit)
 
 
 class _Masses(torch.autograd.Function):

@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 
 from dpasp.errors import InferenceError, SizeLimit
-from dpasp.language.ast import NOWHERE, Logic, Mode, Probability
+from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.neural.engines import MassEngine, NativeEngine, masses, native_engine
 from dpasp.neural.observations import Observation, observation_text
 from dpasp.neural.walks import Fields
 from dpasp.semantics.dependencies import determined
-from dpasp.semantics.masses import all_undefined
+from dpasp.semantics.meaning import Meaning
 
 Objective = Literal["lower", "upper", "midpoint"]
 FEW = 64  # distinct observations that are worth a root each
@@ -191,38 +191,34 @@ def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Ten
 
 def likelihood_of(
     ground: GroundProgram,
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     observations: Sequence[Observation],
     objective: str = "midpoint",
     few: int = FEW,
     watch: Watch = UNLIMITED,
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways."""
-    if len(observations) > few and (
-        found := _leaf_for_each(ground, logic, probability, observations, watch)
-    ):
+    if len(observations) > few and (found := _leaf_for_each(ground, meaning, observations, watch)):
         return found
     questions = [
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     ]
-    engine = native_engine(ground, logic, probability, questions, watch=watch)
-    mixture = _mixture(engine, logic, probability, observations, objective)
+    engine = native_engine(ground, meaning, questions, watch=watch)
+    mixture = _mixture(engine, meaning, observations, objective)
     return AsRoots(engine, mixture)
 
 
 def _mixture(
     engine: NativeEngine,
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     observations: Sequence[Observation],
     objective: str,
 ) -> Mixture:
     """What the semantics makes of the masses."""
-    parts = {"qe": 1.0} if probability is Probability.MAXENT else _CREDAL[objective]
-    if probability is Probability.CREDAL and engine.circuit.definite:
+    parts = {"qe": 1.0} if meaning.maxent else _CREDAL[objective]
+    if not meaning.maxent and engine.circuit.definite:
         parts = {"a": 1.0}  # lower and upper are the same
-    undefined = [logic is Logic.SMPROBLOG and all_undefined(o) for o in observations]
+    undefined = [meaning.holds_without_models(o) for o in observations]
     fields = (*parts, "consistent") if any(undefined) else tuple(parts)
     rows = torch.zeros(len(observations), len(fields), dtype=torch.float64)
     for i, coefficient in enumerate(parts.values()):
@@ -236,8 +232,7 @@ def _mixture(
 
 def _leaf_for_each(
     ground: GroundProgram,
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     observations: Sequence[Observation],
     watch: Watch,
 ) -> AsLeaves | None:
@@ -250,7 +245,7 @@ def _leaf_for_each(
     atoms = sorted({literal.atom for literal in literals})
     always = GroundQuery((), (), "", NOWHERE)
     try:
-        engine = native_engine(ground, logic, probability, [always], atoms, watch)
+        engine = native_engine(ground, meaning, [always], atoms, watch)
     except (InferenceError, SizeLimit):
         return None
     place = {atom: 2 * i for i, atom in enumerate(atoms)}

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.inference.credal.vertices import corners, vertex_weights
-from dpasp.language.ast import Logic, Probability
 from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundProgram, GroundQuery
@@ -35,6 +34,7 @@ from dpasp.neural.observations import Given, ObservationReader, Observations
 from dpasp.neural.parameters import Parameters
 from dpasp.neural.weights import LeafSources, join, leaf_sources, needed, network_outputs
 from dpasp.semantics import leaves
+from dpasp.semantics.meaning import Meaning
 
 Data = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
 Ask = Callable[[str, Watch], Sequence[GroundQuery]]
@@ -63,8 +63,7 @@ class ProgramModule(nn.Module):
     def __init__(
         self,
         basis: Basis,
-        logic: Logic,
-        probability: Probability,
+        meaning: Meaning,
         objective: str = "midpoint",
         other: ProgramModule | None = None,
     ) -> None:
@@ -74,7 +73,7 @@ class ProgramModule(nn.Module):
             raise UsageError(f"the objective is lower, upper or midpoint, not {objective!r}")
         ground = basis.ground
         self.basis, self.ground = basis, ground
-        self.logic, self.probability = logic, probability
+        self.meaning = meaning
         self.objective = objective
         self.networks = other.networks if other else nn.ModuleList(build(ground, basis.python))
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
@@ -87,7 +86,7 @@ class ProgramModule(nn.Module):
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
-        own = (self.basis, self.logic, self.probability, self.objective)
+        own = (self.basis, self.meaning, self.objective)
         twin = ProgramModule(*own, other=self)
         memo[id(self)] = twin
         twin.networks = copy.deepcopy(self.networks, memo)
@@ -138,7 +137,7 @@ class ProgramModule(nn.Module):
         count = 1
         if self._vertices is not None:
             weights, count = self._at_vertices(weights)
-        found = probabilities(weights, engine, queries, self.logic, self.probability, count)
+        found = probabilities(weights, engine, queries, self.meaning, count)
         if isinstance(found, Bounds):
             return Bounds(found.lower.to(self._dtype), found.upper.to(self._dtype))
         return found.to(self._dtype)
@@ -266,8 +265,7 @@ class ProgramModule(nn.Module):
         if known < len(distinct):
             likelihood = likelihood_of(
                 self.ground,
-                self.logic,
-                self.probability,
+                self.meaning,
                 distinct[known:],
                 self.objective,
                 watch=self.limits.start(),
@@ -305,7 +303,7 @@ class ProgramModule(nn.Module):
             found = tuple(
                 one for text in texts for one in self._in_order(self.basis.ask(text, watch))
             )
-            circuit = native_engine(self.ground, self.logic, self.probability, found, watch=watch)
+            circuit = native_engine(self.ground, self.meaning, found, watch=watch)
             engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from dpasp.errors import DataError, Diagnostic
 from dpasp.language import ast
 from dpasp.logic.program import GroundNetwork, GroundProgram
-from dpasp.logic.python import Python, guarded, plain
+from dpasp.logic.python import Python, guarded
 from dpasp.neural.layout import convolve_channels_last, lay_out
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
@@ -155,7 +155,7 @@ def _from_hub(network: ast.Network, python: Python) -> object:
         source = "local"
         where = str(_folder(network))
     name = network.factory.function
-    arguments = [plain(argument) for argument in network.factory.arguments]
+    arguments = python.arguments(network.factory)
     with guarded(f"loading {name} from {network.repository}", None, network.span):
         # torch.hub asks before it runs a repository that it does not trust yet.
         return torch.hub.load(where, name, *arguments, source=source, trust_repo="check")  # type: ignore[no-untyped-call]

@@ -2,7 +2,8 @@
 
 Example::
 
-    translation = translate(ground, Logic.PARTIAL)      # rules with twins, solved as stable
+    meaning = Meaning(Logic.PARTIAL, Probability.CREDAL)
+    translation = translate(ground, meaning.logic)      # rules with twins, solved as stable
     vector = leaves.weights(ground)                     # one number per value of each choice
-    lower, upper = masses.credal(evaluator.masses(vector))
+    lower, upper = masses.credal(evaluator.masses(vector[:, np.newaxis]))
 """

@@ -4,6 +4,12 @@ For every choice in order there is one entry for each of its values in order and
 where it is possible, one more for choosing nothing. Engines evaluate any such
 vector, or a batch of them as the columns of a matrix; this module lays them out
 and fills in what the program itself says.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("0.3::a. 0.2::b; 0.8::c."))
+>>> layout(program.choices), weights(program).tolist()
+(LeafLayout(starts=(0, 2, 4)), [0.3, 0.7, 0.2, 0.8])
 """
 
 from __future__ import annotations
@@ -22,7 +28,7 @@ Weights = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Leaves:
+class LeafLayout:
     """Where the leaves of each choice lie: those of choice i are ``starts[i]:starts[i + 1]``."""
 
     starts: tuple[int, ...]
@@ -42,9 +48,9 @@ class Leaves:
         return slice(self.starts[choice], self.starts[choice + 1])
 
 
-def layout(choices: Sequence[Choice]) -> Leaves:
+def layout(choices: Sequence[Choice]) -> LeafLayout:
     """Where the leaves of the choices lie."""
-    return Leaves(tuple(accumulate(map(width, choices), initial=0)))
+    return LeafLayout(tuple(accumulate(map(width, choices), initial=0)))
 
 
 def width(choice: Choice) -> int:
@@ -66,16 +72,16 @@ def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
     """The weights of the leaves of one choice."""
     match choice.weight:
         case Fixed(probabilities):
-            return complete(probabilities, choice.nothing)
+            return distribution(probabilities, choice.nothing)
         case Learned(parameter):
-            return complete(ground.parameters[parameter].initial, choice.nothing)
+            return distribution(ground.parameters[parameter].initial, choice.nothing)
         case Interval(lower, upper):
             return middle(*bounds(lower, upper, choice.nothing))
         case FromNetwork():
             return np.full(width(choice), np.nan)
 
 
-def complete(probabilities: Sequence[float], nothing: bool) -> Weights:
+def distribution(probabilities: Sequence[float], nothing: bool) -> Weights:
     """The distribution of a choice: the rest goes to nothing, rounding is shared out."""
     total = math.fsum(probabilities)
     if not nothing:
@@ -99,6 +105,19 @@ def middle(lower: Weights, upper: Weights) -> Weights:
     room = float((upper - lower).sum())
     share = (1.0 - float(lower.sum())) / room if room > 0 else 0.0
     return lower + share * (upper - lower)
+
+
+def same_layout(one: Sequence[Choice], other: Sequence[Choice]) -> bool:
+    """Whether the leaf weights of one list of choices are also those of another.
+
+    A program that is ground again, with other questions, numbers its atoms anew; its
+    choices must still come from the same statements and substitutions in the same order.
+    """
+    return len(one) == len(other) and all(
+        (a.statement, a.substitution, a.weight, width(a))
+        == (b.statement, b.substitution, b.weight, width(b))
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def possible(ground: GroundProgram) -> NDArray[np.bool_]:

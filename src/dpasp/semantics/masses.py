@@ -11,51 +11,127 @@ satisfy the evidence, N_qe those that satisfy both. The masses are sums of P(θ)
     qe, e         weighted by N_qe / N and N_e / N
 
 Then P(q | e) = qe / e under maxent and [a / (a + d), b / (b + c)] under credal.
+
+>>> masses = Masses.of(np.array([[1.0, 0.2, 0.7, 0.1, 0.6, 0.4, 0.8]]).T)
+>>> [bound.tolist() for bound in credal(masses)], maxent(masses).tolist()
+([[0.25], [0.875]], [0.5])
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, InconsistentProgram, Span
-from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.logic.program import GroundLiteral
+from dpasp.logic.program import GroundLiteral, GroundMap, GroundQuery
+from dpasp.semantics.meaning import Meaning
 
 Array = NDArray[np.float64]
-FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
+Question = GroundQuery | GroundMap
+FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")  # those that a circuit computes
 ROUNDING = 1e-12  # below this, 1 - consistent is rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Masses:
-    """The masses of one question, one entry for each weight vector of a batch."""
+    """The masses of questions, all arrays of one shape: [questions, batch], or a part of it.
+
+    Those that nobody asked for are NaN.
+    """
 
     consistent: Array
-    inconsistent: Array
     a: Array
     b: Array
     c: Array
     d: Array
     qe: Array
     e: Array
+    inconsistent: Array
+    undefined: Array  # of the consistent mass, where the only model has every atom undefined
 
     @classmethod
-    def of(cls, values: Array) -> Masses:
-        """From an array [8, …batch] in the order of ``FIELDS`` with the inconsistent mass last.
+    def of(cls, values: Array, inconsistent: Array | None = None) -> Masses:
+        """From an array [fields, …]: of ``FIELDS``, or of all that :meth:`array` gives.
 
-        With only seven rows it is what is missing to 1, up to rounding.
+        The inconsistent mass, where it is not given, is what is missing to 1 up to rounding.
         """
-        consistent, a, b, c, d, qe, e = values[: len(FIELDS)]
         if len(values) > len(FIELDS):
-            inconsistent = values[len(FIELDS)]
-        else:
+            return cls(*values)
+        consistent = values[0]
+        if inconsistent is None:
             missing = 1.0 - consistent
             inconsistent = np.where(missing > ROUNDING, missing, 0.0)
-        return cls(consistent, inconsistent, a, b, c, d, qe, e)
+        whole = np.broadcast_to(inconsistent, consistent.shape)
+        fields = dict(zip(FIELDS, values, strict=True))
+        return cls(**fields, inconsistent=whole, undefined=np.zeros_like(whole))
+
+    def array(self) -> Array:
+        """All masses as one array [9, …]: what is linear in them can be done at once."""
+        return np.stack([getattr(self, name) for name in _NAMES])
+
+    def __getitem__(self, key: Any) -> Masses:
+        """The masses of some questions, or of some columns: every array indexed alike."""
+        return Masses(*(getattr(self, name)[key] for name in _NAMES))
+
+
+_NAMES = tuple(Masses.__slots__)
+
+
+def joined(parts: Sequence[Masses]) -> Masses:
+    """The masses of several batches as those of one."""
+    return Masses(
+        *(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in _NAMES)
+    )
+
+
+def completed(masses: Masses, meaning: Meaning, questions: Sequence[Question]) -> Masses:
+    """The masses [questions, …] with the total choices without stable models where they belong.
+
+    Where they have a model in which every atom is undefined, they are not inconsistent:
+    they satisfy the ``undef`` literals and no others.
+    """
+    return _completed(masses, meaning, questions, np.add, 0.0)
+
+
+def completed_logs(logs: Masses, meaning: Meaning, questions: Sequence[Question]) -> Masses:
+    """The same for the logarithms of masses."""
+    with np.errstate(invalid="ignore"):  # NaN, where nobody asked
+        return _completed(logs, meaning, questions, np.logaddexp, -np.inf)
+
+
+def _completed(
+    masses: Masses, meaning: Meaning, questions: Sequence[Question], add: np.ufunc, nothing: float
+) -> Masses:
+    if not meaning.has_undefined_model:
+        return masses
+    lost = masses.inconsistent
+    shape = (len(questions), *[1] * (lost.ndim - 1))
+    given = [meaning.holds_without_models(question.evidence) for question in questions]
+    asked = [meaning.holds_without_models(query_literals(question)) for question in questions]
+    evidence = np.array(given, dtype=np.bool_).reshape(shape)
+    query = np.array(asked, dtype=np.bool_).reshape(shape)
+    yes = np.where(evidence & query, lost, nothing)
+    no = np.where(evidence & ~query, lost, nothing)
+    return Masses(
+        consistent=add(masses.consistent, lost),
+        a=add(masses.a, yes),
+        b=add(masses.b, yes),
+        c=add(masses.c, no),
+        d=add(masses.d, no),
+        qe=add(masses.qe, yes),
+        e=add(masses.e, np.where(evidence, lost, nothing)),
+        inconsistent=np.full_like(lost, nothing),
+        undefined=lost,
+    )
+
+
+def query_literals(question: Question) -> tuple[GroundLiteral, ...]:
+    """The literals of a query; none for a question about most probable values."""
+    return question.literals if isinstance(question, GroundQuery) else ()
 
 
 def maxent(masses: Masses) -> Array:
@@ -76,37 +152,17 @@ def credal(masses: Masses) -> tuple[Array, Array]:
     return np.where(impossible, np.nan, lower), np.where(impossible, np.nan, upper)
 
 
-def prepare(
-    masses: Masses,
-    logic: Logic,
-    literals: Sequence[GroundLiteral],
-    evidence: Sequence[GroundLiteral],
-) -> Masses:
-    """The masses with what the semantics adds to them.
-
-    Under smproblog a total choice without stable models has one model in which every
-    atom is undefined: its mass Z satisfies just the ``undef`` literals.
-    """
-    if logic is not Logic.SMPROBLOG:
-        return masses
-    z = masses.inconsistent
-    whole = replace(masses, consistent=masses.consistent + z, inconsistent=np.zeros_like(z))
-    if not all_undefined(evidence):
-        return whole
-    whole = replace(whole, e=whole.e + z)
-    if all_undefined(literals):
-        return replace(whole, a=whole.a + z, b=whole.b + z, qe=whole.qe + z)
-    return replace(whole, c=whole.c + z, d=whole.d + z)
+def lower_upper(masses: Masses, meaning: Meaning) -> tuple[Array, Array]:
+    """The lower and the upper answer, which are the same under maxent."""
+    if meaning.maxent:
+        value = maxent(masses)
+        return value, value
+    return credal(masses)
 
 
-def all_undefined(literals: Sequence[GroundLiteral]) -> bool:
-    """Whether a model in which every atom is undefined satisfies the literals."""
-    return all(literal.mode is Mode.UNDEFINED for literal in literals)
-
-
-def possible(masses: Masses, probability: Probability) -> Array:
+def possible(masses: Masses, meaning: Meaning) -> Array:
     """How possible the evidence is: 0 exactly where it is impossible."""
-    return masses.e if probability is Probability.MAXENT else masses.b + masses.d
+    return masses.e if meaning.maxent else masses.b + masses.d
 
 
 def check_consistent(consistent: Array, inconsistent: Array, allowed: bool = True) -> None:
@@ -128,7 +184,7 @@ def check_consistent(consistent: Array, inconsistent: Array, allowed: bool = Tru
 
 
 def impossible_evidence(evidence: Sequence[GroundLiteral], span: Span | None = None) -> Diagnostic:
-    """What is told about evidence of probability 0."""
+    """The message about evidence of probability 0."""
     said = ", ".join(map(str, evidence))
     return Diagnostic(
         "impossible-evidence",

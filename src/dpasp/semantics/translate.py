@@ -17,8 +17,8 @@ model ``a`` says that the atom is true, ``not a*`` that it is false, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,11 @@ Conjunction = tuple[int, ...]
 class Translation:
     """Rules whose stable models are the models of the semantics."""
 
-    logic: Logic
     rules: tuple[Rule, ...]
     size: int  # the atoms are 1, …, size - 1
     twins: tuple[int, ...]  # by atom of the ground program; the atom itself if it needs no twin
     own: tuple[int, ...]  # the program's own atoms that can be undefined
+    least: bool = False  # only the models with a ⊆-minimal undefined set count
 
     def conjunction(self, literals: Iterable[GroundLiteral]) -> Conjunction | None:
         """The literals over the translated atoms, all of which must hold; None if they cannot."""
@@ -72,24 +72,61 @@ def translate(ground: GroundProgram, logic: Logic, watch: Watch = UNLIMITED) -> 
 
     Raises :class:`ProgramError` for what has no meaning under it.
     """
+    return TRANSLATIONS[logic](ground, watch)
+
+
+def _stable(ground: GroundProgram, watch: Watch) -> Translation:
     size = len(ground.symbols)
-    if logic is Logic.STABLE:
-        return _unchanged(ground, logic)
-    known = determined(ground.rules, size)
-    refuse(ground, logic, known)
-    if logic is Logic.SMPROBLOG:
-        return _unchanged(ground, logic)
-    if logic is Logic.LSTABLE:
-        known = always_total(ground.rules, known)
+    return Translation(ground.rules, size, tuple(range(size)), ())
+
+
+def _smproblog(ground: GroundProgram, watch: Watch) -> Translation:
+    # What becomes of a total choice without stable models is a matter of Meaning.
+    refuse(ground, Logic.SMPROBLOG, determined(ground.rules, len(ground.symbols)))
+    return _stable(ground, watch)
+
+
+def _partial(ground: GroundProgram, watch: Watch) -> Translation:
+    known = determined(ground.rules, len(ground.symbols))
+    refuse(ground, Logic.PARTIAL, known)
+    return _with_twins(ground, known)
+
+
+def _lstable(ground: GroundProgram, watch: Watch) -> Translation:
+    known = determined(ground.rules, len(ground.symbols))
+    refuse(ground, Logic.LSTABLE, known)
+    return replace(_with_twins(ground, always_total(ground.rules, known)), least=True)
+
+
+def _wellfounded(ground: GroundProgram, watch: Watch) -> Translation:
+    known = determined(ground.rules, len(ground.symbols))
+    refuse(ground, Logic.WELLFOUNDED, known)
     twins, size = _twins(known)
-    own = tuple(atom for atom in np.flatnonzero(~known).tolist() if ground.symbols[atom])
-    if logic is Logic.WELLFOUNDED:
-        rules, size = unroll(ground.rules, twins, size, watch)
-    else:
-        rules = [Rule((twins[atom],), (atom,)) for atom in np.flatnonzero(~known).tolist()]
-        for rule in ground.rules:
-            rules.extend(twin_rules(rule, twins))
-    return Translation(logic, tuple(rules), size, tuple(twins), own)
+    rules, size = unroll(ground.rules, twins, size, watch)
+    return Translation(tuple(rules), size, tuple(twins), _own(ground, known))
+
+
+# A semantics by translation is one line here (and a name in dpasp.language.ast.Logic).
+TRANSLATIONS: Mapping[Logic, Callable[[GroundProgram, Watch], Translation]] = {
+    Logic.STABLE: _stable,
+    Logic.PARTIAL: _partial,
+    Logic.LSTABLE: _lstable,
+    Logic.SMPROBLOG: _smproblog,
+    Logic.WELLFOUNDED: _wellfounded,
+}
+
+
+def _with_twins(ground: GroundProgram, known: NDArray[np.bool_]) -> Translation:
+    """The rules with twins of the atoms that are not known to be defined."""
+    twins, size = _twins(known)
+    rules = [Rule((twins[atom],), (atom,)) for atom in np.flatnonzero(~known).tolist()]
+    for rule in ground.rules:
+        rules.extend(twin_rules(rule, twins))
+    return Translation(tuple(rules), size, tuple(twins), _own(ground, known))
+
+
+def _own(ground: GroundProgram, known: NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(atom for atom in np.flatnonzero(~known).tolist() if ground.symbols[atom])
 
 
 def twin_rules(rule: Rule, twins: list[int]) -> tuple[Rule, ...]:
@@ -109,8 +146,3 @@ def _twins(known: NDArray[np.bool_]) -> tuple[list[int], int]:
     fresh = len(known) + np.cumsum(~known) - 1
     twins = np.where(known, np.arange(len(known)), fresh)
     return twins.tolist(), len(known) + int((~known).sum())
-
-
-def _unchanged(ground: GroundProgram, logic: Logic) -> Translation:
-    size = len(ground.symbols)
-    return Translation(logic, ground.rules, size, tuple(range(size)), ())

@@ -32,7 +32,6 @@ GRACE = 0.1  # seconds, and a tenth of the time taken: to improve the bound once
 HALVINGS = 24  # on the way to a bound
 
 Box = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
-Share = Callable[[float], None]  # told what share of the work is done
 Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leaves, batch]
 
 
@@ -49,25 +48,20 @@ class Extreme:
     stopped: LimitReached | None = None
 
 
-def minimise(
-    relaxed: Relaxation, goal: Goal, score: Score, watch: Watch, progress: Share
-) -> Extreme:
+def minimise(relaxed: Relaxation, goal: Goal, score: Score, watch: Watch) -> Extreme:
     """The smallest score over all extreme distributions.
 
-    ``progress`` is told the share of them that cannot be better than what was found.
+    The share of them that cannot be better than what was found is reported to the watch.
     """
-    return _Search(relaxed, goal, score, watch, progress).run()
+    return _Search(relaxed, goal, score, watch).run()
 
 
 class _Search:
-    def __init__(
-        self, relaxed: Relaxation, goal: Goal, score: Score, watch: Watch, progress: Share
-    ) -> None:
+    def __init__(self, relaxed: Relaxation, goal: Goal, score: Score, watch: Watch) -> None:
         self.relaxed = relaxed
         self.goal = goal
         self.score = score
         self.watch = watch
-        self.progress = progress
         self.started = time.monotonic()
         self.sizes = [len(corner.points) for corner in relaxed.corners]
         self.best = np.inf
@@ -106,7 +100,7 @@ class _Search:
                 heapq.heappush(boxes, (bound, next(order), box))
             left += sum(self.volume(box) for _, box in inside)
             left -= sum(self.volume(box) for _, _, box in some)
-            self.progress(1.0 - left)
+            self.watch.report(1.0 - left, 1.0)
 
     def volume(self, box: Integers) -> float:
         """The share of all vertices that are in a box."""

@@ -19,7 +19,7 @@ from dpasp.circuits import Circuit
 from dpasp.circuits.channels import LeafValues
 from dpasp.circuits.layers import Layer, Layers, Numbers, columns, sweep
 from dpasp.inference.credal.vertices import Corners
-from dpasp.semantics.leaves import Leaves, Weights
+from dpasp.semantics.leaves import LeafLayout, Weights
 
 PRIME = np.uint64(2**31 - 1)
 SEED = 20
@@ -44,7 +44,7 @@ def alike(
     circuit: Circuit,
     question: int,
     weights: Weights,
-    leaves: Leaves,
+    layout: LeafLayout,
     corners: Sequence[Corners],
 ) -> list[Class]:
     """The credal choices in classes; a question does not tell those of a class apart.
@@ -60,14 +60,14 @@ def alike(
         groups.setdefault(corner.points.tobytes(), []).append(position)
     classes = []
     for group in groups.values():
-        point = _point(random, weights, leaves, corners)
+        point = _point(random, weights, layout, corners)
         signs = _signs(layers, values, _one_different(random, point, group, corners))
         similar: dict[bytes, Class] = {}
         for column, position in enumerate(group):
             similar.setdefault(signs[:, column].tobytes(), []).append(position)
         for rest in similar.values():
             while rest:
-                points = [_point(random, weights, leaves, corners) for _ in range(2)]
+                points = [_point(random, weights, layout, corners) for _ in range(2)]
                 swapped = [_swaps(one, rest, corners) for one in points]
                 found = np.concatenate([_signs(layers, values, one) for one in swapped])
                 same = np.all(found == found[:, :1], axis=0)
@@ -103,7 +103,7 @@ def different_vertices(
 
 
 def _point(
-    random: np.random.Generator, weights: Weights, leaves: Leaves, corners: Sequence[Corners]
+    random: np.random.Generator, weights: Weights, layout: LeafLayout, corners: Sequence[Corners]
 ) -> Field:
     """Random weights [leaves]; those of each choice sum to 1, as probabilities do."""
     distinct, which = np.unique(weights, return_inverse=True)
@@ -114,8 +114,8 @@ def _point(
     for corner in corners:
         size = corner.leaves.stop - corner.leaves.start
         result[corner.leaves] = random.integers(2, PRIME, size, dtype=np.uint64)
-    for choice in range(len(leaves.starts) - 1):
-        own = leaves.of(choice)
+    for choice in range(len(layout.starts) - 1):
+        own = layout.of(choice)
         others = result[own.start : own.stop - 1].sum() % PRIME
         result[own.stop - 1] = (PRIME + np.uint64(1) - others) % PRIME
     return result

@@ -8,62 +8,54 @@ choices, partial assignments are asked for as queries.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.inference.answers import MapAnswer
-from dpasp.inference.engines import on_circuit
-from dpasp.inference.probable.asked import Asked
+from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.probable.best import VALUES, Best, map_answer
 from dpasp.inference.probable.by_queries import Queries
 from dpasp.inference.probable.credal import credal_total_choices
+from dpasp.inference.probable.question import MapQuestion
 from dpasp.inference.probable.search import Mark, Marked
-from dpasp.inference.probable.total_choices import below, total_choices
-from dpasp.language.ast import Probability
-from dpasp.logic.program import GroundMap, Interval
+from dpasp.inference.probable.total_choices import best_total_choices, part_of
+from dpasp.logic.program import GroundMap
 from dpasp.semantics.translate import translate
 
 
-def most_probable_by_circuit(asked: Asked) -> tuple[MapAnswer, str] | None:
+def most_probable_by_circuit(own: MapQuestion) -> tuple[MapAnswer, str] | None:
     """The answer to ``#map`` or ``#mpe`` and how it was found; None where a circuit cannot tell."""
-    ground, question = asked.ground, asked.question
-    credal = any(isinstance(choice.weight, Interval) for choice in ground.choices)
+    ground, question = own.ground, own.question
+    intervals = own.asked.has_intervals
     if question.everything:
-        best = credal_total_choices(asked) if credal else total_choices(asked, below(asked))
+        best = credal_total_choices(own) if intervals else best_total_choices(own, part_of(own))
         return best and (map_answer(ground, question, *best), "maximum")
-    if asked.evaluator.enumeration is not None:
+    if own.evaluator.enumeration is not None:
         return None  # what is enumerated already tells at once
-    simple = not (credal or asked.undefined() or asked.tiny())
-    found = _by_leaves(asked) if simple else None
+    simple = not (intervals or own.undefined() or own.tiny())
+    found = _by_leaves(own) if simple else None
     if found is not None:
         return map_answer(ground, question, *found), "leaves"
-    meaning = (asked.logic, asked.probability)
-    queries = Queries(ground, question, *meaning, asked.weights, asked.watch)
-    return map_answer(ground, question, *queries.run()), "queries"
+    return map_answer(ground, question, *Queries(own).run()), "queries"
 
 
-def _by_leaves(asked: Asked) -> list[Best] | None:
+def _by_leaves(own: MapQuestion) -> list[Best] | None:
     """The best values of atoms that the choices determine; None if they do not."""
-    ground, question, logic, watch = asked.ground, asked.question, asked.logic, asked.watch
-    twins = translate(ground, logic, watch).twins
+    ground, question, meaning, watch = own.ground, own.question, own.meaning, own.watch
+    twins = translate(ground, meaning.logic, watch).twins
     atoms = dict.fromkeys(literal.atom for literal in question.atoms if literal.atom)
     marks = [Mark(atom, twins[atom]) for atom in atoms]
     observed = [atom for mark in marks for atom in mark.observed]
+    alone = replace(ground, questions=(question,))
     try:
-        circuit = on_circuit(
-            ground,
-            logic,
-            asked.probability,
-            questions=(question,),
-            observed=observed,
-            watch=watch,
-        ).circuit
+        circuit = on_circuit(alone, meaning, observed=observed, watch=watch).circuit
     except (InferenceError, SizeLimit):
         return None
-    search = Marked(circuit, asked.weights, marks, asked.total(), watch)
-    maxent = asked.probability is Probability.MAXENT
-    found = [search.run("value" if maxent else "upper")]
-    if not maxent:  # models that never disagree leave no room between the bounds
+    search = Marked(circuit, own.weights, marks, own.evidence_masses(), watch)
+    found = [search.run("value" if meaning.maxent else "upper")]
+    if not meaning.maxent:  # models that never disagree leave no room between the bounds
         found.append(found[0] if circuit.definite else search.run("lower"))
     return [_by_literal(one, question, list(atoms)) for one in found]
 

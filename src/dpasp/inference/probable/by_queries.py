@@ -14,15 +14,13 @@ from dataclasses import replace
 import numpy as np
 
 from dpasp.circuits.layers import Integers
-from dpasp.inference.engines import on_circuit
-from dpasp.inference.numbers import evaluate
+from dpasp.inference.credal.extremes import extremes
+from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.probable.best import VALUES, Best
+from dpasp.inference.probable.question import MapQuestion
 from dpasp.inference.probable.search import OPEN, Bounded, best_first
-from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.limits import Watch
-from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
-from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import all_undefined
+from dpasp.language.ast import Mode
+from dpasp.logic.program import GroundQuery
 from dpasp.semantics.translate import translate
 
 MODES = {True: Mode.TRUE, False: Mode.FALSE, "undef": Mode.UNDEFINED}
@@ -32,24 +30,14 @@ Box = tuple[int, ...]  # by atom a position in VALUES, or OPEN
 class Queries:
     """The lower and upper probabilities of partial assignments; each is asked once."""
 
-    def __init__(
-        self,
-        ground: GroundProgram,
-        question: GroundMap,
-        logic: Logic,
-        probability: Probability,
-        weights: Weights,
-        watch: Watch,
-    ) -> None:
-        self.ground = ground
-        self.question = question
-        self.meaning = logic, probability
-        self.weights = weights
-        self.watch = watch
-        self.atoms = list({literal.symbol: literal for literal in question.atoms}.values())
-        twins = translate(ground, logic, watch).twins
-        # Under smproblog a total choice without models leaves all atoms undefined together.
-        undefined = logic is Logic.SMPROBLOG and all_undefined(question.evidence)
+    def __init__(self, own: MapQuestion) -> None:
+        self.asked = own.asked
+        self.watch = own.watch
+        self.question = own.question
+        self.atoms = list({literal.symbol: literal for literal in self.question.atoms}.values())
+        twins = translate(own.ground, own.meaning.logic, self.watch).twins
+        # A total choice without stable models may leave all atoms undefined together.
+        undefined = own.meaning.holds_without_models(self.question.evidence)
         self.values = [
             range(3 if undefined or twins[literal.atom] != literal.atom else 2)
             for literal in self.atoms
@@ -60,7 +48,7 @@ class Queries:
         """The best assignments by upper and, under credal, by lower probability."""
         self._order()
         found = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), self.watch)]
-        if self.meaning[1] is Probability.CREDAL:
+        if not self.asked.meaning.maxent:
             found.append(best_first(self.values, lambda boxes: self.bounds(boxes, 0), self.watch))
         return [self._by_literal(best) for best in found]
 
@@ -73,17 +61,17 @@ class Queries:
 
     def _ask(self, boxes: Iterable[Box]) -> None:
         """Ask for the probabilities of some boxes, all on one circuit."""
-        asked = list(boxes)
-        if not asked:
+        new = list(boxes)
+        if not new:
             return
-        program = replace(self.ground, questions=tuple(map(self._query, asked)))
-        evaluator = on_circuit(program, *self.meaning, watch=self.watch)
-        rows = self.weights[:, np.newaxis]
-        numbers = evaluate(program, *self.meaning, evaluator, rows, self.watch)
-        if numbers.stopped:
-            raise numbers.stopped[0]
-        pairs = np.stack([numbers.lower[:, 0], numbers.upper[:, 0]], axis=1)
-        self._known.update(zip(asked, map(tuple, pairs.tolist()), strict=True))
+        asked = replace(
+            self.asked.with_questions([self._query(box) for box in new]), watch=self.watch
+        )
+        evaluator = on_circuit(asked.ground, asked.meaning, watch=self.watch)
+        for box, found in zip(new, extremes(asked, evaluator), strict=True):
+            if found.stopped:
+                raise found.stopped[0]
+            self._known[box] = float(found.lower[0]), float(found.upper[0])
 
     def _query(self, box: Box) -> GroundQuery:
         """That the atoms have the values of a box, given the evidence."""

@@ -15,18 +15,16 @@ import numpy as np
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.credal.vertices import corners, vertex_weights
-from dpasp.inference.engines import OnCircuit
+from dpasp.inference.engines.reference.enumerate import Enumeration, MapConditions
+from dpasp.inference.engines.reference.rows import Bits, Counts
+from dpasp.inference.engines.reference.table import ALWAYS, Indices, Table
+from dpasp.inference.engines.tiny import TINY, too_improbable
 from dpasp.inference.probable.best import CLOSE, VALUES, Best, map_answer
-from dpasp.inference.reference.enumerate import MapConditions
-from dpasp.inference.reference.rows import Bits, Counts
-from dpasp.inference.reference.table import ALWAYS, Indices, Table
-from dpasp.inference.tiny import TINY, too_improbable
-from dpasp.language.ast import Logic, Probability
-from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundMap, GroundProgram
+from dpasp.inference.probable.question import MapQuestion
+from dpasp.limits import Watch
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights, layout, possible
-from dpasp.semantics.masses import Masses, all_undefined
+from dpasp.semantics.leaves import Weights, possible
+from dpasp.semantics.masses import Array, Masses
 
 BLOCK = 1 << 24  # entries of an assignments × total choices matrix held at once
 MOST_CHOICES = 1 << 22
@@ -46,19 +44,12 @@ class Candidates:
     counts: Counts
 
 
-def most_probable(
-    ground: GroundProgram,
-    question: GroundMap,
-    conditions: MapConditions,
-    table: Table,
-    logic: Logic,
-    probability: Probability,
-    weights: Weights,
-    watch: Watch = UNLIMITED,
-) -> MapAnswer:
+def most_probable_by_table(own: MapQuestion, enumeration: Enumeration) -> MapAnswer:
     """The answer to ``#map`` or ``#mpe``; the evidence is known to be possible."""
+    question, table, watch = own.question, enumeration.table, own.watch
+    conditions = enumeration.maps[own.place]
     given = table.holds(conditions.given)
-    undefined = logic is Logic.SMPROBLOG and all_undefined(question.evidence)
+    undefined = own.meaning.holds_without_models(question.evidence)
     if question.everything:
         if undefined:
             table, given = with_missing(table, given)
@@ -71,37 +62,36 @@ def most_probable(
     lower = np.full(len(found.assignments), np.nan)
     upper = lower.copy()
     most = 0.0
-    for batch in vertex_weights(corners(ground), weights[:, np.newaxis], 16):
-        own = candidate_masses(table, given, found, batch[:, :, 0], watch)
+    for batch in vertex_weights(corners(own.ground), own.weights[:, np.newaxis], 16):
+        weighed = candidate_masses(table, given, found, batch[:, :, 0], watch)
         if undefined:
-            own = _add_undefined(own, table.inconsistent(batch[:, :, 0]))
-        most = max(most, float(masses.possible(own, probability).max()))
-        values = masses.maxent(own)
-        low, high = (values, values) if probability is Probability.MAXENT else masses.credal(own)
+            weighed = _add_undefined(weighed, table.inconsistent(batch[:, :, 0]))
+        most = max(most, float(masses.possible(weighed, own.meaning).max()))
+        low, high = masses.lower_upper(weighed, own.meaning)
         lower = np.fmin(lower, np.fmin.reduce(low, axis=1))
         upper = np.fmax(upper, np.fmax.reduce(high, axis=1))
     if most < TINY:
         raise too_improbable("the most probable values by enumeration")
     lower, upper = (np.where(upper > 0, bound, np.nan) for bound in (lower, upper))
-    return _answer(ground, question, table, found, probability, lower, upper)
+    best = [_best(question.everything, table, found, values) for values in (upper, lower)]
+    return map_answer(own.ground, question, *(best[:1] if own.meaning.maxent else best))
 
 
-def check_enumerable(ground: GroundProgram, question: GroundMap, evaluator: OnCircuit) -> None:
+def check_enumerable(own: MapQuestion) -> None:
     """Raise :class:`SizeLimit` if too many total choices have models, which a circuit can count."""
-    live, places = possible(ground), layout(ground.choices)
+    live, places = possible(own.ground), own.layout
     weights = live.astype(np.float64)
-    counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(ground.choices))]
+    counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(own.ground.choices))]
     for i, count in enumerate(counts):
         weights[places.of(i)] /= count
-    place = ground.questions.index(question)
-    share = float(evaluator.circuit.masses(weights, fields=("consistent",))[place, 0])
+    share = float(own.circuit.masses(weights, fields=("consistent",))[own.place, 0])
     number = share * float(math.prod(map(int, counts)))
     if number > MOST_CHOICES:
         raise SizeLimit(
             Diagnostic(
                 "size-limit",
                 f"this takes an enumeration of {number:.3g} total choices: too many",
-                question.span,
+                own.question.span,
                 help="make some of the intervals single probabilities, "
                 "or mark the atoms of interest in a #map",
             )
@@ -152,6 +142,7 @@ def candidate_masses(
         + _sum(found, own * partly[:, np.newaxis]),
         qe=_sum(found, own * (here / n[found.theta])[:, np.newaxis]),
         e=np.broadcast_to((n_e / n) @ p, some.shape),
+        undefined=np.broadcast_to(0.0, some.shape),
     )
 
 
@@ -186,7 +177,7 @@ def _absent(found: Candidates, p: Weights, watch: Watch) -> Weights:
     return result
 
 
-# --- smproblog: a total choice without models has one in which everything is undefined -----------
+# --- where a total choice without stable models has a model in which all atoms are undefined -----
 
 
 def with_missing(table: Table, given: Bits) -> tuple[Table, Bits]:
@@ -196,7 +187,7 @@ def with_missing(table: Table, given: Bits) -> tuple[Table, Bits]:
         raise SizeLimit(
             Diagnostic(
                 "size-limit",
-                f"{total:,} total choices are too many for #mpe under smproblog",
+                f"{total:,} total choices are too many for #mpe under this semantics",
                 help="mark the atoms of interest in a #map instead",
             )
         )
@@ -239,21 +230,9 @@ def _add_undefined(own: Masses, z: Weights) -> Masses:
     )
 
 
-def _answer(
-    ground: GroundProgram,
-    question: GroundMap,
-    table: Table,
-    found: Candidates,
-    probability: Probability,
-    lower: Weights,
-    upper: Weights,
-) -> MapAnswer:
-    def best(values: Weights) -> Best:
-        most = np.nanmax(values)
-        rows = np.flatnonzero(values >= most - CLOSE * abs(most))
-        places = found.assignments[rows]
-        return Best(float(most), table.values[places[:, 0]] if question.everything else places)
-
-    if probability is Probability.MAXENT:
-        return map_answer(ground, question, best(upper))
-    return map_answer(ground, question, best(upper), best(lower))
+def _best(everything: bool, table: Table, found: Candidates, values: Array) -> Best:
+    """The assignments with the largest value."""
+    most = np.nanmax(values)
+    rows = np.flatnonzero(values >= most - CLOSE * abs(most))
+    places = found.assignments[rows]
+    return Best(float(most), table.values[places[:, 0]] if everything else places)

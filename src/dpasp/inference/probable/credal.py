@@ -11,27 +11,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from dpasp.inference.approximate.bounds import most_probable_first
-from dpasp.inference.approximate.outcomes import probability_of
 from dpasp.inference.credal.vertices import corners, vertex_weights
-from dpasp.inference.probable.asked import Asked
+from dpasp.inference.engines.tiny import too_improbable
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
-from dpasp.inference.probable.maxproduct import Values
+from dpasp.inference.probable.question import MapQuestion
 from dpasp.inference.probable.total_choices import (
     BATCH,
-    Below,
-    below,
-    single_choices,
+    Part,
+    best_total_choices,
+    part_of,
     sure_choices,
-    total_choices,
 )
-from dpasp.inference.tiny import too_improbable
-from dpasp.semantics.leaves import Weights, layout
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.total_choices import (
+    TotalChoice,
+    certain,
+    most_probable_first,
+    probability_of,
+)
 
 MOST_VERTICES = 512
 MOST_CHOICES = 1 << 16  # total choices that are looked at for the lower probability
@@ -41,34 +43,34 @@ MOST_CHOICES = 1 << 16  # total choices that are looked at for the lower probabi
 class Vertex:
     """The question at one vertex, where the evidence has mass ``possible`` at most."""
 
-    asked: Asked
+    own: MapQuestion
     possible: float
     best: tuple[Best, ...]  # by upper and by lower probability
 
 
-def credal_total_choices(asked: Asked) -> tuple[Best, Best] | None:
+def credal_total_choices(own: MapQuestion) -> tuple[Best, Best] | None:
     """The best by upper and by lower probability; None if that takes looking at too many.
 
     Also None where at some vertex no total choice surely satisfies the evidence: then all
     lower probabilities are 0, or the evidence leaves only one total choice.
     """
-    found = corners(asked.ground)
+    found = corners(own.ground)
     if math.prod(len(corner.points) for corner in found) > MOST_VERTICES:
         return None
-    (batch,) = vertex_weights(found, asked.weights[:, np.newaxis], MOST_VERTICES)
-    circuit, vertices = below(asked), []
+    (batch,) = vertex_weights(found, own.weights[:, np.newaxis], MOST_VERTICES)
+    circuit, vertices, watch = part_of(own), [], own.watch
     for column in batch[:, :, 0].T:
-        asked.watch.check()
-        one = replace(asked, weights=column)
+        watch.check()
+        one = own.at(column)
         if one.tiny():
             raise too_improbable("the most probable total choice with intervals")
-        total = one.total()
+        total = one.evidence_masses()
         if not total.b > 0:
             continue  # the evidence is impossible here
         if not total.a > 0:
             return None
-        vertices.append(Vertex(one, float(total.b), total_choices(one, circuit)))
-    lower = _largest_lower(asked, circuit, vertices)
+        vertices.append(Vertex(one, float(total.b), best_total_choices(one, circuit)))
+    lower = _largest_lower(own, circuit, vertices)
     return None if lower is None else (_largest_upper(vertices), lower)
 
 
@@ -88,27 +90,27 @@ class Bound:
     most: float  # over all total choices
 
 
-def _bounds(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Iterator[Bound]:
+def _bounds(own: MapQuestion, circuit: Part, vertices: Sequence[Vertex]) -> Iterator[Bound]:
     """What bounds lower probabilities: any vertex, or for each part what is least of it."""
     for vertex in vertices:
-        yield Bound(vertex.asked.weights, vertex.possible, vertex.best[1].value)
-    least = np.min([vertex.asked.weights for vertex in vertices], axis=0)
+        yield Bound(vertex.own.weights, vertex.possible, vertex.best[1].value)
+    least = np.min([vertex.own.weights for vertex in vertices], axis=0)
     possible = min(vertex.possible for vertex in vertices)
-    sources = sure_choices(replace(asked, weights=least), circuit)
+    sources = sure_choices(own.at(least), circuit)
     most = max(source.value for source in sources)
     yield Bound(least, possible, math.exp(most) / possible)
 
 
-def _largest_lower(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> Best | None:
+def _largest_lower(own: MapQuestion, circuit: Part, vertices: Sequence[Vertex]) -> Best | None:
     """The largest lower probability, looked for in the order of what bounds it best."""
-    bound = min(_bounds(asked, circuit, vertices), key=lambda bound: bound.most)
-    starts = layout(asked.ground.choices).starts
-    known: dict[Values, float] = {}  # the lower probabilities
+    bound = min(_bounds(own, circuit, vertices), key=lambda bound: bound.most)
+    starts, watch = own.layout.starts, own.watch
+    known: dict[TotalChoice, float] = {}  # the lower probabilities
     first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
     _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
     stream = most_probable_first(bound.weights, starts)
     for _ in range(MOST_CHOICES // BATCH):
-        asked.watch.check()
+        watch.check()
         best = max(known.values())
         some = list(islice(stream, BATCH))
         if not best > 0:
@@ -117,32 +119,34 @@ def _largest_lower(asked: Asked, circuit: Below, vertices: Sequence[Vertex]) -> 
         if after < best * (1 - CLOSE):
             ties = {row for row, value in known.items() if value >= best * (1 - CLOSE)}
             return _listed(best, ties)
-        _look(known, _sure(asked, some), vertices)
+        _look(known, _sure(own, some), vertices)
     return None
 
 
-def _look(known: dict[Values, float], rows: Sequence[Values], vertices: Sequence[Vertex]) -> None:
+def _look(
+    known: dict[TotalChoice, float], rows: Sequence[TotalChoice], vertices: Sequence[Vertex]
+) -> None:
     """Add the lower probabilities of total choices whose models all satisfy the evidence."""
     if not rows:
         return
-    starts = np.array(layout(vertices[0].asked.ground.choices).starts[:-1], dtype=np.int64)
-    weights = np.stack([vertex.asked.weights for vertex in vertices], axis=1)
+    starts = np.array(vertices[0].own.layout.starts[:-1], dtype=np.int64)
+    weights = np.stack([vertex.own.weights for vertex in vertices], axis=1)
     possible = np.array([vertex.possible for vertex in vertices])
     leaves = starts + np.array(rows, dtype=np.int64).reshape(len(rows), len(starts))
     lower = (weights[leaves].prod(axis=1) / possible).min(axis=1)
     known.update(zip(rows, lower.tolist(), strict=True))
 
 
-def _sure(asked: Asked, rows: Sequence[Values]) -> list[Values]:
+def _sure(own: MapQuestion, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
     """The total choices whose models all satisfy the evidence."""
-    single = single_choices(asked, rows)
-    own = asked.evaluator.circuit.masses(single, fields=("consistent", "a"))[asked.place]
-    sure = own[1] > 0
-    if asked.undefined():
-        sure |= own[0] == 0
+    single = certain(rows, own.layout.starts)
+    found = own.circuit.masses(single, fields=("consistent", "a"))[own.place]
+    sure = found[1] > 0
+    if own.undefined():
+        sure |= found[0] == 0
     return [row for row, kept in zip(rows, sure.tolist(), strict=True) if kept]
 
 
-def _listed(value: float, rows: set[Values]) -> Best:
+def _listed(value: float, rows: set[TotalChoice]) -> Best:
     some = sorted(rows)[: MOST_TIES + 1]
     return Best(value, np.array(some, dtype=np.int64).reshape(len(some), -1))

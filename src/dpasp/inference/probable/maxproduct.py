@@ -15,9 +15,8 @@ import numpy as np
 
 from dpasp.circuits.layers import Layers, sweep
 from dpasp.inference.probable.best import CLOSE
-from dpasp.semantics.leaves import Leaves, Weights
-
-Values = tuple[int, ...]  # the value of every choice
+from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.total_choices import TotalChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class MaxProduct:
     """The best value below every node, for values of the leaves of a circuit."""
 
     below: Layers
-    leaves: Leaves
+    layout: LeafLayout
     scaled: Weights  # [leaves + 1], the best value of each choice at 0; the last is 0
     factor: float  # what the scaling took out
     best: Weights  # [nodes]
@@ -35,15 +34,15 @@ class MaxProduct:
         """The logarithm of the largest P(θ) times the value of its leaf."""
         return float(self.best[self.below.root]) + self.factor
 
-    def choices(self, every: bool = False) -> Iterator[Values]:
+    def choices(self, every: bool = False) -> Iterator[TotalChoice]:
         """The total choices with the largest value, or all that have one."""
         if np.isneginf(self.best[self.below.root]):
             return
         children, owners = self._edges(), self._owners()
         share = -np.inf if every else np.log1p(-CLOSE)  # of the best value, to be told
         options = [
-            [value for value, own in enumerate(self.scaled[self.leaves.of(i)]) if own > share]
-            for i in range(len(self.leaves.starts) - 1)
+            [value for value, own in enumerate(self.scaled[self.layout.of(i)]) if own > share]
+            for i in range(len(self.layout.starts) - 1)
         ]
         todo: list[tuple[dict[int, int], list[int]]] = [({}, [self.below.root])]
         while todo:
@@ -79,20 +78,20 @@ class MaxProduct:
 
     def _owners(self) -> list[tuple[int, int]]:
         """By leaf: the choice and its value."""
-        starts = self.leaves.starts
+        starts = self.layout.starts
         return [
             (i, value) for i in range(len(starts) - 1) for value in range(starts[i + 1] - starts[i])
         ]
 
 
-def max_product(below: Layers, values: Weights, leaves: Leaves, weights: Weights) -> MaxProduct:
+def max_product(below: Layers, values: Weights, layout: LeafLayout, weights: Weights) -> MaxProduct:
     """The best values of a circuit; ``values`` are those of its leaves, by number."""
     with np.errstate(divide="ignore"):
         scaled, known = np.log(np.append(weights, 1.0)), np.log(values)
     factor = 0.0
-    for i in range(len(leaves.starts) - 1):
-        most = float(scaled[leaves.of(i)].max())
-        scaled[leaves.of(i)] -= most
+    for i in range(len(layout.starts) - 1):
+        most = float(scaled[layout.of(i)].max())
+        scaled[layout.of(i)] -= most
         factor += most
     (best,) = sweep(
         below,
@@ -100,4 +99,4 @@ def max_product(below: Layers, values: Weights, leaves: Leaves, weights: Weights
         lambda layer, found: [np.maximum.reduceat(scaled[layer.weights] + found[0], layer.starts)],
         lambda _, left, right: [left[0] + right[0]],
     )
-    return MaxProduct(below, leaves, scaled, factor, best)
+    return MaxProduct(below, layout, scaled, factor, best)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
 from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
+from dpasp.inference.engines.tiny import too_improbable
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, VALUES, Best
-from dpasp.inference.tiny import too_improbable
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses

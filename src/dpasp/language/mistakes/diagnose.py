@@ -26,33 +26,33 @@ _EXPECTING = re.compile(r"(?:syntax|lexer) error, unexpected .*?(?:, expecting (
 
 def diagnose(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
     """What is wrong with a statement that got stuck at an offset, if it can be told."""
-    found = list(tokens(file.text, piece.start, piece.end))
-    if not found:
+    written = list(tokens(file.text, piece.start, piece.end))
+    if not written:
         return None
-    index = next((i for i, token in enumerate(found) if token.end > at), len(found))
+    index = next((i for i, token in enumerate(written) if token.end > at), len(written))
     return (
         _foreign_comment(file, piece)
-        or _first_word(file, found, index)
-        or _unknown_word(file, found, index)
-        or unbalanced(file, found)
-        or _missing_dot(file, found, index)
-        or _annotation(file, found, index)
-        or known_mistake(file, found, at)
-        or _second_rule(file, found, index)
-        or _no_atom(file, found, index)
-        or _neighbours(file, found, index)
+        or _first_word(file, written, index)
+        or _unknown_word(file, written, index)
+        or unbalanced(file, written)
+        or _missing_dot(file, written, index)
+        or _annotation(file, written, index)
+        or known_mistake(file, written, at)
+        or _second_rule(file, written, index)
+        or _no_atom(file, written, index)
+        or _neighbours(file, written, index)
     )
 
 
 def structural(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
     """What is wrong with the shape of a statement: its brackets, or a dot that is missing."""
-    found = list(tokens(file.text, piece.start, piece.end))
-    index = next((i for i, token in enumerate(found) if token.end > at), len(found))
+    written = list(tokens(file.text, piece.start, piece.end))
+    index = next((i for i, token in enumerate(written) if token.end > at), len(written))
     return (
         _foreign_comment(file, piece)
-        or _first_word(file, found, index)
-        or unbalanced(file, found)
-        or _missing_dot(file, found, index)
+        or _first_word(file, written, index)
+        or unbalanced(file, written)
+        or _missing_dot(file, written, index)
     )
 
 
@@ -100,44 +100,44 @@ def _foreign_comment(file: SourceFile, piece: Piece) -> Diagnostic | None:
     return Diagnostic("comment", message, file.span(*match.span()), help)
 
 
-def _first_word(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+def _first_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
     """A statement that begins with what cannot begin one, or with a directive without '#'."""
-    first = found[0]
+    first = written[0]
     span = file.span(first.start, first.end)
     if first.text in (".", ",", ";", "|"):
         message = f"a statement cannot begin with '{first.text}'"
         help = "remove it" if first.text == "." else "is the dot before it one too many?"
         return Diagnostic("missing-part", message, span, help)
     word = f"#{first.text}"
-    if index == 1 and found[1:] and first.kind == "name" and word in words().begin:
+    if index == 1 and written[1:] and first.kind == "name" and word in words().begin:
         message = f"a directive begins with '#'; {first.text} is a name"
         return Diagnostic("unknown-directive", message, span, f"write {word}")
     return None
 
 
-def _annotation(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+def _annotation(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
     """A probability where there can be none, or a network without its '?::'."""
-    texts = [token.text for token in found]
+    texts = [token.text for token in written]
     for at in (index, index + 1):
         if texts[at : at + 1] == ["::"]:
             return Diagnostic(
                 "annotation-body",
                 "only the head of a rule can have a probability",
-                file.span(found[at].start, found[at].end),
+                file.span(written[at].start, written[at].end),
                 "make it a statement of its own, '0.3::a.', and write the atom alone here",
             )
     if "::" not in texts and any(
-        token.text == "as" and after.kind == "call" for token, after in pairwise(found)
+        token.text == "as" and after.kind == "call" for token, after in pairwise(written)
     ):
         message = "a neural head has '?::' (learnable) or '!::' (frozen) before it"
-        span = file.span(found[0].start, found[0].end)
-        return Diagnostic("neural-annotation", message, span, f"write ?::{found[0].text}")
+        span = file.span(written[0].start, written[0].end)
+        return Diagnostic("neural-annotation", message, span, f"write ?::{written[0].text}")
     return None
 
 
-def _unknown_word(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+def _unknown_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
     """A word with '#' that nobody knows, where the statement got stuck."""
-    token = found[min(index, len(found) - 1)]
+    token = written[min(index, len(written) - 1)]
     if token.kind != "directive" or token.text in INLINE | words().begin:
         return None
     help = nearest(token.text, INLINE - {"#end"}) or f"known here are {', '.join(sorted(INLINE))}"
@@ -174,10 +174,10 @@ def missing_dot(file: SourceFile, last: Token) -> Diagnostic:
     return Diagnostic("missing-dot", message, file.span(last.end, last.end), f"write '{shown}.'")
 
 
-def _missing_dot(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+def _missing_dot(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
     """A statement that goes on, on a new line, with what looks like another one."""
-    for at in range(1, min(index + 1, len(found))):
-        last, token = found[at - 1], found[at]
+    for at in range(1, min(index + 1, len(written))):
+        last, token = written[at - 1], written[at]
         # Before the place of the error, '-', '{' and the like may well continue a statement.
         begins = can_begin(token) if at == index else token.kind in ("name", "number", "directive")
         between = file.text[last.end : token.start]
@@ -186,37 +186,37 @@ def _missing_dot(file: SourceFile, found: Sequence[Token], index: int) -> Diagno
     return None
 
 
-def _second_rule(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+def _second_rule(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
     """A second ':-': the statement before it was ended by a comma, or not at all."""
-    if index >= len(found) or found[index].text != ":-":
+    if index >= len(written) or written[index].text != ":-":
         return None
-    if not any(token.text == ":-" for token in found[:index]):
+    if not any(token.text == ":-" for token in written[:index]):
         return None
     start = index - 1
     depth = 0
     while start > 0:  # back to the beginning of the head of the second rule
-        text = found[start].text
+        text = written[start].text
         depth += (text in CLOSING) - (text in OPENING)
-        if depth == 0 and found[start - 1].text in _SEPARATORS:
+        if depth == 0 and written[start - 1].text in _SEPARATORS:
             break
         start -= 1
-    before, head = found[start - 1], found[start]
+    before, head = written[start - 1], written[start]
     if start > 0 and before.text in (",", ";") and "\n" in file.text[before.end : head.start]:
         span = file.span(before.start, before.end)
         message = f"this '{before.text}' continues the rule, but another one follows"
         return Diagnostic("missing-dot", message, span, "end the rule with '.' here")
-    span = file.span(found[index].start, found[index].end)
+    span = file.span(written[index].start, written[index].end)
     message = "a second ':-' in one statement"
     return Diagnostic("second-rule", message, span, "end the rule before with a dot")
 
 
-def _no_atom(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+def _no_atom(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
     """A variable, number or string where an atom belongs: ``wet :- Rain.``"""
     for at in (index - 1, index):
-        if not 0 <= at < len(found) - 1 or _depth(found[:at]) > 0:
+        if not 0 <= at < len(written) - 1 or _depth(written[:at]) > 0:
             continue
-        token, after = found[at], found[at + 1]
-        before = found[at - 1] if at else None
+        token, after = written[at], written[at + 1]
+        before = written[at - 1] if at else None
         if before and before.kind != "directive" and before.text not in _SEPARATORS:
             continue
         span = file.span(token.start, token.end)
@@ -230,9 +230,9 @@ def _no_atom(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic
     return None
 
 
-def _depth(found: Sequence[Token]) -> int:
+def _depth(written: Sequence[Token]) -> int:
     """How many brackets (but braces, which hold atoms) are open after the tokens."""
-    return sum((t.text in ("(", "[")) - (t.text in (")", "]")) for t in found)
+    return sum((t.text in ("(", "[")) - (t.text in (")", "]")) for t in written)
 
 
 def _not_an_atom(token: Token, span: Span) -> Diagnostic | None:
@@ -251,11 +251,11 @@ def _not_an_atom(token: Token, span: Span) -> Diagnostic | None:
     return None
 
 
-def _neighbours(file: SourceFile, found: Sequence[Token], index: int) -> Diagnostic | None:
+def _neighbours(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
     """Two things with nothing between them, or a separator with nothing after it."""
-    if not 0 < index < len(found):
+    if not 0 < index < len(written):
         return None
-    last, token = found[index - 1], found[index]
+    last, token = written[index - 1], written[index]
     span = file.span(token.start, token.end)
     if can_end(last) and token.kind in ("name", "number", "variable", "string", "call"):
         message = f"something is missing between '{last.text}' and '{token.text}'"

@@ -52,7 +52,19 @@ MISTAKES = (
         "write {0}",
     ),
     _mistake(r"\\\+", "prolog-not", "'\\+' is Prolog's negation", "write 'not'"),
+    _mistake(
+        r"(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=<)\s*(-?[\w']+)",
+        "prolog-less",
+        "'=<' is Prolog's comparison",
+        "write {0} <= {2}",
+    ),
     _mistake(r"=<", "prolog-less", "'=<' is Prolog's comparison", "write '<='"),
+    _mistake(
+        r":-(?:[^\"]|\"[^\"]*\")*?(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=>)\s*(-?[\w']+)",
+        "arrow-comparison",
+        "'=>' compares nothing",
+        "write {0} >= {2}",
+    ),
     _mistake(r"=\\=|\\==?", "prolog-unequal", "this comparison is Prolog's", "write '!='"),
     _mistake(r"=:=|===?", "prolog-equal", "this comparison is another language's", "write '='"),
     _mistake(
@@ -174,9 +186,9 @@ MISTAKES = (
 )
 
 
-def known_mistake(file: SourceFile, found: Sequence[Token], at: int) -> Diagnostic | None:
+def known_mistake(file: SourceFile, written: Sequence[Token], at: int) -> Diagnostic | None:
     """The diagnostic of the first mistake whose pattern covers an offset among the tokens."""
-    base, masked = found[0].start, _masked(file.text, found)
+    base, masked = written[0].start, _masked(file.text, written)
     at -= base
     for mistake in MISTAKES:
         for match in mistake.pattern.finditer(masked):
@@ -197,11 +209,11 @@ def _filled(text: str, match: re.Match[str]) -> str:
     )
 
 
-def _masked(text: str, found: Sequence[Token]) -> str:
+def _masked(text: str, written: Sequence[Token]) -> str:
     """The text of the tokens, without comments and with strings emptied."""
     parts: list[str] = []
-    at = found[0].start
-    for token in found:
+    at = written[0].start
+    for token in written:
         parts.append(re.sub(r"[^\n]", " ", text[at : token.start]))
         quoted = f'"{" " * (len(token.text) - 2)}"'
         parts.append(quoted if token.kind == "string" else token.text)

@@ -22,7 +22,7 @@ from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.distributions import distribution, probability
 from dpasp.language.statements.expressions import Number, Variable, real
 from dpasp.language.statements.kind import Draft, Kind, Setting
-from dpasp.language.statements.meaning import Meaning, Probability
+from dpasp.language.statements.meaning import Probability, SemanticsPair
 from dpasp.language.statements.statement import Statement, span_field
 from dpasp.language.statements.weights import (
     Fixed,
@@ -41,7 +41,7 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import exact, global_variables
+from dpasp.language.text.trees import body_text, global_variables
 
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"
@@ -115,12 +115,12 @@ def head_atoms(rule: AST, count: int) -> list[AST]:
 
 def _head(file: SourceFile, piece: Piece) -> tuple[Cursor, bool]:
     """The tokens of the head (a long body need not be read here), and whether there is a body."""
-    found = _IF.search(file.text, piece.start, piece.end)
-    if found is None:
+    arrow = _IF.search(file.text, piece.start, piece.end)
+    if arrow is None:
         return Cursor(file, piece.start, piece.end), False
-    head = file.text[piece.start : found.start()]
+    head = file.text[piece.start : arrow.start()]
     if '"' not in head and "%" not in head:
-        return Cursor(file, piece.start, found.start()), True
+        return Cursor(file, piece.start, arrow.start()), True
     cursor = Cursor(file, piece.start, piece.end)  # the ':-' may be inside a string
     return cursor, any(token.text == ":-" for token in cursor.tokens)
 
@@ -267,11 +267,6 @@ def annotated_text(statement: Annotated) -> str:
     return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
 
 
-def body_text(body: Sequence[AST]) -> str:
-    """The body of a rule with what surrounds it: `` :- a; b.``"""
-    return f" :- {'; '.join(map(exact, body))}." if body else "."
-
-
 def annotated_terms(statement: Annotated) -> Iterator[AST]:
     """The atoms and the body of a statement."""
     yield from (head.atom for head in statement.heads)
@@ -288,7 +283,7 @@ def check_annotated(statements: Sequence[Annotated], setting: Setting) -> Iterat
 
 
 def _problems(
-    statement: Annotated, values: Mapping[str, float] | None, meaning: Meaning
+    statement: Annotated, values: Mapping[str, float] | None, meaning: SemanticsPair
 ) -> Iterator[Diagnostic]:
     """What is wrong with it; its numbers are not looked at when the constants are not known."""
     weights = [head.weight for head in statement.heads]

@@ -85,8 +85,10 @@ def number(text: str) -> float | None:
         return None
 
 
-def numeric_constants(program: Program, given: Mapping[str, str] | None = None) -> dict[str, float]:
-    """The numeric constants by name; those ``given`` from outside win over the program's."""
+def numeric_constants(
+    program: Program, overrides: Mapping[str, str] | None = None
+) -> dict[str, float]:
+    """The numeric constants by name; ``overrides`` from outside win over the program's."""
     values: dict[str, float] = {}
     pending: dict[str, Expression] = {}
     spans: dict[str, Span] = {}
@@ -97,10 +99,10 @@ def numeric_constants(program: Program, given: Mapping[str, str] | None = None) 
             case Plain(node, span):
                 if (expression := _expression(node.value)) is not None:
                     pending[node.name], spans[node.name] = expression, span
-    for name, text in (given or {}).items():
+    for name, text in (overrides or {}).items():
         pending.pop(name, None)
-        if (value_given := number(text)) is not None:
-            values[name] = value_given
+        if (overridden := number(text)) is not None:
+            values[name] = overridden
     progress = True
     while pending and progress:
         progress = False
@@ -117,10 +119,10 @@ def numeric_constants(program: Program, given: Mapping[str, str] | None = None) 
     return values
 
 
-def check_constants(program: Program, given: Mapping[str, str]) -> Iterator[Diagnostic]:
+def check_constants(program: Program, overrides: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Real constants that are defined twice, or that terms use (which hold integers only)."""
     first: dict[str, Const | Plain] = {}
-    real = {name for name, text in given.items() if _is_real(text)}
+    real = {name for name, text in overrides.items() if _is_real(text)}
     for statement in _definitions(program):
         name = statement.name if isinstance(statement, Const) else str(statement.node.name)
         before = first.setdefault(name, statement)
@@ -128,7 +130,7 @@ def check_constants(program: Program, given: Mapping[str, str]) -> Iterator[Diag
         if before is not statement and not both_clingo:  # clingo reports its own
             message = f"this constant is defined twice, first on line {before.span.line}"
             yield Diagnostic("const-twice", message, statement.span, "keep one of them")
-        if isinstance(statement, Const) and name not in given:
+        if isinstance(statement, Const) and name not in overrides:
             real.add(name)
     if real:
         pattern = re.compile(rf"(?<![\w'])(?:{'|'.join(map(re.escape, sorted(real)))})(?![\w'])")

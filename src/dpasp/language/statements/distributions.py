@@ -65,9 +65,9 @@ def distribution(heads: Sequence[Head], values: Values) -> Distribution:
         return _start(weights, values, heads)
     if Interval in kinds:
         return _bounded(weights, values, heads)
-    given = tuple(probability(e, values) for weight in weights for e in expressions(weight))
-    total = _sum(given, heads)
-    return Given(_scaled(given, total), leaves_rest(total, len(given)))
+    numbers = tuple(probability(e, values) for weight in weights for e in expressions(weight))
+    total = _sum(numbers, heads)
+    return Given(_scaled(numbers, total), leaves_rest(total, len(numbers)))
 
 
 def leaves_rest(total: float, count: int) -> bool:
@@ -99,9 +99,9 @@ def _is_negative(expression: Expression) -> bool:
     return False
 
 
-def _sum(given: Sequence[float], heads: Sequence[Head]) -> float:
+def _sum(numbers: Sequence[float], heads: Sequence[Head]) -> float:
     """The sum of probabilities, which must not pass 1."""
-    total = math.fsum(given)
+    total = math.fsum(numbers)
     if total > 1 + SLACK:
         message = f"the probabilities sum to {total:.10g}, which is more than 1"
         help = "lower them until they sum to at most 1; what is left chooses nothing"
@@ -113,9 +113,9 @@ def _whole(heads: Sequence[Head]) -> Span:
     return heads[0].span.to(heads[-1].span)
 
 
-def _scaled(given: tuple[float, ...], total: float) -> tuple[float, ...]:
+def _scaled(numbers: tuple[float, ...], total: float) -> tuple[float, ...]:
     """Probabilities without the slack: their sum is at most 1."""
-    return tuple(p / total for p in given) if total > 1 else given
+    return tuple(p / total for p in numbers) if total > 1 else numbers
 
 
 def _start(weights: Sequence[Weight], values: Values, heads: Sequence[Head]) -> Start:
@@ -129,14 +129,14 @@ def _start(weights: Sequence[Weight], values: Values, heads: Sequence[Head]) -> 
         probability(expression, values) if expression is not None else None
         for expression in (next(iter(expressions(weight)), None) for weight in weights)
     ]
-    given = [value for value in known if value is not None]
-    total = _sum(given, heads)
+    numbers = [value for value in known if value is not None]
+    total = _sum(numbers, heads)
     fixed = tuple(isinstance(weight, Fixed) for weight in weights)
-    missing = len(known) - len(given)
+    missing = len(known) - len(numbers)
     if not missing:
         # A single parameter can always fall below 1, wherever it starts.
-        nothing = len(given) == 1 or leaves_rest(total, len(given))
-        return Start(_scaled(tuple(given), total), fixed, nothing)
+        nothing = len(numbers) == 1 or leaves_rest(total, len(numbers))
+        return Start(_scaled(tuple(numbers), total), fixed, nothing)
     if len(known) == 1:
         return Start((0.5,), fixed, True)
     rest = (1 - total) / missing

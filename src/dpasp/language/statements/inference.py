@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.language.statements import engines
 from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole
 from dpasp.language.statements.kind import Draft, Kind, Setting
-from dpasp.language.statements.known_options import INFERENCE, check_names, check_values
+from dpasp.language.statements.known_options import check_names, check_values
 from dpasp.language.statements.options import Option, option_text, read_options
 from dpasp.language.statements.statement import Statement, span_field
 from dpasp.language.text.buffer import Buffer
@@ -21,13 +22,6 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile
 
-METHODS = ("auto", "exact", "compile", "enumerate", "sample", "bounds", "aseo")
-# The methods that have an option; every method has those that are not here.
-_METHODS_WITH = {
-    "n": ("sample",),
-    "gap": ("bounds", "aseo", "sample"),
-    "nmodels": ("bounds", "aseo"),
-}
 _FORM = "inference is written #inference exact. or #inference sample, n = 10000."
 
 
@@ -46,10 +40,11 @@ def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     cursor.next()
     parenthesis = accept_parenthesis(cursor)
     method = cursor.next()
-    if method.text not in METHODS:
+    known = engines.names()
+    if method.text not in known:
         missing = method.text in ("", ".")
         what = "a method is missing here" if missing else f"{method.text} is not a method"
-        help = nearest(method.text.strip('"'), METHODS) or f"known are {', '.join(METHODS)}"
+        help = nearest(method.text.strip('"'), known) or f"known are {', '.join(known)}"
         cursor.fail("unknown-method", what, method, help)
     options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
     if parenthesis:
@@ -67,15 +62,11 @@ def inference_text(statement: Inference) -> str:
 def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
     """What is wrong with the options of a statement."""
     method = statement.method
-    known = {
-        name: allowed
-        for name, allowed in INFERENCE.items()
-        if method in _METHODS_WITH.get(name, (method,))
-    }
+    known = engines.options_of(method)
 
     def help(name: str) -> str:
-        if name in _METHODS_WITH:
-            return f"{name} is an option of {' and '.join(_METHODS_WITH[name])}"
+        if others := engines.with_option(name):
+            return f"{name} is an option of {' and '.join(others)}"
         return nearest(name, known) or f"known are {', '.join(known)}"
 
     yield from check_names(statement.options, known, f"#inference {method} has no option", help)

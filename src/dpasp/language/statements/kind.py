@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 from clingo.ast import AST
 
 from dpasp.errors import Diagnostic
-from dpasp.language.statements.meaning import Meaning
+from dpasp.language.statements.meaning import SemanticsPair
 from dpasp.language.statements.options import Call
 from dpasp.language.statements.statement import Program, Statement
 from dpasp.language.text.buffer import Buffer
@@ -52,7 +52,7 @@ class Setting:
     """
 
     program: Program
-    meaning: Meaning
+    meaning: SemanticsPair
     numbers: Mapping[str, float] | None
 
 

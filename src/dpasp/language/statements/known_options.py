@@ -57,8 +57,6 @@ LEARN = {
     "device": TEXT,
 }
 
-INFERENCE = {"n": COUNT, "gap": SHARE, "nmodels": COUNT, "seed": WHOLE}
-
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own
 
 

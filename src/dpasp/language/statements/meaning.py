@@ -1,7 +1,7 @@
 """The semantics that a program can have: which models count, and how probability is spread.
 
->>> Meaning()
-Meaning(logic=<Logic.STABLE: 'stable'>, probability=<Probability.CREDAL: 'credal'>)
+>>> SemanticsPair()
+SemanticsPair(logic=<Logic.STABLE: 'stable'>, probability=<Probability.CREDAL: 'credal'>)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Probability(Enum):
     MAXENT = "maxent"
 
 
-class Meaning(NamedTuple):
+class SemanticsPair(NamedTuple):
     """The two semantics under which a program is read."""
 
     logic: Logic = Logic.STABLE

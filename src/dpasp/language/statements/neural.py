@@ -19,7 +19,7 @@ from typing import NoReturn
 from clingo.ast import AST, ASTType, Sign
 
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
-from dpasp.language.statements.annotated import before_body, body_text, head_atoms
+from dpasp.language.statements.annotated import before_body, head_atoms
 from dpasp.language.statements.data import Data
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.known_options import NETWORK, check_values
@@ -42,7 +42,7 @@ from dpasp.language.text.cursor import Cursor, Refused
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import exact
+from dpasp.language.text.trees import body_text, exact
 
 _NETWORK = re.compile(r"\bas\s*@|!\s*::|::\s*-?\w+\s*\([^)]*\{|\)\s*as\s+[\w\"]", re.ASCII)
 FORM = "a neural statement is written ?::digit(X, {0..9}) as @net :- input(X)."

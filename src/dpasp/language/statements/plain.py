@@ -15,7 +15,7 @@ from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import exact
+from dpasp.language.text.trees import body_text, exact
 
 _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
 
@@ -52,6 +52,8 @@ def plain_text(statement: Plain) -> str:
     node = statement.node
     if node.ast_type == ASTType.Script:
         return f"#script ({node.name}){node.code}#end."
+    if node.ast_type == ASTType.Rule:
+        return exact(node.head) + body_text(node.body)
     return exact(node)
 
 

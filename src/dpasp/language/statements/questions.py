@@ -12,7 +12,7 @@ literal in its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -28,7 +28,7 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import exact
+from dpasp.language.text.trees import exact, walk
 
 FORMS = {
     "#query": "a query is written #query a, not b | c.",
@@ -103,7 +103,7 @@ class Evidence(Statement):
 class _Item:
     """One literal as written: after the bar?, undef?, marked with '?'?"""
 
-    given: bool
+    is_evidence: bool
     undefined: Span | None = None
     mark: Span | None = None
 
@@ -117,7 +117,7 @@ def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     _strip_parentheses(cursor, buffer)
     items = _items(cursor, buffer, kind)
     span = file.span(piece.start, piece.end)
-    if not any(not item.given for item in items) and kind != "#mpe":
+    if not any(not item.is_evidence for item in items) and kind != "#mpe":
         message = "there is no evidence here" if kind == "#evidence" else "nothing is asked for"
         cursor.fail("query-empty", message, word, FORMS[kind])
     if not piece.dotted and items:
@@ -182,7 +182,7 @@ def _items(cursor: Cursor, buffer: Buffer, kind: str) -> list[_Item]:
             item.mark = cursor.file.span(token.start, token.end)
             buffer.blank(token.start, token.end)
         elif item is None:
-            item = _Item(given=barred)
+            item = _Item(is_evidence=barred)
             items.append(item)
             _undefined(cursor, buffer, token, item)
         depth += (text in OPENING) - (text in CLOSING)
@@ -206,7 +206,7 @@ def _check_question_mark(cursor: Cursor, token: Token, kind: str, item: _Item | 
     if kind != "#map":
         help = f"write #map to ask for the most probable value; {FORMS[kind]}"
         cursor.fail("query-mark", "this '?' has no meaning here", token, help)
-    if item.given:
+    if item.is_evidence:
         message = "evidence is not marked with '?'"
         cursor.fail("query-mark", message, token, "remove the '?', or move the atom before '|'")
 
@@ -232,7 +232,7 @@ def _question(
     if len(items) != len(body):
         raise _error("query-syntax", "this question cannot be read", span, FORMS[kind])
     asked: list[Literal] = []
-    given: list[Literal] = []
+    evidence: list[Literal] = []
     guards: list[AST] = []
     for item, node in zip(items, body, strict=True):
         atom = node.atom if node.ast_type == ASTType.Literal else None
@@ -243,9 +243,11 @@ def _question(
             guards.append(node)
             continue
         literal = _literal(item, node, atom if what == ASTType.SymbolicAtom else None, where)
-        if kind == "#map" and not item.given:
+        if item.is_evidence or kind == "#evidence":
+            _check_anonymous(kind, literal)
+        if kind == "#map" and not item.is_evidence:
             _check_map(item, literal)
-        (given if item.given else asked).append(literal)
+        (evidence if item.is_evidence else asked).append(literal)
     if kind == "#evidence":
         return Evidence(tuple(asked), span)
     if kind == "#mpe" and asked:
@@ -256,9 +258,9 @@ def _question(
         message = "this asks for no atom, only compares"
         raise _error("query-empty", message, span, FORMS[kind])
     if kind == "#query":
-        return Query(tuple(asked), tuple(given), tuple(guards), span)
+        return Query(tuple(asked), tuple(evidence), tuple(guards), span)
     atoms = tuple(literal.atom for literal in asked)
-    return Map(atoms, tuple(given), tuple(guards), span)
+    return Map(atoms, tuple(evidence), tuple(guards), span)
 
 
 def _check_guard(kind: str, item: _Item, where: Span) -> None:
@@ -268,6 +270,19 @@ def _check_guard(kind: str, item: _Item, where: Span) -> None:
     if item.undefined or item.mark:
         message = "a comparison is neither undefined nor asked for"
         raise _error("query-literal", message, where, FORMS[kind])
+
+
+def _check_anonymous(kind: str, literal: Literal) -> None:
+    """Refuse '_' in evidence, unless it says that no instance holds: that has one meaning."""
+    if kind != "#query" and literal.mode is Mode.FALSE:
+        return
+    if any(part.ast_type == ASTType.Variable and part.name == "_" for part in walk(literal.atom)):
+        shown = f"{literal.mode.value}{literal.atom}"
+        message = f"'{shown}' in evidence could mean some instance or every instance"
+        every = "has one question for each value" if kind == "#query" else "means every instance"
+        help = f"name the variable, which {every}, or for some instance write 'some :- {shown}.'"
+        help += " and give 'some' as evidence"
+        raise _error("evidence-anonymous", message, literal.span, help)
 
 
 def _check_map(item: _Item, literal: Literal) -> None:
@@ -303,11 +318,6 @@ def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
 # --- several outcomes ---------------------------------------------------------------------------
 
 
-def asks(statements: Iterable[Statement]) -> bool:
-    """Whether a program asks for anything."""
-    return any(isinstance(s, Query | Map | Evidence) for s in statements)
-
-
 def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
     """Read ``f(x, a; 3)`` in questions as ``f(x, a, 3)`` for neural predicates with outcomes."""
     names = {s.name for s in statements if isinstance(s, Neural) and s.outcomes}
@@ -324,15 +334,15 @@ def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
         joined = [*first.arguments, *second.arguments]
         return node.update(symbol=first.update(arguments=joined))
 
-    def literals(found: tuple[Literal, ...]) -> tuple[Literal, ...]:
-        return tuple(Literal(lit.mode, atom(lit.atom), lit.span) for lit in found)
+    def literals(some: tuple[Literal, ...]) -> tuple[Literal, ...]:
+        return tuple(Literal(lit.mode, atom(lit.atom), lit.span) for lit in some)
 
     def joined(statement: Statement) -> Statement:
         match statement:
-            case Query(asked, given, guards, span):
-                return Query(literals(asked), literals(given), guards, span)
-            case Map(atoms, given, guards, span):
-                return Map(tuple(map(atom, atoms)), literals(given), guards, span)
+            case Query(asked, evidence, guards, span):
+                return Query(literals(asked), literals(evidence), guards, span)
+            case Map(atoms, evidence, guards, span):
+                return Map(tuple(map(atom, atoms)), literals(evidence), guards, span)
             case Evidence(asked, span):
                 return Evidence(literals(asked), span)
         return statement
@@ -360,13 +370,13 @@ def question_text(question: Query | Map) -> str:
         asked = [literal_text(literal) for literal in question.literals]
     else:
         asked = [f"{exact(atom)}?" for atom in question.atoms]
-    given = [literal_text(literal) for literal in question.evidence]
+    evidence = [literal_text(literal) for literal in question.evidence]
     guards = list(map(exact, question.guards))
-    if given:
-        given += guards
+    if evidence:
+        evidence += guards
     else:
         asked += guards
-    return ", ".join(asked) + (f"{' ' if asked else ''}| {', '.join(given)}" if given else "")
+    return ", ".join(asked) + (f"{' ' if asked else ''}| {', '.join(evidence)}" if evidence else "")
 
 
 def _text(question: Query | Map) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from dpasp.errors import ProgramError, Span, nearest
 from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole
 from dpasp.language.statements.kind import Draft, Kind
-from dpasp.language.statements.meaning import Logic, Meaning, Probability
+from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
 from dpasp.language.statements.statement import Program, Statement, span_field
 from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.cursor import Cursor
@@ -83,23 +83,23 @@ def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:
     """The semantics that a text such as ``"lstable, maxent"`` names."""
     cursor = Cursor(SourceFile("", text), 0, len(text))
     try:
-        found = read_semantics_words(cursor)
+        named_semantics = read_semantics_words(cursor)
         if not cursor.at_end():
             help = "write one or two semantics, as in lstable, maxent"
             what = f"unexpected '{cursor.peek().text}'"
             cursor.fail("unknown-semantics", what, cursor.peek(), help)
     except ProgramError as error:  # there is no program to point at
         raise ProgramError(replace(problem, span=None) for problem in error.diagnostics) from None
-    return found
+    return named_semantics
 
 
-def effective_semantics(program: Program, override: str | None = None) -> Meaning:
+def effective_semantics(program: Program, override: str | None = None) -> SemanticsPair:
     """The program's semantics; what ``override`` says wins, what nobody says is the default."""
     logic, probability = parse_semantics(override) if override else (None, None)
     for statement in program.statements:
         if isinstance(statement, Semantics):
             logic, probability = logic or statement.logic, probability or statement.probability
-    return Meaning(logic or Meaning().logic, probability or Meaning().probability)
+    return SemanticsPair(logic or SemanticsPair().logic, probability or SemanticsPair().probability)
 
 
 def semantics_text(statement: Semantics) -> str:

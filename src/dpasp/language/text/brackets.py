@@ -13,10 +13,10 @@ OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
-def unbalanced(file: SourceFile, found: Sequence[Token]) -> Diagnostic | None:
+def unbalanced(file: SourceFile, written: Sequence[Token]) -> Diagnostic | None:
     """The first bracket that has no partner, or the wrong one."""
     stack: list[Token] = []
-    for token in found:
+    for token in written:
         if token.kind != "symbol":
             continue
         if token.text in OPENING:

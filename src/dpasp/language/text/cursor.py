@@ -19,10 +19,10 @@ class Cursor:
     """A position among the tokens of a slice of a file."""
 
     def __init__(
-        self, file: SourceFile, start: int, end: int, given: list[Token] | None = None
+        self, file: SourceFile, start: int, end: int, among: list[Token] | None = None
     ) -> None:
         self.file = file
-        self.tokens = list(tokens(file.text, start, end)) if given is None else given
+        self.tokens = list(tokens(file.text, start, end)) if among is None else among
         self.start, self.end = start, end
         self.index = 0
 
@@ -52,8 +52,8 @@ class Cursor:
         """Take the next token, which must be this one."""
         token = self.accept(text)
         if token is None:
-            found = self.peek()
-            self.fail(code, f"expected '{text}' {self.before(found)}", found, help)
+            there = self.peek()
+            self.fail(code, f"expected '{text}' {self.before(there)}", there, help)
         return token
 
     @staticmethod

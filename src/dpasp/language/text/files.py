@@ -77,5 +77,5 @@ def _similar(path: Path) -> str:
         return ""
     # Names are compared without their endings, which all programs share.
     near = get_close_matches(path.stem, sorted(names), n=1, cutoff=0.6)
-    found = names[near[0]] if near else path.name
-    return f"did you mean '{found}'?" if found != path.name else ""
+    closest = names[near[0]] if near else path.name
+    return f"did you mean '{closest}'?" if closest != path.name else ""

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 
 from clingo.ast import (
@@ -108,6 +108,16 @@ def exact(node: AST) -> str:
         else:
             part.condition = [_NOTHING]
     return str(node)
+
+
+def body_text(body: Sequence[AST]) -> str:
+    """The body of a rule with what surrounds it: `` :- a, b.``; a dot for an empty one."""
+    if not body:
+        return "."
+    # Only after a condition, ',' would go on with it.
+    ends = ["; " if part.ast_type == ASTType.ConditionalLiteral else ", " for part in body[:-1]]
+    parts = (exact(part) + end for part, end in zip(body, [*ends, "."], strict=True))
+    return f" :- {''.join(parts)}"
 
 
 def _misprinted(node: AST) -> Iterator[AST]:

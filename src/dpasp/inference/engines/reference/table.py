@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.inference.reference.rows import Bits, Counts, run_starts
+from dpasp.inference.engines.reference.rows import Bits, Counts, run_starts
 from dpasp.logic.program import Choice
-from dpasp.semantics.leaves import Leaves, Weights, layout
+from dpasp.semantics.leaves import LeafLayout, Weights, layout
 
 Indices = NDArray[np.intp]
 
@@ -54,7 +54,7 @@ class Table:
     models that satisfy the conditions ``bits[row]``.
     """
 
-    leaves: Leaves
+    leaves: LeafLayout
     values: Indices
     starts: Indices
     bits: Bits
@@ -126,7 +126,7 @@ class Table:
         return mass
 
 
-def _rest(leaves: Leaves, weights: Weights, first: int) -> Weights:
+def _rest(leaves: LeafLayout, weights: Weights, first: int) -> Weights:
     """What all total choices over the choices from ``first`` on weigh together."""
     result = np.ones(weights.shape[1])
     for i in range(first, len(leaves.starts) - 1):

@@ -1,4 +1,9 @@
-"""Sampled models: a total choice by its probability, then one of its models evenly."""
+"""Sampled models: a total choice by its probability, then one of its models evenly.
+
+Example::
+
+    sample_models(asked, 10, seed=1)            # [{"a": True, "b": False}, …]
+"""
 
 from __future__ import annotations
 
@@ -9,16 +14,15 @@ import numpy as np
 
 from dpasp.errors import Diagnostic, ImpossibleEvidence, InferenceError
 from dpasp.inference.answers import Assignment, Value
-from dpasp.inference.approximate.outcomes import TotalChoice, chosen
-from dpasp.inference.approximate.sample import BLOCK, draw
-from dpasp.inference.reference.enumerate import least_undefined, live_groups
-from dpasp.inference.reference.rows import Bits
-from dpasp.language.ast import Logic, Mode
-from dpasp.limits import UNLIMITED, Watch
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
+from dpasp.inference.engines.reference.rows import Bits
+from dpasp.inference.engines.sample import BLOCK
+from dpasp.language.ast import Mode
 from dpasp.logic.program import GroundLiteral, GroundProgram
 from dpasp.logic.solve import Solver
-from dpasp.semantics.leaves import Weights, layout
-from dpasp.semantics.masses import all_undefined, impossible_evidence
+from dpasp.semantics.masses import impossible_evidence
+from dpasp.semantics.total_choices import TotalChoice, draw, selector_literals
 from dpasp.semantics.translate import translate
 
 TRIES = 1_000_000  # draws in a row that may be rejected
@@ -32,23 +36,18 @@ class Models:
     share: float
 
 
-def sample_models(
-    ground: GroundProgram,
-    logic: Logic,
-    weights: Weights,
-    n: int,
-    *,
-    seed: int | None = None,
-    watch: Watch = UNLIMITED,
-) -> list[Assignment]:
+def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assignment]:
     """``n`` independent models given the program's evidence, each as the values of its atoms.
 
-    Draws without a model, and those that do not satisfy the evidence, are rejected.
+    Draws without a model, and those that do not satisfy the evidence, are rejected. Raises
+    :class:`ImpossibleEvidence` for evidence that contradicts itself, and
+    :class:`InferenceError` if too many draws in a row are rejected.
     """
+    ground, weights = asked.ground, asked.one_row().weights
     if contradictory(ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
     generator = np.random.default_rng(seed)
-    source = Source(ground, logic, watch)
+    source = Source(asked)
     found: list[Assignment] = []
     rejected = 0
     while len(found) < n:
@@ -77,16 +76,18 @@ def contradictory(literals: Sequence[GroundLiteral]) -> bool:
 class Source:
     """The models of total choices, each solved once."""
 
-    def __init__(self, ground: GroundProgram, logic: Logic, watch: Watch) -> None:
+    def __init__(self, asked: Asked) -> None:
+        ground = asked.ground
         self.ground = ground
-        self.watch = watch
-        self.starts = layout(ground.choices).starts
-        self.translation = translate(ground, logic, watch)
+        self.meaning = asked.meaning
+        self.watch = asked.watch
+        self.starts = asked.layout.starts
+        self.translation = translate(ground, asked.meaning.logic, asked.watch)
         named = sorted((symbol, atom) for atom, symbol in enumerate(ground.symbols) if symbol)
         self.atoms = [atom for _, atom in named]
         self.names = [str(symbol) for symbol, _ in named]
         groups = live_groups(ground)
-        self._live = {atom for group in groups for atom in group.atoms}
+        self._possible = {atom for group in groups for atom in group.atoms}
         twins = [self.translation.twins[atom] for atom in self.atoms]
         self._solver = Solver(self.translation.rules, groups, self.atoms + twins)
         self._known: dict[TotalChoice, Models] = {}
@@ -95,27 +96,28 @@ class Source:
         """The models of a total choice."""
         if choice not in self._known:
             self.watch.check()
-            bits = self._solver.models(chosen(self.ground, choice, self._live), self.watch)
+            assumed = selector_literals(self.ground, choice, self._possible)
+            bits = self._solver.models(assumed, self.watch)
             self._known[choice] = self._models(bits)
         return self._known[choice]
 
     def each(self, choice: TotalChoice) -> Iterator[Assignment]:
         """The models of a total choice as they are found."""
-        if self.translation.logic in (Logic.LSTABLE, Logic.SMPROBLOG):  # known only at the end
+        if self.translation.least or self.meaning.has_undefined_model:  # known only at the end
             yield from self.of(choice).kept
             return
-        literals = chosen(self.ground, choice, self._live)
-        for bits in self._solver.blocks(literals, self.watch):
+        assumed = selector_literals(self.ground, choice, self._possible)
+        for bits in self._solver.blocks(assumed, self.watch):
             yield from self._models(bits).kept
 
     def _models(self, bits: Bits) -> Models:
-        logic, evidence = self.translation.logic, self.ground.evidence
+        evidence = self.ground.evidence
         if not len(bits):
             everything: tuple[Assignment, ...] = (dict.fromkeys(self.names, "undef"),)
-            kept = logic is Logic.SMPROBLOG and all_undefined(evidence)
+            kept = self.meaning.holds_without_models(evidence)
             return Models(everything, 1.0) if kept else Models((), 0.0)
         true, possible = np.hsplit(bits, 2)
-        if logic is Logic.LSTABLE:
+        if self.translation.least:
             least = least_undefined(bits[:, :0], ~true & possible)
             true, possible = true[least], possible[least]
         good = _satisfy(self.atoms, true, possible, evidence)

@@ -9,22 +9,22 @@ Otherwise qe / e is a ratio of means, and its interval comes from the delta meth
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, InferenceError, LimitReached
 from dpasp.inference.answers import Answer
-from dpasp.inference.approximate.early import Approximate
-from dpasp.inference.approximate.outcomes import Outcomes, TotalChoice, distributions
-from dpasp.inference.evaluator import Report
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines.found import Approximate, Found, row_by_row
+from dpasp.inference.engines.outcomes import Outcomes, check_questions
 from dpasp.inference.method import Method
-from dpasp.language.ast import Probability
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
+from dpasp.semantics.total_choices import TotalChoice, draw
 
 SAMPLES = 10_000
 BLOCK = 500  # draws between two looks at the precision
@@ -38,19 +38,21 @@ class Drawn:
     """The distinct total choices that were drawn: how often, and their outcomes."""
 
     counts: NDArray[np.float64]  # [distinct]
-    values: Weights  # [questions, 8, distinct]
+    masses: Masses  # [queries, distinct]
 
 
-def sample(
-    outcomes: Outcomes,
-    probability: Probability,
-    weights: Weights,
-    how: Method,
-    progress: Report,
-) -> Approximate:
+def sample(asked: Asked) -> Found:
+    """The sampled answers; the options are ``n``, ``seed`` and ``gap``."""
+    check_questions(asked.ground, "the engine sample")
+    outcomes = Outcomes(asked)
+    found = row_by_row(asked, "about ", lambda row: _sample(outcomes, row, asked.method))
+    return replace(found, statistics={"total_choices": len(outcomes)})
+
+
+def _sample(outcomes: Outcomes, weights: Weights, method: Method) -> Approximate:
     """The sampled answers under weights [leaves]."""
-    wanted = how.n or SAMPLES
-    generator = np.random.default_rng(how.seed)
+    wanted, gap = method.whole("n") or SAMPLES, method.real("gap")
+    generator = np.random.default_rng(method.whole("seed"))
     seen: Counter[TotalChoice] = Counter()
     stopped: LimitReached | None = None
     done = 0
@@ -65,24 +67,15 @@ def sample(
                 break
             seen[choice] += 1
             done += 1
-        progress(done, wanted)
-        if how.gap is not None and done < wanted and _precise(outcomes, probability, seen, how.gap):
+        outcomes.watch.report(done, wanted)
+        if gap is not None and done < wanted and _precise(outcomes, seen, gap):
             break
     drawn = _drawn(outcomes, seen)
-    answers = _answers(outcomes, probability, drawn, done)
-    share = drawn.counts @ _inconsistent(outcomes, drawn) / done if len(outcomes.queries) else 0.0
-    return Approximate(answers, float(share), _told(stopped, done, wanted))
-
-
-def draw(
-    generator: np.random.Generator, weights: Weights, starts: tuple[int, ...], n: int
-) -> list[TotalChoice]:
-    """``n`` independent total choices."""
-    columns = [
-        generator.choice(len(own), size=n, p=own / own.sum())
-        for own in distributions(weights, starts)
-    ]
-    return list(zip(*(column.tolist() for column in columns), strict=True)) or [()] * n
+    answers = _answers(outcomes, drawn, done)
+    lost = 0.0
+    if outcomes.queries:
+        lost = float(drawn.counts @ drawn.masses.inconsistent[0]) / done
+    return Approximate(answers, lost, _warnings(stopped, done, wanted))
 
 
 def wilson(hits: float, n: float) -> Ends:
@@ -103,17 +96,16 @@ def wilson(hits: float, n: float) -> Ends:
 
 def _drawn(outcomes: Outcomes, seen: Counter[TotalChoice]) -> Drawn:
     values = np.stack([outcomes.of(choice) for choice in seen], axis=-1)
-    return Drawn(np.array(list(seen.values()), dtype=np.float64), values)
+    return Drawn(np.array(list(seen.values()), dtype=np.float64), Masses.of(values))
 
 
-def _answers(
-    outcomes: Outcomes, probability: Probability, drawn: Drawn, done: int
-) -> tuple[Answer, ...]:
+def _answers(outcomes: Outcomes, drawn: Drawn, done: int) -> tuple[Answer, ...]:
     found: list[Answer] = []
-    for query, own in zip(outcomes.queries, outcomes.masses(drawn.values), strict=True):
-        if not drawn.counts @ masses.possible(own, probability) > 0:
+    for i, query in enumerate(outcomes.queries):
+        own = drawn.masses[i]
+        if not drawn.counts @ masses.possible(own, outcomes.meaning) > 0:
             raise InferenceError(_unseen(query, own, done))
-        if probability is Probability.MAXENT:
+        if outcomes.meaning.maxent:
             value, interval = _maxent(own, drawn.counts)
             found.append(Answer(query.text, value=value, interval=interval, samples=done))
         else:
@@ -144,13 +136,10 @@ def _credal(own: Masses, counts: NDArray[np.float64]) -> tuple[Ends, Ends]:
     return (lower, upper), (wilson(a, a + d)[0], wilson(b, b + c)[1])
 
 
-def _precise(
-    outcomes: Outcomes, probability: Probability, seen: Counter[TotalChoice], gap: float
-) -> bool:
+def _precise(outcomes: Outcomes, seen: Counter[TotalChoice], gap: float) -> bool:
     """Whether no end of an interval is further than ``gap / 2`` from its number."""
-    drawn = _drawn(outcomes, seen)
     try:
-        found = _answers(outcomes, probability, drawn, seen.total())
+        found = _answers(outcomes, _drawn(outcomes, seen), seen.total())
     except InferenceError:
         return False
     return all(
@@ -162,13 +151,8 @@ def _precise(
     )
 
 
-def _inconsistent(outcomes: Outcomes, drawn: Drawn) -> NDArray[np.float64]:
-    """Which of the distinct total choices have no model."""
-    return outcomes.masses(drawn.values)[0].inconsistent
-
-
 def _unseen(query: GroundQuery, own: Masses, done: int) -> Diagnostic:
-    """What is told when no sample says anything about a question."""
+    """The message when no sample says anything about a query."""
     what = "has a model"
     if np.any(own.consistent > 0):
         what = f"satisfies the evidence {', '.join(map(str, query.evidence))}"
@@ -180,7 +164,7 @@ def _unseen(query: GroundQuery, own: Masses, done: int) -> Diagnostic:
     )
 
 
-def _told(stopped: LimitReached | None, done: int, wanted: int) -> tuple[Diagnostic, ...]:
+def _warnings(stopped: LimitReached | None, done: int, wanted: int) -> tuple[Diagnostic, ...]:
     if stopped is None:
         return ()
     message = f"{stopped.diagnostics[0].message}, after {done} of {wanted} samples"

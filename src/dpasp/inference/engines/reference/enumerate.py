@@ -1,4 +1,4 @@
-"""The reference engine: every total choice with all its models, from one run of the solver.
+"""The reference: every total choice with all its models, from one run of the solver.
 
 It covers everything and trusts nothing but the translation of the semantics and the
 solver. Under credal, models that no question can tell apart come once (projection);
@@ -15,9 +15,8 @@ import numpy as np
 
 from dpasp.circuits.fold import Counted, check_foldable
 from dpasp.errors import Diagnostic, SizeLimit
-from dpasp.inference.evaluator import Report, silent
-from dpasp.inference.reference.rows import Bits, Counts, Rows, Words, pack, run_starts
-from dpasp.inference.reference.table import (
+from dpasp.inference.engines.reference.rows import Bits, Counts, Rows, Words, pack, run_starts
+from dpasp.inference.engines.reference.table import (
     ALWAYS,
     NEVER,
     Condition,
@@ -26,11 +25,20 @@ from dpasp.inference.reference.table import (
     log_masses,
     question_masses,
 )
-from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Choice, GroundLiteral, GroundMap, GroundProgram, GroundQuery, Rule
+from dpasp.logic.program import Choice, GroundLiteral, GroundMap, GroundProgram, Rule
 from dpasp.logic.solve import Group, models
 from dpasp.semantics.leaves import Weights, layout, possible
+from dpasp.semantics.masses import (
+    FIELDS,
+    Masses,
+    Question,
+    completed,
+    completed_logs,
+    joined,
+    query_literals,
+)
+from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, Translation, translate
 
 MOST_ROWS = 50_000_000
@@ -55,12 +63,14 @@ class MapConditions:
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """All that was enumerated; an :class:`~dpasp.inference.evaluator.Evaluator`.
+    """All that was enumerated; an :class:`~dpasp.inference.engines.evaluator.Evaluator`.
 
     There is a query for every question: for a most-probable one, its evidence alone.
     """
 
     table: Table
+    meaning: Meaning
+    questions: tuple[Question, ...]
     queries: tuple[QueryConditions, ...]
     maps: Mapping[int, MapConditions]  # by the index of the question
     observed: tuple[Condition, ...]  # that an observed atom is true
@@ -72,6 +82,15 @@ class Enumeration:
         return "enumerate"
 
     @property
+    def circuit(self) -> None:
+        """There is no circuit."""
+
+    @property
+    def enumeration(self) -> Enumeration:
+        """Itself."""
+        return self
+
+    @property
     def statistics(self) -> Mapping[str, int | float | str]:
         """How large the table is."""
         return {**self.sizes, "way": "table"}
@@ -81,19 +100,18 @@ class Enumeration:
         """How many total choices with models there are, and how many models were found."""
         return {"total_choices": len(self.table), "models": self.models}
 
-    def masses(self, weights: Weights) -> Weights:
-        """The masses [questions, 8, batch] under weights [leaves, batch]."""
+    def masses(self, weights: Weights) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch]."""
         tile = max(1, TILE // (len(self.table) + 1))
         if weights.shape[1] > tile:
             parts = range(0, weights.shape[1], tile)
-            return np.concatenate([self.masses(weights[:, i : i + tile]) for i in parts], axis=2)
+            return joined([self.masses(weights[:, i : i + tile]) for i in parts])
         folded = self.table.fold(weights)
-        inconsistent = self.table.inconsistent(weights)
-        result = np.empty((len(self.queries), 8, weights.shape[1]))
+        result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
         for i, query in enumerate(self.queries):
-            result[i, :7] = question_masses(self.table, folded, query.both, query.given)
-            result[i, 7] = inconsistent
-        return result
+            result[:, i] = question_masses(self.table, folded, query.both, query.given)
+        whole = Masses.of(result, self.table.inconsistent(weights))
+        return completed(whole, self.meaning, self.questions)
 
     def counted(self, seconds: float = 0.0) -> Counted:
         """What was enumerated in so many seconds, as a circuit is folded from it."""
@@ -109,36 +127,36 @@ class Enumeration:
         shares = np.column_stack(seen) if seen else None
         return Counted(table.values, counts, shares, seconds)
 
-    def log_masses(self, weights: Weights) -> Weights:
-        """The logarithms [questions, 7, batch] of the masses, also of those below 1e-308."""
-        result = np.empty((len(self.queries), 7, weights.shape[1]))
+    def log_masses(self, weights: Weights) -> Masses:
+        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
+        result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
         for i, query in enumerate(self.queries):
             for column, own in enumerate(weights.T):
-                result[i, :, column] = log_masses(self.table, own, query.both, query.given)
-        return result
+                result[:, i, column] = log_masses(self.table, own, query.both, query.given)
+        with np.errstate(divide="ignore"):
+            whole = Masses.of(result, np.log(self.table.inconsistent(weights)))
+        return completed_logs(whole, self.meaning, self.questions)
 
 
 def enumerate_models(
     ground: GroundProgram,
-    logic: Logic,
-    probability: Probability,
+    meaning: Meaning,
     *,
     observed: Sequence[int] = (),
     watch: Watch = UNLIMITED,
-    progress: Report = silent,
 ) -> Enumeration:
     """The table of the program under the semantics, with the conditions of its questions.
 
     Total choices with a value whose probability is fixed at 0 are left out. The truth of
     the ``observed`` atoms (of the translated program) is read too.
     """
-    translation = translate(ground, logic, watch)
+    translation = translate(ground, meaning.logic, watch)
     reader = Reader(translation)
     queries = tuple(map(reader.query, ground.questions))
     maps = {i: reader.map(q) for i, q in enumerate(ground.questions) if isinstance(q, GroundMap)}
     seen = tuple(map(reader.atom, observed))
     conditions = len(reader.read)
-    if logic is Logic.LSTABLE:
+    if translation.least:
         reader.read_undefined()
     groups = live_groups(ground)
     selectors = [selector for choice in ground.choices for selector in choice.selectors]
@@ -148,18 +166,19 @@ def enumerate_models(
         (*translation.rules, *reader.rules),
         groups,
         selectors + reader.read,
-        project=probability is Probability.CREDAL,
+        project=not meaning.maxent,
         watch=watch,
     ):
         rows.add(block)
-        progress(rows.added, total if rows.added <= total else None)
+        watch.report(rows.added, total if rows.added <= total else None)
         _check_size(rows)
     bits, counts = rows.sorted()
-    if logic is Logic.LSTABLE:
+    if translation.least:
         width = len(selectors) + conditions
         least = least_undefined(bits[:, : len(selectors)], bits[:, width:])
         bits, counts = bits[least, :width], counts[least]
-    return Enumeration(build(ground.choices, bits, counts), queries, maps, seen, rows.added)
+    table = build(ground.choices, bits, counts)
+    return Enumeration(table, meaning, ground.questions, queries, maps, seen, rows.added)
 
 
 def live_groups(ground: GroundProgram) -> list[Group]:
@@ -188,10 +207,9 @@ class Reader:
         self._columns: dict[int, int] = {}
         self._defined: dict[Conjunction, int] = {}
 
-    def query(self, question: GroundQuery | GroundMap) -> QueryConditions:
+    def query(self, question: Question) -> QueryConditions:
         """The conditions of a query."""
-        literals = question.literals if isinstance(question, GroundQuery) else ()
-        both = self.condition((*question.evidence, *literals))
+        both = self.condition((*question.evidence, *query_literals(question)))
         return QueryConditions(both, self.condition(question.evidence))
 
     def map(self, question: GroundMap) -> MapConditions:

@@ -1,0 +1,58 @@
+"""The answers to what is asked, by the engine that is asked for.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> print(answer(ask(ground(parse("0.3::a. #query a.")), Meaning())))
+ℙ(a) = [0.300000, 0.300000]
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import cast
+
+from dpasp.inference.answers import Answers
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines.found import Found, inconsistent_choices
+from dpasp.language.statements.engines import ENGINES
+
+Solve = Callable[[Asked], Found]
+
+
+def answer(asked: Asked) -> Answers:
+    """The answers, with the warnings and statistics that belong to them."""
+    started = time.perf_counter()
+    found = solver(asked.method.engine)(asked)
+    seconds = {found.engine: time.perf_counter() - started}
+    return Answers(
+        found.answers,
+        asked.meaning.logic.value,
+        asked.meaning.probability.value,
+        found.engine,
+        found.inconsistent,
+        tuple(asked.ground.program.files),
+        (
+            *asked.ground.warnings,
+            *found.warnings,
+            *inconsistent_choices(found.inconsistent, found.precision),
+        ),
+        {
+            "choices": len(asked.ground.choices),
+            "ground_rules": len(asked.ground.rules),
+            "seconds": seconds,
+            **found.statistics,
+        },
+    )
+
+
+def solver(engine: str) -> Solve:
+    """The function of an engine in the table, imported if it must be."""
+    solve = ENGINES[engine].solve
+    if not isinstance(solve, str):
+        return solve
+    module, _, name = solve.partition(":")
+    return cast(Solve, getattr(import_module(module), name))

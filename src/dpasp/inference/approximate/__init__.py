@@ -1,1 +1,0 @@
-"""Answers from some of the total choices: samples, and sure bounds."""

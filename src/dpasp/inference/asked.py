@@ -1,0 +1,110 @@
+"""What is asked, as one value: made once, and read by every engine.
+
+Example::
+
+    asked = ask(ground, Meaning(Logic.STABLE, Probability.MAXENT), method=Method("sample"))
+    answer(asked)                                       # in dpasp.inference.answer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.inference.method import Method
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram, GroundQuery, Interval
+from dpasp.semantics import leaves
+from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.masses import Question
+from dpasp.semantics.meaning import Meaning
+
+INCONSISTENT = ("normalize", "error")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A ground program with its questions, what it means, and how it is to be answered.
+
+    ``weights`` are those of the leaves, [leaves] or [leaves, rows] with one column for each
+    row of test data. With ``inconsistent="error"``, total choices without a model are an
+    error. The ``watch`` says when to stop, and takes reports.
+    """
+
+    ground: GroundProgram
+    meaning: Meaning
+    weights: Weights
+    method: Method
+    inconsistent: str
+    watch: Watch
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions, in the order of the answers."""
+        return self.ground.questions
+
+    @cached_property
+    def queries(self) -> tuple[GroundQuery, ...]:
+        """The questions for a probability."""
+        return tuple(q for q in self.questions if isinstance(q, GroundQuery))
+
+    @cached_property
+    def layout(self) -> LeafLayout:
+        """Where the leaves of each choice lie."""
+        return leaves.layout(self.ground.choices)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether every answer has one number for each row of test data."""
+        return self.weights.ndim == 2
+
+    @property
+    def columns(self) -> Weights:
+        """The weights [leaves, rows]; one row where there is no test data."""
+        return self.weights if self.has_rows else self.weights[:, np.newaxis]
+
+    @cached_property
+    def has_intervals(self) -> bool:
+        """Whether some probabilities are intervals."""
+        return any(isinstance(choice.weight, Interval) for choice in self.ground.choices)
+
+    def with_questions(self, questions: Sequence[Question]) -> Asked:
+        """The same with other questions, which are over the same atoms."""
+        return replace(self, ground=replace(self.ground, questions=tuple(questions)))
+
+    def one_row(self) -> Asked:
+        """The same; raises :class:`UsageError` if there are rows of test data."""
+        if self.has_rows:
+            raise UsageError("this needs one row of test data, and the program has many")
+        return self
+
+
+def ask(
+    ground: GroundProgram,
+    meaning: Meaning,
+    *,
+    weights: Weights | None = None,
+    method: Method = Method(),  # noqa: B008 - frozen
+    inconsistent: str = "normalize",
+    watch: Watch = UNLIMITED,
+) -> Asked:
+    """What is asked, checked; ``weights`` are used in place of what the program says.
+
+    Raises :class:`DataError` if weights are not known, because they come from a network.
+    """
+    if inconsistent not in INCONSISTENT:
+        raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
+    known = leaves.weights(ground) if weights is None else weights
+    if np.isnan(known).any():
+        raise DataError(
+            Diagnostic(
+                "network-output",
+                "the probabilities of this program come from a network, and no data was given",
+                help="name test data, as in input(x) ~ test(@images), or ask program.module()",
+            )
+        )
+    return Asked(ground, meaning, known, method, inconsistent, watch)

@@ -1,0 +1,310 @@
+"""The numbers of every question, as extremes over the intervals of credal choices.
+
+A few vertices are simply all evaluated, in batches, also those that are left when a question
+does not tell some credal choices apart. Many are searched on the circuit by branch and
+bound, which is just as exact unless a limit stops it.
+
+Example::
+
+    for question, found in zip(asked.questions, extremes(asked, evaluator)):
+        found.lower, found.upper                # [rows]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dpasp.circuits import Circuit
+from dpasp.errors import LimitReached
+from dpasp.inference.asked import Asked
+from dpasp.inference.credal.relax import MASSES, Goal, Relaxation, relaxation
+from dpasp.inference.credal.search import Extreme, Score, minimise
+from dpasp.inference.credal.symmetry import alike, count_vertices, different_vertices
+from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
+from dpasp.inference.engines.evaluator import Evaluator
+from dpasp.inference.engines.tiny import LOG_TINY, TINY, log_ratio, ratio_masses, too_improbable
+from dpasp.limits import Report, Watch
+from dpasp.logic.program import GroundQuery
+from dpasp.semantics import masses
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import FIELDS, Array, Masses
+from dpasp.semantics.meaning import Meaning
+
+BATCH = 256  # weight vectors that are evaluated together
+FEW = 512  # vertices that are not worth a search
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The numbers of a question [rows]: extremes over the vertices of credal choices.
+
+    ``lower_at`` and ``upper_at`` are weights that attain the bounds. Where a limit
+    ``stopped`` the search, the bounds are sure to hold the exact ones, which
+    differ from them by at most the ``gap``; the weights are the best that were found.
+    """
+
+    consistent: Array
+    inconsistent: Array
+    possible: Array  # how possible the evidence is: 0 where it is impossible
+    lower: Array  # NaN where the evidence is impossible
+    upper: Array
+    gap: Array
+    lower_at: Weights | None = None
+    upper_at: Weights | None = None
+    stopped: tuple[LimitReached, ...] = ()
+
+    def joined(self, other: Extremes) -> Extremes:
+        """The extremes over the vertices of both."""
+        lower, upper = np.fmin(self.lower, other.lower), np.fmax(self.upper, other.upper)
+        return Extremes(
+            np.fmax(self.consistent, other.consistent),
+            np.fmax(self.inconsistent, other.inconsistent),
+            np.fmax(self.possible, other.possible),
+            lower,
+            upper,
+            np.fmax(self.gap, other.gap),
+            # Of two that attain the same, the first.
+            self.lower_at if np.array_equal(lower, self.lower) else other.lower_at,
+            self.upper_at if np.array_equal(upper, self.upper) else other.upper_at,
+            (*self.stopped, *other.stopped),
+        )
+
+
+def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
+    """The numbers of every question.
+
+    A search reports what share of the vertices it knows not to be extreme.
+    """
+    intervals = corners(asked.ground)
+    many = bool(intervals) and math.prod(len(corner.points) for corner in intervals) > FEW
+    searches = _searches(asked, evaluator, intervals) if many else None
+    if searches is None:
+        return _over_vertices(asked, evaluator, intervals)
+    count, rows = len(asked.questions), asked.columns.shape[1]
+    total = count * rows
+    found = []
+    for done, search in enumerate(searches):
+        own = _over_different_vertices(search, asked.watch) if rows == 1 else None
+        if own is None:
+            report = partial(_part, asked.watch.report, done, total)
+            own = _searched(search, asked.watch.share(total - done, report))
+        found.append(own)
+    return [_side_by_side(found[i * rows : (i + 1) * rows]) for i in range(count)]
+
+
+def _over_vertices(
+    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
+) -> list[Extremes]:
+    """The numbers of every question, from all vertices."""
+    found: list[Extremes] = []
+    for batch in vertex_weights(intervals, asked.columns, BATCH):
+        asked.watch.check()
+        shape = batch.shape[1:]
+        vectors = batch.reshape(len(batch), shape[0] * shape[1])
+        own = ratio_masses(evaluator, vectors, asked.layout)
+        new = [
+            _of_masses(own[i], asked.meaning, batch if intervals else None, shape)
+            for i in range(len(asked.questions))
+        ]
+        found = [a.joined(b) for a, b in zip(found, new, strict=True)] if found else new
+    return found
+
+
+def _of_masses(
+    own: Masses, meaning: Meaning, batch: Weights | None, shape: tuple[int, ...]
+) -> Extremes:
+    """The extremes over the vertices of a batch; where the evidence is impossible none counts."""
+    own = Masses(*(getattr(own, name).reshape(shape) for name in Masses.__slots__))
+    lower, upper = masses.lower_upper(own, meaning)
+    lower_at = upper_at = None
+    if batch is not None and batch.shape[2] == 1:
+        lower_at, upper_at = (_attaining(batch, values[:, 0]) for values in (lower, -upper))
+    return Extremes(
+        np.fmax.reduce(own.consistent, axis=0),
+        np.fmax.reduce(own.inconsistent, axis=0),
+        np.fmax.reduce(masses.possible(own, meaning), axis=0),
+        np.fmin.reduce(lower, axis=0),
+        np.fmax.reduce(upper, axis=0),
+        np.zeros(shape[1]),
+        lower_at,
+        upper_at,
+    )
+
+
+def _attaining(batch: Weights, values: Array) -> Weights | None:
+    """The weights of the vertex with the smallest value, if any has one."""
+    known = np.where(np.isnan(values), np.inf, values)
+    best = int(np.argmin(known))
+    return batch[:, best, 0].copy() if known[best] < np.inf else None
+
+
+def _side_by_side(rows: Sequence[Extremes]) -> Extremes:
+    """The numbers of one question for several rows of weights, as one."""
+    if len(rows) == 1:
+        return rows[0]
+    names = ("consistent", "inconsistent", "possible", "lower", "upper", "gap")
+    arrays = {name: np.concatenate([getattr(row, name) for row in rows]) for name in names}
+    return Extremes(**arrays, stopped=tuple(limit for row in rows for limit in row.stopped))
+
+
+# --- many vertices: search on the circuit -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A question under one row of weights, with the part of the circuit that it needs."""
+
+    asked: Asked
+    evaluator: Evaluator
+    circuit: Circuit
+    question: int
+    relaxed: Relaxation
+
+    @property
+    def is_query(self) -> bool:
+        """Whether there are bounds to search for; of others only what is possible matters."""
+        return isinstance(self.asked.questions[self.question], GroundQuery)
+
+    def masses(self, weights: Weights) -> Masses:
+        """The masses [batch] of the question."""
+        return ratio_masses(self.evaluator, weights, self.asked.layout)[self.question]
+
+
+def _searches(
+    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
+) -> list[_Search] | None:
+    """A search for each question and row of weights.
+
+    None where branch and bound does not apply: there is no circuit for it, or total choices
+    without stable models have a model all the same.
+    """
+    circuit = evaluator.circuit
+    if circuit is None:
+        return None
+    found = []
+    for i in range(len(asked.questions)):
+        for row in asked.columns.T:
+            relaxed = relaxation(circuit, i, row, intervals)
+            if relaxed is None:
+                return None
+            if asked.meaning.has_undefined_model and not relaxed.always_consistent:
+                return None
+            found.append(_Search(asked, evaluator, circuit, i, relaxed))
+    return found
+
+
+def _searched(search: _Search, watch: Watch) -> Extremes:
+    """The numbers of one question and row."""
+    found = _goals(search, watch)
+    # What is possible at some vertex is possible in the middle of them all.
+    ends = [*(one.weights for one in found.values()), search.relaxed.middle()]
+    own = search.masses(np.stack(ends, axis=1))
+    stopped = tuple(one.stopped for one in found.values() if one.stopped)
+    low = high = least = most = np.nan
+    if search.is_query:
+        low, high = (float(bound[at]) for at, bound in enumerate(masses.credal(own)))
+        # An end where the evidence is impossible means that no vertex decides that bound.
+        low, high = 1.0 if np.isnan(low) else low, 0.0 if np.isnan(high) else high
+        lower, upper = found["lower"], found["upper"]
+        least = low if lower.stopped is None else min(low, lower.bound)
+        most = high if upper.stopped is None else max(high, 1.0 - upper.bound)
+    return Extremes(
+        own.consistent.max(keepdims=True),
+        own.inconsistent.max(keepdims=True),
+        (own.b + own.d).max(keepdims=True),
+        np.array([least]),
+        np.array([most]),
+        np.array([max(low - least, most - high) if search.is_query else 0.0]),
+        found["lower"].weights if search.is_query else None,
+        found["upper"].weights if search.is_query else None,
+        stopped,
+    )
+
+
+def _goals(search: _Search, watch: Watch) -> dict[Goal, Extreme]:
+    """The extremes of a question, lower and upper first; consistency if it is in doubt."""
+    found: dict[Goal, Extreme] = {}
+    relaxed, circuit, i = search.relaxed, search.circuit, search.question
+    if search.is_query:
+        _check_scale(search)
+        goals: tuple[Goal, ...] = ("lower", "upper")
+        for part, goal in enumerate(goals):
+            own = watch.share(2 - part, partial(_part, _scaled(watch.report), part, 2))
+            found[goal] = minimise(relaxed, goal, _fraction(circuit, i, goal), own)
+    if not relaxed.always_consistent:
+
+        def consistent(weights: Weights) -> Array:
+            mass: Array = circuit.masses(weights, fields=("consistent",))[i, 0]
+            return mass
+
+        # The last and least part is not worth a report.
+        found["consistent"] = minimise(relaxed, "consistent", consistent, watch.silenced())
+    return found
+
+
+def _part(report: Report, done: int, total: int, share: float, whole: float | None) -> None:
+    """Report how much of all parts is done, given the share of one."""
+    report(done + share, total)
+
+
+def _scaled(report: Report) -> Report:
+    """Reports of parts as shares of the whole."""
+    return lambda done, total: report(done / (total or 1.0), 1.0)
+
+
+def _over_different_vertices(search: _Search, watch: Watch) -> Extremes | None:
+    """The numbers from the vertices that a question tells apart; None if those are many."""
+    relaxed, asked = search.relaxed, search.asked
+    place = (search.circuit, search.question)
+    classes = alike(*place, relaxed.weights, asked.layout, relaxed.corners)
+    if count_vertices(classes, relaxed.corners) > FEW:
+        return None
+    parts = different_vertices(classes, relaxed.corners, relaxed.weights, BATCH)
+    return _merged(_batches(search, parts, watch))
+
+
+def _batches(search: _Search, parts: Iterator[Weights], watch: Watch) -> Iterator[Extremes]:
+    for batch in parts:
+        watch.check()
+        shape = (batch.shape[1], 1)
+        own = search.masses(batch)
+        yield _of_masses(own, search.asked.meaning, batch[:, :, np.newaxis], shape)
+
+
+def _merged(parts: Iterator[Extremes]) -> Extremes:
+    found = next(parts)
+    for part in parts:
+        found = found.joined(part)
+    return found
+
+
+def _check_scale(search: _Search) -> None:
+    """Raise an error if the bounds of the search are lost below what floating point can hold."""
+    logs = search.circuit.masses(search.relaxed.middle(), log=True)[search.question]
+    for names in MASSES.values():
+        total = np.logaddexp(*(logs[FIELDS.index(name)] for name in names))
+        if -np.inf < total < LOG_TINY:
+            raise too_improbable("the extremes over so many intervals")
+
+
+def _fraction(circuit: Circuit, question: int, goal: Goal) -> Score:
+    """The fraction of a question that is to be minimised; 1 where nothing is possible."""
+    names = MASSES[goal] if goal == "lower" else MASSES[goal][::-1]
+    number, other = map(FIELDS.index, names)
+
+    def score(weights: Weights) -> Array:
+        own = circuit.masses(weights, fields=names)[question]
+        total = own[number] + own[other]
+        tiny = total < TINY
+        ratio: Array = own[number] / np.where(tiny, 1.0, total)
+        if np.any(tiny):
+            logs = circuit.masses(weights[:, tiny], fields=names, log=True)[question]
+            ratio[tiny] = log_ratio(logs[number], logs[other])
+        return ratio
+
+    return score

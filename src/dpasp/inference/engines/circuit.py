@@ -1,0 +1,123 @@
+"""The engine on a circuit, which is compiled, or enumerated where the compiler does not go.
+
+Example::
+
+    evaluator = on_circuit(ground, Meaning(Logic.STABLE, Probability.MAXENT))
+    evaluator.masses(weights)                   # Masses [questions, batch]
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpasp import circuits
+from dpasp.circuits.consistency import Consistency, consistency
+from dpasp.inference.engines.reference.enumerate import Enumeration, enumerate_models
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram
+from dpasp.semantics.leaves import LeafLayout, Weights, layout
+from dpasp.semantics.masses import (
+    FIELDS,
+    Array,
+    Masses,
+    Question,
+    completed,
+    completed_logs,
+)
+from dpasp.semantics.meaning import Meaning
+
+CERTAIN = 1e-6  # an inconsistent mass above this is precise enough as what is missing to 1
+
+
+@dataclass(frozen=True)
+class OnCircuit:
+    """A circuit as an :class:`~dpasp.inference.engines.evaluator.Evaluator`.
+
+    ``enumeration`` is what it was folded from, if it could not be compiled.
+    """
+
+    circuit: circuits.Circuit
+    meaning: Meaning
+    questions: tuple[Question, ...]
+    layout: LeafLayout
+    enumeration: Enumeration | None = None
+
+    @property
+    def name(self) -> str:
+        """The engine's name: how the circuit came about."""
+        return "compile" if self.enumeration is None else "enumerate"
+
+    @property
+    def statistics(self) -> Mapping[str, int | float | str]:
+        """How large the circuit is, and how it was made."""
+        found = self.circuit.statistics
+        table = {} if self.enumeration is None else self.enumeration.sizes
+        return {
+            **table,
+            "circuit_nodes": found.nodes,
+            "circuit_edges": found.edges,
+            "width": found.width,
+            "way": found.way,
+            **({"cached": True} if self.circuit.cached else {}),
+        }
+
+    def masses(self, weights: Weights) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch]."""
+        found = self.circuit.masses(weights, fields=self.meaning.fields)
+        whole = Masses.of(np.moveaxis(found, 1, 0), self._inconsistent(found, weights))
+        return completed(whole, self.meaning, self.questions)
+
+    def log_masses(self, weights: Weights) -> Masses:
+        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
+        logs = self.circuit.masses(weights, fields=self.meaning.fields, log=True)
+        lost = np.full(weights.shape[1], -np.inf)
+        if self.meaning.has_undefined_model:
+            found = self.circuit.masses(weights, fields=("consistent",))
+            with np.errstate(divide="ignore"):
+                lost = np.log(self._inconsistent(found, weights))
+        whole = Masses.of(np.moveaxis(logs, 1, 0), lost)
+        return completed_logs(whole, self.meaning, self.questions)
+
+    def _inconsistent(self, found: Array, weights: Weights) -> Array:
+        """The inconsistent mass [batch], also where it is too small to be what is missing to 1."""
+        if not len(found):
+            return np.zeros(weights.shape[1])
+        missing: Array = 1.0 - found[0, FIELDS.index("consistent")]
+        small = missing < CERTAIN
+        if np.any(small):
+            missing[small] = self._consistency.missing(weights[:, small], missing[small])
+        return missing
+
+    @cached_property
+    def _consistency(self) -> Consistency:
+        return consistency(self.circuit, self.layout)
+
+
+def on_circuit(
+    ground: GroundProgram,
+    meaning: Meaning,
+    *,
+    observed: Sequence[int] = (),
+    cache: circuits.Cache | None = None,
+    watch: Watch = UNLIMITED,
+) -> OnCircuit:
+    """The circuit of the questions of a program.
+
+    The arguments are those of :func:`dpasp.circuits.compile`. Where that meets a head cycle,
+    the total choices are enumerated and folded into a circuit.
+    """
+    own = (meaning, ground.questions, layout(ground.choices))
+    try:
+        circuit = circuits.compile(ground, meaning, observed=observed, cache=cache, watch=watch)
+    except circuits.HeadCycle:
+        started = time.perf_counter()
+        table = enumerate_models(ground, meaning, observed=observed, watch=watch)
+        counted = table.counted(time.perf_counter() - started)
+        folded = circuits.fold(ground.choices, counted, meaning, watch=watch)
+        return OnCircuit(folded, *own, table)
+    return OnCircuit(circuit, *own)

@@ -1,0 +1,47 @@
+"""The protocol of what turns leaf weights into the masses of every question.
+
+Example::
+
+    evaluator = on_circuit(ground, meaning)
+    evaluator.masses(weights).qe[0]             # [batch], of the first question
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from dpasp.circuits import Circuit
+from dpasp.inference.engines.reference.enumerate import Enumeration
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Masses
+
+
+class Evaluator(Protocol):
+    """A circuit or a table that is ready to answer the questions of a program."""
+
+    @property
+    def name(self) -> str:
+        """The name of the engine that made it: ``compile`` or ``enumerate``."""
+
+    @property
+    def statistics(self) -> Mapping[str, int | float | str]:
+        """How large it is."""
+
+    @property
+    def circuit(self) -> Circuit | None:
+        """The circuit, where there is one: it can be searched."""
+
+    @property
+    def enumeration(self) -> Enumeration | None:
+        """All total choices and their models, where they were enumerated."""
+
+    def masses(self, weights: Weights) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch].
+
+        They are complete: what the semantics makes of total choices without stable models is
+        in them. Only those that the answers are made of are known, the others are NaN.
+        """
+
+    def log_masses(self, weights: Weights) -> Masses:
+        """The logarithms of the masses, also of those below 1e-308."""

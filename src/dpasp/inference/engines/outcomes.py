@@ -1,0 +1,119 @@
+"""What single total choices say about every question, solved one at a time.
+
+Engines that look at some of the total choices only (samples, the most probable ones)
+share it. A total choice is the tuple of the values of the choices: positions among
+their leaves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines.reference.enumerate import Reader, least_undefined, live_groups
+from dpasp.inference.engines.reference.rows import Bits
+from dpasp.inference.engines.reference.table import Condition
+from dpasp.logic.program import GroundMap, GroundProgram, Interval
+from dpasp.logic.solve import Solver
+from dpasp.semantics.masses import FIELDS, Array, Masses, completed
+from dpasp.semantics.total_choices import TotalChoice, selector_literals
+from dpasp.semantics.translate import translate
+
+
+class Outcomes:
+    """The outcomes of total choices; each is solved once."""
+
+    def __init__(self, asked: Asked) -> None:
+        ground, meaning, watch = asked.ground, asked.meaning, asked.watch
+        self.ground = ground
+        self.meaning = meaning
+        self.watch = watch
+        self.queries = asked.queries
+        self.starts = asked.layout.starts
+        reader = Reader(translate(ground, meaning.logic, watch))
+        self._conditions = [reader.query(query) for query in self.queries]
+        self._least, self._width = reader.translation.least, len(reader.read)
+        if self._least:
+            reader.read_undefined()
+        groups = live_groups(ground)
+        self._possible = {atom for group in groups for atom in group.atoms}
+        self._solver = Solver(
+            (*reader.translation.rules, *reader.rules),
+            groups,
+            reader.read,
+            project=not meaning.maxent,
+        )
+        self._known: dict[TotalChoice, Array] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, choice: TotalChoice) -> Array:
+        """The masses [9, queries] if this were the only total choice (see ``Masses.of``)."""
+        found = self._known.get(choice)
+        if found is None:
+            self.watch.check()
+            assumed = selector_literals(self.ground, choice, self._possible)
+            bits = self._solver.models(assumed, self.watch)
+            if self._least:
+                bits = bits[least_undefined(bits[:, :0], bits[:, self._width :])]
+            values = np.empty((len(FIELDS), len(self.queries)))
+            for i, conditions in enumerate(self._conditions):
+                values[:, i] = _masses(bits, conditions.both, conditions.given)
+            lost = np.full(len(self.queries), float(not len(bits)))
+            whole = completed(Masses.of(values, lost), self.meaning, self.queries)
+            found = self._known[choice] = whole.array()
+        return found
+
+
+def check_questions(ground: GroundProgram, who: str) -> None:
+    """Raise :class:`ProgramError` for what an approximate engine does not answer."""
+    problems = [
+        Diagnostic(
+            "approximate-map",
+            f"{who} does not answer questions for the most probable values",
+            question.span,
+            "use --engine auto, which answers them exactly",
+        )
+        for question in ground.questions
+        if isinstance(question, GroundMap)
+    ]
+    places = {c.statement: None for c in ground.choices if isinstance(c.weight, Interval)}
+    problems += [
+        Diagnostic(
+            "approximate-credal",
+            f"{who} does not take intervals of probabilities",
+            ground.program.statements[place].span,
+            "use --engine auto, or give one probability",
+        )
+        for place in places
+    ]
+    if problems:
+        raise ProgramError(problems)
+
+
+def _masses(bits: Bits, both: Condition, given: Condition) -> NDArray[np.float64]:
+    """The masses [7] of a query when the rows are all the models there are."""
+    n = len(bits)
+    if not n:
+        return np.zeros(len(FIELDS))
+    n_qe, n_e = _count(bits, both), _count(bits, given)
+    found = (
+        True,
+        n_qe == n,
+        n_qe > 0,
+        n_e == n and n_qe == 0,
+        n_e > n_qe,
+        n_qe / n,
+        n_e / n,
+    )
+    return np.array(found, dtype=np.float64)
+
+
+def _count(bits: Bits, condition: Condition) -> int:
+    if condition.column is None:
+        return len(bits) * condition.sign
+    true = int(np.count_nonzero(bits[:, condition.column]))
+    return true if condition.sign else len(bits) - true

@@ -1,0 +1,92 @@
+"""Evidence so improbable that its mass is lost in floating point.
+
+Answers are ratios of masses, a / (a + d), b / (b + c) and qe / e, which are numbers like any
+other when the masses themselves are below 1e-308. Logarithms of the masses give them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.errors import Diagnostic, InferenceError
+from dpasp.inference.engines.evaluator import Evaluator
+from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.masses import Array, Masses
+
+TINY = 1e-250  # masses below this may have lost digits
+LOG_TINY = float(np.log(TINY))
+CERTAIN = (("a", "d"), ("b", "c"))  # sums of P(θ), so none of less than the least P(θ)
+COUNTED = (("qe", "e"),)  # weighted by shares of models, which may be small too
+
+
+def ratio_masses(evaluator: Evaluator, weights: Weights, layout: LeafLayout) -> Masses:
+    """The masses [questions, batch] of an evaluator, good for the ratios that answers are."""
+    return enlarged(evaluator.masses(weights), weights, layout, evaluator.log_masses)
+
+
+def enlarged(
+    masses: Masses, weights: Weights, layout: LeafLayout, logs: Callable[[Weights], Masses]
+) -> Masses:
+    """Where the masses of an answer are tiny, others in their place: right up to a common factor.
+
+    ``masses`` are those [questions, batch] under weights [leaves, batch], and ``logs``
+    gives logarithms of them. What is 0 stays 0. The consistent and the inconsistent mass
+    stay as they are.
+    """
+    risky = log_least(weights, layout) < LOG_TINY
+    small = {pair: _tiny(masses, pair) & risky for pair in CERTAIN}
+    small |= {pair: _tiny(masses, pair) for pair in COUNTED}
+    columns = np.any([tiny.any(axis=0) for tiny in small.values()], axis=0)
+    if not columns.any():
+        return masses
+    precise = logs(weights[:, columns])
+    changed: dict[str, Array] = {}
+    for pair, tiny in small.items():
+        own = [getattr(precise, name) for name in pair]
+        most = np.maximum(*own)
+        most = np.where(np.isfinite(most), most, 0.0)
+        for name, exact in zip(pair, own, strict=True):
+            values: Array = getattr(masses, name).copy()
+            part = values[:, columns]
+            here = tiny[:, columns]
+            part[here] = np.exp(exact - most)[here]
+            values[:, columns] = part
+            changed[name] = values
+    return replace(masses, **changed)
+
+
+def _tiny(masses: Masses, pair: tuple[str, str]) -> NDArray[np.bool_]:
+    one, other = (getattr(masses, name) for name in pair)
+    small: NDArray[np.bool_] = one + other < TINY  # unknown masses are NaN
+    return small
+
+
+def log_least(weights: Weights, layout: LeafLayout) -> Array:
+    """The logarithm of the least P(θ) that is not 0 [batch]: nothing is lost unless it is tiny."""
+    if len(layout.starts) < 2:
+        return np.zeros(weights.shape[1])
+    positive = np.where(weights > 0, weights, 1.0)[: layout.size]
+    least: Array = np.log(np.minimum.reduceat(positive, layout.starts[:-1])).sum(axis=0)
+    return least
+
+
+def log_ratio(number: Array, other: Array) -> Array:
+    """n / (n + o) from logarithms; 1 where both masses are 0."""
+    total = np.logaddexp(number, other)
+    nothing = np.isneginf(total)
+    return np.where(nothing, 1.0, np.exp(number - np.where(nothing, 0.0, total)))
+
+
+def too_improbable(what: str, cause: str = "the evidence") -> InferenceError:
+    """The error where only masses that floating point can hold will do."""
+    return InferenceError(
+        Diagnostic(
+            "improbable-evidence",
+            f"{what} cannot be given: {cause} has a probability below {TINY:g}",
+            help="ask a #query, which can do with such evidence, or ask about less at once",
+        )
+    )

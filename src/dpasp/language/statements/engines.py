@@ -1,0 +1,136 @@
+"""The engines that answer questions: the one table of their names, aliases and options.
+
+The directive ``#inference``, the option ``--engine`` and ``program.query(engine=…)`` all read
+it. It stands here because a program's text is checked before anything is computed; what an
+engine does is named by its place, ``"module:function"``, and imported when it is asked.
+The function takes a :class:`dpasp.inference.asked.Asked` and returns a
+:class:`dpasp.inference.engines.found.Found`.
+
+>>> sorted(options_of("sample"))
+['gap', 'n', 'seed']
+>>> with_option("nmodels")
+['bounds', 'aseo']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpasp.errors import UsageError
+from dpasp.language.statements.known_options import COUNT, SHARE, WHOLE, Allowed
+
+COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # the options that every engine has
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A way to answer questions.
+
+    ``solve`` is the function that answers, or its place as ``"module:function"``. ``options``
+    are those of its own, ``aliases`` are other names, each with the options that it implies;
+    ``compiles`` says that it makes a circuit, ``about`` says in a few words what it does.
+    """
+
+    name: str
+    solve: str | Callable[..., Any]
+    options: Mapping[str, Allowed] = field(default_factory=dict)
+    aliases: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    compiles: bool = False
+    about: str = ""
+
+
+# To add an engine: a module with its function, and a line here.
+ENGINES: dict[str, Engine] = {
+    engine.name: engine
+    for engine in (
+        Engine(
+            "auto",
+            "dpasp.inference.exact:compiled",
+            aliases={"exact": {}},
+            compiles=True,
+            about="exact answers: compiled, or enumerated where that cannot be (the default)",
+        ),
+        Engine(
+            "compile",
+            "dpasp.inference.exact:compiled",
+            compiles=True,
+            about="exact answers from a circuit; a warning where it had to be enumerated",
+        ),
+        Engine(
+            "enumerate",
+            "dpasp.inference.exact:enumerated",
+            about="exact answers from every total choice, one by one: the reference",
+        ),
+        Engine(
+            "sample",
+            "dpasp.inference.engines.sample:sample",
+            {"n": COUNT, "gap": SHARE},
+            about="estimates from samples, with intervals of confidence",
+        ),
+        Engine(
+            "bounds",
+            "dpasp.inference.engines.bounds:bounds",
+            {"gap": SHARE, "nmodels": COUNT},
+            aliases={"aseo": {"nmodels": 1000, "gap": 0.0}},
+            about="sure bounds that close in on the answer",
+        ),
+    )
+}
+
+
+def register(engine: Engine) -> None:
+    """Add an engine from elsewhere to the table; raises :class:`UsageError` if its name is taken.
+
+    Example::
+
+        register(Engine("mine", "my_package.mine:solve", {"n": COUNT}))
+        program.query(engine="mine", n=5)           # or #inference mine, n = 5.
+    """
+    taken = {engine.name, *engine.aliases} & set(names())
+    if taken:
+        raise UsageError(f"there is already an engine {sorted(taken)[0]}")
+    ENGINES[engine.name] = engine
+
+
+def names() -> list[str]:
+    """All names of engines, each before its aliases."""
+    return [name for engine in ENGINES.values() for name in (engine.name, *engine.aliases)]
+
+
+def explained() -> dict[str, str]:
+    """By name, what each engine does, in a few words."""
+    found = {}
+    for engine in ENGINES.values():
+        found[engine.name] = engine.about
+        for alias, options in engine.aliases.items():
+            implied = ", ".join(f"{key} = {value:g}" for key, value in options.items())
+            found[alias] = (
+                f"{engine.name} with {implied}" if implied else f"the same as {engine.name}"
+            )
+    return found
+
+
+def named(name: str) -> Engine | None:
+    """The engine of a name or of an alias."""
+    return next((e for e in ENGINES.values() if name in (e.name, *e.aliases)), None)
+
+
+def options_of(name: str) -> Mapping[str, Allowed]:
+    """The options of the engine of a name, and what their values may be."""
+    engine = named(name)
+    return {**(engine.options if engine else {}), **COMMON}
+
+
+def all_options() -> dict[str, Allowed]:
+    """The options of all engines."""
+    return {k: v for engine in ENGINES.values() for k, v in engine.options.items()} | dict(COMMON)
+
+
+def with_option(option: str) -> list[str]:
+    """The names of the engines that have an option of their own."""
+    return [name for name in names() if option in (named(name) or _NONE).options]
+
+
+_NONE = Engine("", "")

@@ -1,0 +1,88 @@
+"""The notebooks run, and print what they show.
+
+Only text is kept in their files; pictures and tables are made when they are run. What they
+print now is written by `python -m tests.test_notebooks`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+DOCS = Path(__file__).parent.parent / "docs"
+NOTEBOOKS = [*sorted((DOCS / "tutorials").glob("*.ipynb")), DOCS / "gallery.ipynb"]
+
+
+def run(path: Path) -> Any:
+    """The notebook after running it in its own folder, with its text outputs alone."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(
+        notebook,
+        timeout=120,
+        resources={"metadata": {"path": str(path.parent)}},
+        extra_arguments=["--log-level=ERROR"],
+    ).execute()
+    for cell in notebook.cells:
+        cell.metadata = {}
+        if cell.cell_type == "code":
+            cell.execution_count = None
+            cell.outputs = list(map(plain, joined(cell.outputs)))
+    return notebook
+
+
+def joined(outputs: list[Any]) -> list[Any]:
+    """Outputs with neighbouring pieces of a stream put together: it is cut anywhere."""
+    found: list[Any] = []
+    for output in outputs:
+        stream = output.output_type == "stream"
+        if stream and found and found[-1].get("name") == output.name:
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
+
+
+def plain(output: Any) -> Any:
+    if "execution_count" in output:
+        output.execution_count = None
+    if "data" in output:
+        output.data = {kind: data for kind, data in output.data.items() if kind == "text/plain"}
+        output.metadata = {}
+    return output
+
+
+def shown(notebook: Any) -> list[tuple[str, list[str]]]:
+    """Every cell with code and what it prints."""
+    return [
+        (cell.source, [str(o.get("text") or o.get("data", {})) for o in cell.outputs])
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_is_shown_is_what_happens(path: Path) -> None:
+    assert shown(run(path)) == shown(nbformat.read(path, as_version=4))
+
+
+def test_there_are_five_tutorials() -> None:
+    assert len(NOTEBOOKS) == 6
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^[\w/-]+$", index, re.M))
+    pages = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")]
+    named = {str(page.relative_to(DOCS).with_suffix("")) for page in pages} - {"index"}
+    assert named == {name for name in listed if (name in named) or "/" in name}
+    assert named <= listed
+
+
+if __name__ == "__main__":
+    for path in NOTEBOOKS:
+        nbformat.write(run(path), path)
