@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dpasp.language.ast import Logic, Probability
@@ -183,14 +183,6 @@ MEANING = Group(
         CONSTANT,
     ),
 )
-OTHER_QUESTIONS = replace(
-    QUESTIONS,
-    options=(
-        replace(QUERY, help=QUERY.help.replace("this too", "this in place of the program's")),
-        *QUESTIONS.options[1:],
-    ),
-)
-
 ENGINE = Group(
     "how to answer",
     (

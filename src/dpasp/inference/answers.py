@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Number = float | NDArray[np.float64]  # an array has one number for each test row
 Value = bool | Literal["undef"]  # of an atom in an assignment
 Assignment = Mapping[str, Value]
+SAME = 1e-12  # what bounds that are the same may differ by, relatively, because of rounding
 SHOWN = 3  # ties that are shown as text
 
 
@@ -85,11 +86,10 @@ class Answer:
         name = f"ℙ({self.query})"
         rows = np.broadcast_arrays(*self.numbers)
         if not rows[0].ndim:
-            return f"{name} = {interval_text(self.numbers)}{self._precision()}"
+            text = interval_text if self.interval is not None else bounds_text
+            return f"{name} = {text(self.numbers)}{self._precision()}"
         lines = [f"{name}:"]
-        lines += [
-            f"  {i:5d}  {interval_text(row)}" for i, row in enumerate(zip(*rows, strict=True))
-        ]
+        lines += [f"  {i:5d}  {bounds_text(row)}" for i, row in enumerate(zip(*rows, strict=True))]
         return "\n".join(lines)
 
     def _precision(self) -> str:
@@ -303,6 +303,16 @@ def interval_text(numbers: Sequence[Any]) -> str:
     """
     texts = [number_text(float(number)) for number in numbers]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def bounds_text(numbers: Sequence[Any]) -> str:
+    """An exact answer: one number where the lower and the upper probability are the same.
+
+    >>> bounds_text([0.2, 0.7]), bounds_text([0.3, 0.3])
+    ('[0.200000, 0.700000]', '0.300000')
+    """
+    low, high = float(numbers[0]), float(numbers[-1])
+    return number_text(low) if high - low <= SAME * high else interval_text(numbers)
 
 
 def _given(**fields: Any) -> dict[str, Any]:
