@@ -26,26 +26,34 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from dpasp.shown import display
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A piece of source text: 1-based lines and columns in characters, the end exclusive."""
+    """A piece of source text: 1-based lines and columns in characters, the end exclusive.
+
+    ``text`` is that of the whole file where it is known, so that an error can show the line.
+    """
 
     file: str
     line: int
     column: int
     end_line: int
     end_column: int
+    text: str | None = field(default=None, compare=False, repr=False)
 
     def to(self, other: Span) -> Span:
         """The piece from the start of this one to the end of ``other``."""
-        return Span(self.file, self.line, self.column, other.end_line, other.end_column)
+        return replace(self, end_line=other.end_line, end_column=other.end_column)
+
+    def at_line(self, line: int) -> Span:
+        """The beginning of a line of the same file."""
+        return Span(self.file, line, 1, line, 2, self.text)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
@@ -106,6 +114,13 @@ class Error(Exception):
             problem = (problem,)
         self.diagnostics: tuple[Diagnostic, ...] = tuple(problem)
         super().__init__("\n".join(map(str, self.diagnostics)))
+
+    def __str__(self) -> str:
+        """What is wrong, with the line, a caret under the place, and the help."""
+        return str(display("diagnostics.render")(self.diagnostics))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.diagnostics,)
 
     def _repr_html_(self) -> str:
         return str(display("html.error")(self))

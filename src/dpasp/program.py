@@ -44,8 +44,9 @@ from dpasp.language.checks import check, effective_semantics
 from dpasp.language.text.files import load_text
 from dpasp.limits import UNLIMITED, Limits, Report, Watch, silent, started
 from dpasp.logic.ground import Grounder
+from dpasp.logic.objects import caller_objects
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.logic.python import run_blocks
+from dpasp.logic.python import run_blocks, with_objects
 from dpasp.logic.reading import read
 from dpasp.logic.shown import shown_by
 from dpasp.pictures.picture import Picture, drawn
@@ -94,16 +95,21 @@ class Program:
         *,
         python: bool = False,
         constants: Mapping[str, object] | None = None,
+        objects: Mapping[str, object] | None = None,
     ) -> None:
-        self.source = source
+        """``objects`` are those of the calling program by the names after ``@``."""
+        _need_source(source)
+        self.objects = dict(objects or {})
+        self.source = replace(source, given=frozenset(self.objects))
         self.python = python
         self.constants = {name: str(value) for name, value in (constants or {}).items()}
+        self._texts: tuple[tuple[str, str], ...] = ()
         self._module: ModuleType | None = None
         self._trainable: Trainable | None = None
         self._history: History | None = None
         self._grounder: Grounder | None = None
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Grounded] = OrderedDict()
-        self._problem = _refuse(source, self.constants)
+        self._problem = _refuse(self.source, self.constants)
         self._known: dict[object, Checked] = {}
 
     def __repr__(self) -> str:
@@ -118,6 +124,7 @@ class Program:
         semantics: str | None = None,
         engine: str | Method | None = None,
         inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
         **options: float | None,
@@ -129,7 +136,8 @@ class Program:
         wins over the program's. ``engine`` is auto, compile, enumerate, sample or bounds
         and wins over ``#inference``, as do its ``options``: ``n`` and ``seed`` of sample,
         ``gap`` and ``nmodels`` of bounds; total choices without a model are an error
-        with ``inconsistent="error"``.
+        with ``inconsistent="error"``. ``data`` is used in place of the program's test data:
+        the rows of each data atom, as ``{"input(0)": rows}``.
 
         Raises :class:`ProgramError` for a query that cannot be read,
         :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
@@ -143,8 +151,9 @@ class Program:
         watch = started(limits, progress)
         checked = self._checked(queries_given(queries), evidence_given(evidence), semantics)
         how = method(checked.program, engine, options)
-        return self._answers(self._asked(checked, watch, how, inconsistent))
+        return self._answers(self._asked(checked, watch, how, inconsistent, data))
 
+    # More than six parameters: they are the keywords of the public interface.
     def map(
         self,
         question: str | None = None,
@@ -275,13 +284,14 @@ class Program:
         watch: Watch,
         how: Method = Method(),  # noqa: B008 - frozen
         inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
     ) -> Asked:
         """What is asked of the ground program, with what was learned for weights."""
         found = self._grounded(checked, watch).program
         return ask(
             found,
             checked.meaning,
-            weights=self._weights(found, watch),
+            weights=self._weights(found, watch, data),
             method=how,
             inconsistent=inconsistent,
             watch=watch,
@@ -336,6 +346,7 @@ class Program:
         model.limits = limits
         return model
 
+    # More than six parameters: they are the keywords of the public interface.
     def learn(
         self,
         observations: object = None,
@@ -412,7 +423,7 @@ class Program:
                 return self._trainable
         python = Python(self.source, self._functions(), self.constants)
         found = self._grounded(self._unchecked((), meaning), watch).program
-        basis = Basis(found, python, self._queries)
+        basis = Basis(found, python, self._queries, self)
         model = ProgramModule(basis, meaning, objective or "midpoint", last)
         self._trainable = Trainable(model, python)
         return self._trainable
@@ -429,14 +440,19 @@ class Program:
             return [], []
         return self._trainable.learned(), self._history.to_list() if self._history else []
 
-    def _weights(self, found: GroundProgram, watch: Watch) -> NDArray[np.float64] | None:
-        """The leaf weights that networks and learned parameters give; None: the program's own."""
-        if self._trainable is None and not found.networks:
+    def _weights(
+        self, found: GroundProgram, watch: Watch, data: Mapping[str, Any] | None = None
+    ) -> NDArray[np.float64] | None:
+        """The leaf weights that networks and learned parameters give; None: the program's own.
+
+        ``data`` is used in place of the program's test data.
+        """
+        if self._trainable is None and not found.networks and not data:
             return None
         trained = self._trained(watch)
         # Ground once or again after an error: the choices, and so the leaves, are the same.
         assert found.choices == trained.model.ground.choices
-        return trained.weights()
+        return trained.weights(given=data)
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """Return the ground program with the program's own questions.
@@ -530,31 +546,101 @@ class Program:
         return {} if module is None else vars(module)
 
     def _functions(self) -> ModuleType | None:
-        if not self.python:
-            return None
         if self._module is None:
-            self._module = run_blocks(self.source)
+            own = run_blocks(self.source) if self.python else None
+            self._module = with_objects(own, self.objects)
         return self._module
+
+    # --- copies --------------------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made of the texts, and of what was learned."""
+        texts = self._texts or tuple(self.source.sources.items())
+        learned = None if self._trainable is None else self._trainable.state()
+        given = (self.python, self.constants, self.objects)
+        return _again, (texts, *given, learned, self._history)
+
+
+def _again(
+    texts: tuple[tuple[str, str], ...],
+    python: bool,
+    constants: dict[str, str],
+    objects: dict[str, object],
+    learned: tuple[str, str, dict[str, Any]] | None,
+    history: History | None,
+) -> Program:
+    """A program from what was pickled."""
+    program = Program(read(list(texts)), python=python, constants=constants, objects=objects)
+    program._texts = texts
+    if learned is not None:
+        semantics, objective, tensors = learned
+        program._trained(UNLIMITED, semantics, objective).model.load_state_dict(tensors)
+    program._history = history
+    return program
+
+
+def _read(texts: list[tuple[str, str]], **given: Any) -> Program:
+    """The program of some named texts, with all that a caller gives with them."""
+    source = read(texts)
+    groups = {name: given.pop(name) for name in ("networks", "data", "functions")}
+    program = Program(source, objects=caller_objects(source, groups), **given)
+    program._texts = tuple(texts)
+    return program
 
 
 def load(
-    *paths: str | Path, python: bool = True, constants: Mapping[str, object] | None = None
+    *paths: str | Path,
+    python: bool = True,
+    constants: Mapping[str, object] | None = None,
+    networks: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Any] | None = None,
 ) -> Program:
-    """The program in some files; their ``#python`` blocks may run unless ``python`` is false."""
+    """The program in some files; their ``#python`` blocks may run unless ``python`` is false.
+
+    ``constants`` win over the program's ``#const``. ``networks``, ``data`` and ``functions`` are
+    objects of the calling program by the names after ``@``: modules, or functions that make
+    them; tensors, arrays or lists of rows; functions. They win over what ``#python`` defines,
+    and need no ``python=True``.
+    """
     texts = [(name, load_text(name)) for name in map(path_given, paths)]
-    return Program(read(texts), python=python, constants=constants)
+    return _read(
+        texts,
+        python=python,
+        constants=constants,
+        networks=networks,
+        data=data,
+        functions=functions,
+    )
 
 
+# More than six parameters: they are the keywords of the public interface.
 def loads(
     text: str,
     *,
     file: str = "<program>",
     python: bool = False,
     constants: Mapping[str, object] | None = None,
+    networks: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Any] | None = None,
 ) -> Program:
-    """The program in a text; its ``#python`` blocks may run only if ``python`` is true."""
-    source = read([(file, text_given(text, "a program"))])
-    return Program(source, python=python, constants=constants)
+    """The program in a text; its ``#python`` blocks may run only if ``python`` is true.
+
+    The other arguments are those of :func:`load`.
+
+    >>> program = loads("p(@f(3)). #query p(6).", functions={"f": lambda n: 2 * n})
+    >>> print(program.query())
+    ℙ(p(6)) = [1.000000, 1.000000]
+    """
+    return _read(
+        [(file, text_given(text, "a program"))],
+        python=python,
+        constants=constants,
+        networks=networks,
+        data=data,
+        functions=functions,
+    )
 
 
 def parse(source: str | Path, from_str: bool = False, *, python: bool | None = None) -> Program:
@@ -574,6 +660,13 @@ def _need_torch() -> None:
             raise UsageError(
                 Diagnostic("torch-missing", message, help="pip install 'dpasp[learn]'")
             )
+
+
+def _need_source(source: object) -> None:
+    """Say what to write where a text was given in place of a program that was read."""
+    if not isinstance(source, ast.Program):
+        help = "dpasp.loads(text) reads a program from a text, dpasp.load(path) from a file"
+        raise UsageError(f"a {type(source).__name__} is no program that was read", help=help)
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:

@@ -79,7 +79,6 @@ def test_good_programs(text: str) -> None:
         ("W::a(X) :- b(X). V::c. b(1).", ["unknown-variable", "unknown-variable"]),
         (f"{DATA} ?::f(X) as @m:net :- other(X). other(1).", ["data-missing"]),
         (f"{DATA} ?::f(X) as @m:net :- not i(X), other(X). other(1).", ["data-missing"]),
-        ("i(1..3) ~ test(@p:q).", ["data-predicate"]),
         (f"{DATA} ?::f(X) as @m:net :- i(X,1). ?::g as @m:net.", ["data-missing"] * 2),
     ],
 )

@@ -55,7 +55,7 @@ def render_one(diagnostic: Diagnostic, sources: Sources, colour: bool = False) -
         + paint(f"[{diagnostic.code}]", "faint", colour)
     ]
     if diagnostic.span:
-        text = sources(diagnostic.span.file)
+        text = sources(diagnostic.span.file) or diagnostic.span.text
         if text is not None:
             parts += excerpt(text, diagnostic.span, severity, colour)
     if diagnostic.help:

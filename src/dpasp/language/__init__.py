@@ -11,6 +11,7 @@ meant, which may depend on semantics and constants given from outside.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from dpasp.language.ast import Program
@@ -32,8 +33,11 @@ def parse_files(paths: Iterable[str | Path]) -> Program:
 def extend(program: Program, text: str, file: str = "<query>") -> Program:
     """The program with the statements of a text added to its end."""
     more = read_texts([(file, text)], after=program.sources)
-    return Program(
-        program.statements + more.statements, more.sources, program.warnings + more.warnings
+    return replace(
+        program,
+        statements=program.statements + more.statements,
+        sources=more.sources,
+        warnings=program.warnings + more.warnings,
     )
 
 

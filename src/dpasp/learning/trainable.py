@@ -139,6 +139,11 @@ class Trainable:
             tensors = {name.removeprefix("model."): tensors[name] for name in names}
         checkpoints.load_state(self.model, tensors, path)
 
+    def state(self) -> tuple[str, str, dict[str, torch.Tensor]]:
+        """What a copy needs to be the same: the semantics, the objective and the parameters."""
+        tensors = {n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()}
+        return self.model.semantics, self.model.objective, tensors
+
     def learned(self) -> list[dict[str, Any]]:
         """The learned probabilities by statement, as JSON has them."""
         found: list[dict[str, Any]] = []

@@ -29,7 +29,7 @@ from dpasp.logic.encode import (
 )
 from dpasp.logic.neural import read_data
 from dpasp.logic.program import GroundProgram
-from dpasp.logic.python import Functions, run_scripts
+from dpasp.logic.python import Functions, Given, run_scripts
 from dpasp.logic.questions import QuestionMarkers, ground_questions
 
 
@@ -77,7 +77,8 @@ class Grounder:
         watch: Watch = UNLIMITED,
     ) -> None:
         overrides = constants or {}
-        scripts = run_scripts(program, allowed=python is not None)
+        allowed = python is not None and not isinstance(python, Given)
+        scripts = run_scripts(program, allowed=allowed)
         self._lock = Lock()  # clingo's controls are not for several threads at once
         with collector_paused():
             encoding = encode(program, overrides)

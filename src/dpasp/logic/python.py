@@ -15,6 +15,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from itertools import chain
 from math import isfinite
@@ -45,6 +46,27 @@ def run_blocks(program: ast.Program) -> ModuleType:
         if isinstance(statement, ast.Python):
             run_code(statement.code, statement.span, module.__dict__)
     return module
+
+
+class Given(ModuleType):
+    """Objects of the calling program alone: nothing of a program's own Python may run."""
+
+
+def with_objects(module: ModuleType | None, objects: Mapping[str, object]) -> ModuleType | None:
+    """A module (none where Python is not allowed) and what the caller supplies, by name.
+
+    What cannot be called, such as a tensor, is what a call gives back.
+    """
+    if not objects:
+        return module
+    found = Given(MODULE_NAME) if module is None else module
+    for name, value in objects.items():
+        setattr(found, name, value if callable(value) else partial(_same, value))
+    return found
+
+
+def _same(value: object) -> object:
+    return value
 
 
 def run_scripts(program: ast.Program, allowed: bool) -> dict[str, Any]:
@@ -87,7 +109,7 @@ def _raised_in(error: Exception, span: Span) -> Span:
         trace = trace.tb_next
     if line is None or not span.line <= line <= span.end_line:
         return span
-    return Span(span.file, line, 1, line, 2)
+    return span.at_line(line)
 
 
 def _error(code: str, message: str, span: Span | None, help: str = "") -> ProgramError:
@@ -107,12 +129,12 @@ class Python:
 
     @property
     def allowed(self) -> bool:
-        """Whether Python may run."""
-        return self.module is not None
+        """Whether the program's own Python may run."""
+        return self.module is not None and not isinstance(self.module, Given)
 
     def function(self, name: str, span: Span | None = None) -> Callable[..., Any]:
         """The function behind ``@name`` or ``@package.module:name``."""
-        if self.module is None:
+        if self.module is None or (not self.allowed and name not in self.program.given):
             raise self.refusal(f"@{name} runs Python", span)
         if ":" in name:
             return _imported(name, span)

@@ -45,12 +45,14 @@ REMEMBERED = 16  # sets of queries whose circuits are kept
 class Basis:
     """What a module is made of: a ground program, and how its functions are called.
 
-    ``ask`` gives the ground queries that a text stands for, over the atoms of the program.
+    ``ask`` gives the ground queries that a text stands for, over the atoms of the program;
+    ``owner`` is the program, whose ``module`` makes such a module again.
     """
 
     ground: GroundProgram
     python: Python
     ask: Ask
+    owner: Any = None
 
 
 class ProgramModule(nn.Module):
@@ -92,6 +94,17 @@ class ProgramModule(nn.Module):
         twin.networks = copy.deepcopy(self.networks, memo)
         twin.probabilities = copy.deepcopy(self.probabilities, memo)
         return twin
+
+    @property
+    def semantics(self) -> str:
+        """The semantics, as ``program.module()`` takes it."""
+        return f"{self.meaning.logic.value}, {self.meaning.probability.value}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles are made of the program's text, and of the networks and parameters."""
+        tensors = {n: t.detach().cpu() for n, t in self.state_dict().items()}
+        how = (self.semantics, self.objective, self.training)
+        return _again, (self.basis.owner, *how, tensors)
 
     # --- probabilities -------------------------------------------------------------------------
 
@@ -141,6 +154,25 @@ class ProgramModule(nn.Module):
         if isinstance(found, Bounds):
             return Bounds(found.lower.to(self._dtype), found.upper.to(self._dtype))
         return found.to(self._dtype)
+
+    def value(self, query: str | Sequence[str], data: Data | None = None) -> Tensor:
+        """As :meth:`prob` under maxent, for those who want to be sure of a tensor.
+
+        Raises :class:`UsageError` under credal, where there are two numbers.
+        """
+        found = self.prob(query, data)
+        if isinstance(found, Bounds):
+            help = "ask for bounds(query), or make the module with module('maxent')"
+            raise UsageError("under credal an answer has a lower and an upper probability", help)
+        return found
+
+    def bounds(self, query: str | Sequence[str], data: Data | None = None) -> Bounds:
+        """As :meth:`prob` under credal, for those who want to be sure of bounds.
+
+        Under maxent the two are the same.
+        """
+        found = self.prob(query, data)
+        return found if isinstance(found, Bounds) else Bounds(found, found)
 
     def answers(self, query: str | Sequence[str]) -> tuple[str, ...]:
         """What the columns of :meth:`prob` stand for."""
@@ -338,6 +370,15 @@ class ProgramModule(nn.Module):
         corners = corners[:, None, :].expand_as(wide)
         joined = torch.where(corners.isnan(), wide, corners)
         return joined.reshape(len(weights), -1), count
+
+
+def _again(
+    owner: Any, semantics: str, objective: str, training: bool, tensors: Mapping[str, Tensor]
+) -> ProgramModule:
+    """A module from what was pickled."""
+    model: ProgramModule = owner.module(semantics, objective)
+    model.load_state_dict(tensors)
+    return model.train(training)
 
 
 def _vertices(ground: GroundProgram) -> Tensor | None:

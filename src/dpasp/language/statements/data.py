@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from clingo.ast import AST, ASTType
+from clingo.ast import AST
 
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements.annotated import head_atoms
@@ -37,7 +37,7 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import exact, walk
+from dpasp.language.text.trees import exact
 
 FILES = (".csv", ".npy", ".pt", ".pth")  # how the names of files of data end
 FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
@@ -226,18 +226,8 @@ def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnos
             where = f"the first is in line {first.span.line} of {first.span.file}"
             message = f"the data of {atom} are given a second time; {where}"
             yield Diagnostic("data-twice", message, statement.span, "keep one of them")
-        if several := _several(statement.argument):
-            message = f"{several} stands for several constants, which would all have the same rows"
-            help = f"write a statement for each: {statement.name}(1) ~ test(@xs(1))., and so on"
-            yield Diagnostic("data-predicate", message, statement.span, help)
         yield from check_file(statement.test, FILES)
         yield from check_file(statement.train, FILES)
-
-
-def _several(term: AST) -> AST | None:
-    """The interval or pool in a term, if there is one."""
-    kinds = (ASTType.Interval, ASTType.Pool)
-    return next((part for part in walk(term) if part.ast_type in kinds), None)
 
 
 KIND = Kind(

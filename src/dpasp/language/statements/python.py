@@ -47,7 +47,7 @@ def read_python(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 def check_calls(program: Program) -> Iterator[Diagnostic]:
     """Blocks that are not Python, and calls of functions that no block defines."""
-    names: set[str] = set()
+    names: set[str] = set(program.given)
     open_ended = False  # a block may define names that cannot be read off it
     scripts = program.sources.holds("#script")
     for statement in program.statements:
@@ -66,6 +66,11 @@ def check_calls(program: Program) -> Iterator[Diagnostic]:
     for name, span in _calls(program):
         if ":" not in name and name not in names:
             yield _unknown(name, span, names)
+
+
+def called(program: Program) -> set[str]:
+    """The names after ``@`` in a program."""
+    return {name for name, _ in _calls(program)}
 
 
 def _unknown(name: str, span: Span, names: set[str]) -> Diagnostic:

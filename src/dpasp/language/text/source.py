@@ -61,7 +61,7 @@ class SourceFile:
         first = bisect_right(starts, start)
         last = bisect_right(starts, end, first - 1) if end > start else first
         column, end_column = start - starts[first - 1] + 1, max(start, end) - starts[last - 1] + 1
-        return Span(self.name, first, column, last, end_column)
+        return Span(self.name, first, column, last, end_column, self.text)
 
     def offset(self, place: Place) -> int:
         """The offset of a place (clipped into the text)."""
