@@ -53,6 +53,7 @@ from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.shown import display
+from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
@@ -504,6 +505,18 @@ class Program:
         """
         title = ", ".join(Path(file).name for file in self.source.files)
         return drawn(display("plot.program")(self.ground(limits=limits), title), path)
+
+    def report(
+        self, path: str | Path, *, semantics: str | None = None, limits: Limits = NO_LIMITS
+    ) -> None:
+        """Answer the program's questions and write a page (.html) about them.
+
+        It holds the answers, their reasons, the dependencies, what was learned and the program
+        itself, and opens anywhere.
+        """
+        check_ending(path, "a report", (".html", ".htm"))
+        answers = self.query(semantics=semantics, limits=limits)
+        write_text(path, display("report.report")(self, answers))
 
     def _grounded(self, checked: Checked, watch: Watch) -> Grounded:
         if checked.key in self._ground:

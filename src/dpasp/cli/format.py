@@ -11,7 +11,7 @@ from dpasp.cli.options import Group, Option
 from dpasp.cli.reading import read_text
 from dpasp.errors import Diagnostic, Error, cannot_write
 from dpasp.language.formatting import formatted
-from dpasp.pictures.picture import write_aside
+from dpasp.writing import write_aside
 
 DESCRIPTION = """\
 Lay out programs in one way: spaces, line ends, what stands in columns. The program stays the

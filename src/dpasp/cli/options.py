@@ -238,7 +238,21 @@ PYTHON = Group(
     ),
 )
 
-PLOT = Group("", (Option(("--plot",), "draw the answers (needs dpasp[plot])", "F.png"),))
+PLOT = Option(("--plot",), "draw the answers: .svg, or (with dpasp[plot]) .png or .pdf", "F")
+FILES_WRITTEN = Group(
+    "files",
+    (
+        Option(("--csv",), "write the answers as a table: .csv or .parquet", "F"),
+        PLOT,
+        Option(("--report",), "write a page with program, answers and reasons", "F.html"),
+    ),
+)
+
+
+def drawing(what: str) -> Group:
+    """The option to draw something else."""
+    return Group("", (replace(PLOT, help=PLOT.help.replace("the answers", what)),))
+
 
 OUTPUT = Group(
     "output",

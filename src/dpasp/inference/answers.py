@@ -267,9 +267,14 @@ class Answers(Sequence[Answer | MapAnswer]):
             raise UsageError(
                 "to_frame() needs pandas, which is not installed", help="pip install pandas"
             ) from None
-        return pandas.DataFrame(list(self._records()))
+        return pandas.DataFrame(list(self.records()))
 
-    def _records(self) -> Iterator[dict[str, Any]]:
+    def save(self, path: str | Path) -> None:
+        """Write the table to a file: .csv, or (by pandas and pyarrow) .parquet."""
+        display("table.write_table")(self, path)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The lines of the table: one for each answer and test row."""
         for answer in self.answers:
             record = answer.to_dict()
             if isinstance(record.get("assignment"), dict):

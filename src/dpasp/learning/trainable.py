@@ -63,7 +63,8 @@ class Trainable:
         for atom in wanted:
             if atom not in found:
                 message = f"{atom} has no {part} data"
-                help = f"say where it comes from: {atom} ~ {part}(@function)."
+                help = f"say where it comes from: {atom} ~ {part}(@function)., or pass data="
+                help += f'{{"{atom}": rows}}'
                 span = self.model.nets[0].statement.span
                 raise DataError(Diagnostic("data-none", message, span, help))
         return {atom: found[atom] for atom in wanted}
