@@ -357,6 +357,7 @@ class Program:
         checkpoint: str | Path | None = None,
         periodic: bool = True,
         resume: str | Path | None = None,
+        force: bool = False,
         limits: Limits = NO_LIMITS,
         watcher: Watcher | None = None,
         **options: Any,
@@ -366,7 +367,7 @@ class Program:
         ``data`` is used in place of the program's train data, ``options`` (``lr``,
         ``niters``, ``alg``, …) in place of those of ``#learn``. Unfinished learning is kept
         in the file ``checkpoint``: after every iteration if ``periodic``, and when it is
-        stopped; ``resume`` goes on from such a file.
+        stopped; ``resume`` goes on from such a file, one of another program only by ``force``.
         """
         _need_torch()
         from dpasp.learning.history import unwatched
@@ -381,6 +382,7 @@ class Program:
             None if resume is None else Path(resume),
             started(limits),
             watcher or unwatched,
+            force,
         )
         with seeded(how.options.seed):  # the first weights of a network depend on it
             trained = self._trained(how.watch, semantics, how.options.objective)
@@ -391,9 +393,16 @@ class Program:
         """Write what was learned to a file (safetensors)."""
         self._trained().save(path)
 
-    def restore(self, path: str | Path) -> None:
-        """Read what was learned from a file."""
-        self._trained().restore(path)
+    def restore(
+        self, path: str | Path, *, force: bool = False, rules: Mapping[str, str] | None = None
+    ) -> None:
+        """Read what was learned from a file.
+
+        What another program learned is refused, with the difference, unless ``rules`` says from
+        which rule of the file each differing rule of this program takes its probabilities
+        (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order.
+        """
+        self._trained().restore(path, force, rules)
 
     def learned(self) -> list[dict[str, Any]]:
         """The learned probabilities, one entry for each parameter."""
@@ -644,7 +653,7 @@ def loads(
 
     >>> program = loads("p(@f(3)). #query p(6).", functions={"f": lambda n: 2 * n})
     >>> print(program.query())
-    ℙ(p(6)) = [1.000000, 1.000000]
+    ℙ(p(6)) = 1.000000
     """
     return _read(
         [(file, text_given(text, "a program"))],

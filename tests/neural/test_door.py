@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 import dpasp
+from dpasp.neural.networks import tolerance
 
 ADD = """
 img(0..1) ~ test(@xs), train(@xs).
@@ -246,6 +247,20 @@ def test_outputs_slightly_off_are_clamped_and_scaled() -> None:
     found = program.module().value("sum(Z)", {"img": ROWS})
     assert found[0].tolist() == [1, 0, 0, 0, 0]
     assert program.query("sum(1)")[0].value.tolist() == [0] * 4  # type: ignore[union-attr]
+
+
+def test_how_far_off_outputs_may_be() -> None:
+    """A ten-thousandth in single precision, and no more than rounding explains in others."""
+    assert tolerance(torch.float32) == tolerance(torch.float64) == 1e-4
+    assert tolerance(torch.float16) == 8 * 2.0**-10
+    assert tolerance(torch.bfloat16) == 8 * 2.0**-7
+
+
+@pytest.mark.parametrize("row", [(1.0003, 0.0, 0.0), (0.9997, 0.0, 0.0), (1.0003, -0.0003, 0.0)])
+def test_outputs_further_off_are_refused(row: tuple[float, ...]) -> None:
+    program = dpasp.loads(ADD, networks={"net": Fixed(*row)}, data={"xs": ROWS})
+    with pytest.raises(dpasp.DataError, match="is no distribution"):
+        program.query("sum(1)")
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

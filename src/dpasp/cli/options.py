@@ -213,6 +213,7 @@ LEARNING = Group(
         Option(("--save",), "write what was learned to a file", "F"),
         Option(("--load",), "read what was learned; do not learn", "F"),
         Option(("--resume",), "go on with learning that was interrupted", "F"),
+        Option(("--force",), "load or resume what another program learned, in its order"),
         Option(("--seed",), "of everything random", "N", whole),
         Option(("--threads",), "how many networks may use", "N", count),
         Option(("--device",), "where networks run: cpu, cuda or auto (default: cpu)", "DEVICE"),

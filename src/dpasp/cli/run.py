@@ -114,7 +114,7 @@ def learns(options: Namespace, program: Program) -> bool:
     """Whether something is to be learned, loaded or saved (and torch to be imported)."""
     statements = program.source.statements
     return any(isinstance(statement, Learn) for statement in statements) or bool(
-        options.save or options.load or options.resume
+        options.save or options.load or options.resume or options.force
     )
 
 
