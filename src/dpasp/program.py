@@ -210,7 +210,7 @@ class Program:
         self,
         n: int | None = None,
         *,
-        given: str | Iterable[str] = (),
+        given: object = (),
         semantics: str | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Iterator[Model]:
@@ -236,7 +236,9 @@ class Program:
         """This program with rules for what it shows, if there are any."""
         if source is self.source:
             return self
-        program = Program(source, python=self.python, constants=self.constants)
+        program = Program(
+            source, python=self.python, constants=self.constants, objects=self.objects
+        )
         program._module = self._functions()
         return program
 
