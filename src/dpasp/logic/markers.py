@@ -84,6 +84,14 @@ class _Shape(NamedTuple):
         return 1 + self.values + sum(head.arity for head in self.heads)
 
 
+class _GroundHead(NamedTuple):
+    """An atom without variables: its arguments as symbols and as text."""
+
+    signature: Signature
+    arguments: tuple[Symbol, ...]
+    text: str
+
+
 class Line(NamedTuple):
     """A rule as text, and the literals that it ends with."""
 
@@ -116,6 +124,7 @@ class ChoiceMarkers:
     rules: list[AST] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)  # rules without variables
     facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
+    _heads: dict[str, _GroundHead | None] = field(default_factory=dict)  # by text
     _predicates: dict[_Shape, int] = field(default_factory=dict)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _pooled: set[int] = field(default_factory=set)  # statements with a pool in the body
@@ -139,31 +148,42 @@ class ChoiceMarkers:
 
     def _add_ground(self, index: int, statement: ast.Annotated) -> bool:
         """Encode a statement without variables the short way; false when it may have some."""
-        body = [str(node) for node in statement.body]
-        text = " ".join(body)
-        if _OPEN.search(text) or self._has_constant(text):
-            return False
-        signatures, arguments, texts = [], [Number(index)], [str(index)]
-        for head in statement.heads:
-            text = str(head.atom)
-            symbol = parse_symbol(text)
-            if symbol is None or self._has_constant(text):
+        if (written := statement.written) is not None:
+            body, atoms = written.body, written.heads
+        else:
+            body = "; ".join(str(node) for node in statement.body)
+            if _OPEN.search(body.replace("; ", " ")):
                 return False
-            signatures.append(Signature(symbol.name, len(symbol.arguments), symbol.positive))
-            if symbol.arguments:
-                arguments += symbol.arguments
-                texts.append(text[text.index("(") + 1 : -1])
+            atoms = tuple(str(head.atom) for head in statement.heads)
+        if self._has_constant(body):
+            return False
+        heads = [self._ground_head(text) for text in atoms]
+        found = [head for head in heads if head is not None]
+        if len(found) < len(heads):
+            return False
         self._variables[index] = ()
-        shape = _Shape(0, tuple(signatures))
+        shape = _Shape(0, tuple(head.signature for head in found))
         predicate = self._predicate(shape)
         if body:
-            marker = f"{_name(predicate)}({','.join(texts)})"
-            self.lines.append(Line(f"{{{marker}}} :- {'; '.join(body)}.", statement.body))
+            texts = ",".join([str(index), *(head.text for head in found if head.text)])
+            self.lines.append(Line(f"{{{_name(predicate)}({texts})}} :- {body}.", statement.body))
             return True
         if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
-        self.facts[predicate].append(Function("", arguments))
+        arguments = [argument for head in found for argument in head.arguments]
+        self.facts[predicate].append(Function("", [Number(index), *arguments]))
         return True
+
+    def _ground_head(self, text: str) -> _GroundHead | None:
+        """An atom without variables and constants; rows of a table have the same ones."""
+        if text not in self._heads:
+            symbol = None if self._has_constant(text) else parse_symbol(text)
+            self._heads[text] = symbol and _GroundHead(
+                Signature(symbol.name, len(symbol.arguments), symbol.positive),
+                tuple(symbol.arguments),
+                text[text.index("(") + 1 : -1] if symbol.arguments else "",
+            )
+        return self._heads[text]
 
     def _has_constant(self, text: str) -> bool:
         """Whether a text may name a constant."""
