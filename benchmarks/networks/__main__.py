@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.inference.measure import Limits, State, run
-from benchmarks.networks.network import read_network, table_sum
+from benchmarks.networks.network import read_network, split_query, table_sum
 from rich.console import Console
 from rich.table import Table
 
 HERE = Path(__file__).resolve().parent
+STAGES = ("read", "ground", "answer")
 HEAD = (
     *("network", "query", "table sum", "nodes", "read, s", "ground, s", "answer, s", "MB"),
     *("pyAgrum, s", "ProbLog, s", ""),
@@ -67,13 +68,11 @@ def measured(query: Query, system: str, limits: Limits) -> dict[str, object]:
 
 
 def _problog(query: Query, folder: Path, limits: Limits) -> dict[str, object]:
-    target, _, evidence = query.query.partition("|")
+    (variable, value), evidence = split_query(query.query)
     rows = [line for line in query.file.read_text(encoding="utf-8").splitlines() if "::" in line]
-    rows += [f"evidence({atom.strip()},true)." for atom in evidence.split("),") if atom.strip()]
-    rows = [row.replace(",true).", "),true).") if row.count("(") > row.count(")") else row
-            for row in rows]  # fmt: skip
+    rows += [f"evidence({name}({own}),true)." for name, own in evidence.items()]
     file = folder / "network.pl"
-    file.write_text("\n".join([*rows, f"query({target.strip()}).", ""]), encoding="utf-8")
+    file.write_text("\n".join([*rows, f"query({variable}({value})).", ""]), encoding="utf-8")
     found = run([sys.executable, "-m", "problog", str(file)], folder, limits)
     if found.state is not State.ANSWERED or ":\t" not in found.output:
         return {"state": found.state.value}
@@ -103,9 +102,6 @@ def row(query: Query, systems: list[str], limits: Limits) -> tuple[list[str], bo
         "; ".join(problems),
     ]
     return cells, not any(text.startswith("dpasp") for text in problems)
-
-
-STAGES = ("read", "ground", "answer")
 
 
 def _seconds(found: dict[str, object] | None) -> str:
