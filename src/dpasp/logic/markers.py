@@ -151,9 +151,10 @@ class ChoiceMarkers:
         if (written := statement.written) is not None:
             body, atoms = written.body, written.heads
         else:
-            body = "; ".join(str(node) for node in statement.body)
-            if _OPEN.search(body.replace("; ", " ")):
+            nodes = [str(node) for node in statement.body]
+            if _OPEN.search(" ".join(nodes)):
                 return False
+            body = "; ".join(nodes)
             atoms = tuple(str(head.atom) for head in statement.heads)
         if self._has_constant(body):
             return False
@@ -178,11 +179,7 @@ class ChoiceMarkers:
         """An atom without variables and constants; rows of a table have the same ones."""
         if text not in self._heads:
             symbol = None if self._has_constant(text) else parse_symbol(text)
-            self._heads[text] = symbol and _GroundHead(
-                Signature(symbol.name, len(symbol.arguments), symbol.positive),
-                tuple(symbol.arguments),
-                text[text.index("(") + 1 : -1] if symbol.arguments else "",
-            )
+            self._heads[text] = None if symbol is None else _ground_head(symbol, text)
         return self._heads[text]
 
     def _has_constant(self, text: str) -> bool:
@@ -240,6 +237,12 @@ class ChoiceMarkers:
             heads.append(atoms[Function(name, arguments[at : at + arity], positive)])
             at += arity
         return Instance(statement, substitution, tuple(heads), atom)
+
+
+def _ground_head(symbol: Symbol, text: str) -> _GroundHead:
+    arguments = tuple(symbol.arguments)
+    signature = Signature(symbol.name, len(arguments), symbol.positive)
+    return _GroundHead(signature, arguments, text[text.index("(") + 1 : -1] if arguments else "")
 
 
 def is_choice_marker(name: str) -> bool:
