@@ -12,6 +12,7 @@
 #   make threads  the same with the thread sanitizer, under evaluation and compilation
 #   make format   formats Python and C++; make tidy: clang-tidy over the C++
 #   make smoke    a minute of each of the last two
+#   make page     the page of the playground, built again from editors/web (needs npm)
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -34,7 +35,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	touch $@
 
 .venv/test.stamp: .venv/install.stamp
-	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev,learn,plot]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev,learn,plot,playground]'
 	touch $@
 
 .venv/demo.stamp: .venv/install.stamp
@@ -45,7 +46,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test check docs bench bench-full random exit-codes fuzz sanitize threads smoke format tidy clean
+.PHONY: demo test check docs bench bench-full random exit-codes fuzz sanitize threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -105,6 +106,9 @@ threads: .venv/test.stamp
 smoke:
 	$(MAKE) fuzz FUZZ=4000
 	$(MAKE) sanitize SANITIZE_RANDOM=60 SANITIZE_TESTS="tests/circuits/test_random.py tests/circuits/test_circuit.py"
+
+page:
+	cd editors/web && npm ci --no-audit --no-fund && npm run check && npm run build
 
 # clang-format and clang-tidy, both from PyPI, at the versions of constraints.txt
 .venv/clang.stamp: .venv/pip.stamp constraints.txt

@@ -42,6 +42,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 highlight_language = "plp"
 

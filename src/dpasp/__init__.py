@@ -75,6 +75,7 @@ _LAZY = {
     "Answer": "dpasp.inference.answers",
     "Answers": "dpasp.inference.answers",
     "MapAnswer": "dpasp.inference.answers",
+    "load_ipython_extension": "dpasp.integrations.notebook",  # %load_ext dpasp
 }
 
 

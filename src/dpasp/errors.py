@@ -125,6 +125,10 @@ class Error(Exception):
     def _repr_html_(self) -> str:
         return str(display("html.error")(self))
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows where it is raised: what is wrong and where, no traceback."""
+        return str(self).splitlines()
+
 
 class ProgramError(Error):
     """The text of a program or of a query is at fault."""

@@ -53,6 +53,7 @@ from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.shown import display
+from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
@@ -153,6 +154,7 @@ class Program:
         how = method(checked.program, engine, options)
         return self._answers(self._asked(checked, watch, how, inconsistent, data))
 
+    # More than six parameters: they are the keywords of the public interface.
     def map(
         self,
         question: str | None = None,
@@ -345,6 +347,7 @@ class Program:
         model.limits = limits
         return model
 
+    # More than six parameters: they are the keywords of the public interface.
     def learn(
         self,
         observations: object = None,
@@ -354,6 +357,7 @@ class Program:
         checkpoint: str | Path | None = None,
         periodic: bool = True,
         resume: str | Path | None = None,
+        force: bool = False,
         limits: Limits = NO_LIMITS,
         watcher: Watcher | None = None,
         **options: Any,
@@ -363,7 +367,7 @@ class Program:
         ``data`` is used in place of the program's train data, ``options`` (``lr``,
         ``niters``, ``alg``, …) in place of those of ``#learn``. Unfinished learning is kept
         in the file ``checkpoint``: after every iteration if ``periodic``, and when it is
-        stopped; ``resume`` goes on from such a file.
+        stopped; ``resume`` goes on from such a file, one of another program only by ``force``.
         """
         _need_torch()
         from dpasp.learning.history import unwatched
@@ -378,6 +382,7 @@ class Program:
             None if resume is None else Path(resume),
             started(limits),
             watcher or unwatched,
+            force,
         )
         with seeded(how.options.seed):  # the first weights of a network depend on it
             trained = self._trained(how.watch, semantics, how.options.objective)
@@ -388,9 +393,16 @@ class Program:
         """Write what was learned to a file (safetensors)."""
         self._trained().save(path)
 
-    def restore(self, path: str | Path) -> None:
-        """Read what was learned from a file."""
-        self._trained().restore(path)
+    def restore(
+        self, path: str | Path, *, force: bool = False, rules: Mapping[str, str] | None = None
+    ) -> None:
+        """Read what was learned from a file.
+
+        What another program learned is refused, with the difference, unless ``rules`` says from
+        which rule of the file each differing rule of this program takes its probabilities
+        (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order.
+        """
+        self._trained().restore(path, force, rules)
 
     def learned(self) -> list[dict[str, Any]]:
         """The learned probabilities, one entry for each parameter."""
@@ -503,6 +515,18 @@ class Program:
         title = ", ".join(Path(file).name for file in self.source.files)
         return drawn(display("plot.program")(self.ground(limits=limits), title), path)
 
+    def report(
+        self, path: str | Path, *, semantics: str | None = None, limits: Limits = NO_LIMITS
+    ) -> None:
+        """Answer the program's questions and write a page (.html) about them.
+
+        It holds the answers, their reasons, the dependencies, what was learned and the program
+        itself, and opens anywhere.
+        """
+        check_ending(path, "a report", (".html", ".htm"))
+        answers = self.query(semantics=semantics, limits=limits)
+        write_text(path, display("report.report")(self, answers))
+
     def _grounded(self, checked: Checked, watch: Watch) -> Grounded:
         if checked.key in self._ground:
             self._ground.move_to_end(checked.key)
@@ -612,6 +636,7 @@ def load(
     )
 
 
+# More than six parameters: they are the keywords of the public interface.
 def loads(
     text: str,
     *,

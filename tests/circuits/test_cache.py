@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dpasp
 from dpasp.circuits import Cache, Options, compile
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
@@ -113,3 +114,38 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 def test_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert Cache.default().folder == Path("/somewhere/dpasp")
+
+
+def test_the_folder_is_the_user_s_alone(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "new" / "dpasp", worth=0.0)
+    circuit = dpasp.loads("0.3::a. #query a.").circuit()
+    cache.put("key", circuit)
+    (file,) = cache.folder.iterdir()
+    assert cache.folder.stat().st_mode & 0o777 == 0o700
+    assert file.stat().st_mode & 0o777 == 0o600
+    cache.folder.chmod(0o777)  # an older version made it open to others
+    assert cache.get("key") is not None
+    assert cache.folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_of_another_user_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = Cache(tmp_path / "dpasp", worth=0.0)
+    circuit = dpasp.loads("0.3::a. #query a.").circuit()
+    cache.put("key", circuit)
+    monkeypatch.setattr("dpasp.circuits.cache.os.getuid", lambda: 12345)
+    assert cache.get("key") is None
+    cache.put("other", circuit)
+    assert len(list(cache.folder.iterdir())) == 1
+
+
+def test_a_link_in_the_place_of_a_circuit_is_replaced_not_followed(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "dpasp", worth=0.0)
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    cache.folder.mkdir()
+    (cache.folder / "key.circuit").symlink_to(victim)
+    cache.put("key", dpasp.loads("0.3::a. #query a.").circuit())
+    assert victim.read_text() == "precious"
+    assert cache.get("key") is not None

@@ -34,3 +34,20 @@ def test_a_table_when_there_is_a_number_for_each_row() -> None:
 def test_most_probable_values_stay_lines() -> None:
     given = answers(MapAnswer("a? | b", {"a": True}, value=0.4))
     assert answers_text(given) == "max ℙ(a? | b) = 0.400000 at a"
+
+
+def test_a_terminal_gets_the_most_probable_answers() -> None:
+    numbers = np.array([0.9, 0.2] * 10)
+    found = Answers(
+        (Answer("sum(1)", value=numbers), Answer("sum(2)", value=1 - numbers)),
+        "stable",
+        "maxent",
+        "compile",
+    )
+    lines = answers_text(found, brief=True).splitlines()
+    assert lines[0].split() == ["row", "most", "probable", "sum", "probability"]
+    assert lines[1].split() == ["0", "sum(1)", "0.900000"]
+    assert lines[2].split() == ["1", "sum(2)", "0.800000"]
+    assert "10 more" in lines[6]
+    assert lines[-1].split() == ["19", "sum(2)", "0.800000"]
+    assert len(answers_text(found).splitlines()) == 21

@@ -160,6 +160,7 @@ def test_hover() -> None:
         "**smokes/1** · rule\n\ndefined in lines 4 and 5\n\n"
         "asked in line 8: ℙ(smokes(anna)) = 0.510000"
     )
+    assert str(hover(found, at(found, "smokes(Y)"))).endswith("ℙ(smokes(anna)) = 0.510000")
     assert "probabilistic rule" in str(hover(found, at(found, "stress(X).")))
     assert "which models count" in str(hover(found, at(found, "#semantics")))
     assert hover(found, 0) is None

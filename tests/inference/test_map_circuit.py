@@ -203,7 +203,7 @@ def test_the_most_probable_total_choice_with_credal_facts_among_38_choices() -> 
 def test_too_many_credal_facts_for_the_most_probable_total_choice() -> None:
     text = "".join(f"[0.2, 0.6]::x({i}). " for i in range(30))
     with pytest.raises(dpasp.SizeLimit, match=r"enumeration of 1\.07e\+09 total choices"):
-        dpasp.loads(text).map("")
+        dpasp.loads(text + "y :- x(1). y :- x(2).").map("| y")
 
 
 def test_the_search_by_queries_stops_at_a_limit() -> None:
@@ -223,3 +223,28 @@ def test_many_rows_have_no_most_probable_values() -> None:
     with pytest.raises(dpasp.UsageError, match="several test rows"):
         meaning = Meaning(Logic.STABLE, Probability.MAXENT)
         answer(ask(ground, meaning, weights=np.full((2, 3), 0.5)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[0,1]::a. 0.3::b.",
+        "[0.2,0.7]::a. 0.3::b. [0,0.4]::c. x :- a. y :- x, not z. z :- x, not y.",
+        "[0.1,0.3]::a; [0.2,0.5]::b; [0.4,0.6]::c. [0.5,0.5]::d. 0::e.",
+    ],
+)
+def test_total_choices_with_intervals_and_nothing_seen(text: str) -> None:
+    program = dpasp.loads(text)
+    found, wanted = program.map()[0], program.map(engine="enumerate")[0]
+    assert (found.lower, found.upper) == pytest.approx((wanted.lower, wanted.upper))
+    assert {str(one) for one in (found.assignment, *found.ties)} == {
+        str(one) for one in (wanted.assignment, *wanted.ties)
+    }
+    assert {str(one) for one in (found.lower_assignment, *found.lower_ties)} == {
+        str(one) for one in (wanted.lower_assignment, *wanted.lower_ties)
+    }
+
+
+def test_many_intervals_and_nothing_seen() -> None:
+    found = dpasp.loads("[0.2,0.7]::a(1..30). 0.3::b.").map()[0]
+    assert (found.lower, found.upper) == pytest.approx((0.3**30 * 0.7, 0.8**30 * 0.7))

@@ -105,3 +105,33 @@ def test_ratios_of_logarithms() -> None:
     none = -np.inf
     number, other = np.array([none, 0.0, -900.0]), np.array([none, none, -900.0])
     assert log_ratio(number, other).tolist() == pytest.approx([1.0, 1.0, 0.5])
+
+
+@pytest.mark.parametrize("semantics", ["maxent", "credal"])
+def test_a_tiny_consistent_mass_is_not_none(semantics: str) -> None:
+    text = f"0.2::f(1..500). :- not f(X), X=1..500. 0.3::d. #query d. #semantics {semantics}."
+    found = numbers(text)
+    assert found == pytest.approx([0.3] * len(found), rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["compile", "enumerate", "bounds"])
+def test_every_exact_engine_sees_a_tiny_consistent_mass(engine: str) -> None:
+    text = "1e-50::x(1..8). :- not x(X), X = 1..8. 0.3::d. #query d."
+    assert numbers(text, engine=engine) == pytest.approx([0.3, 0.3], rel=1e-9)
+    with pytest.raises(dpasp.InconsistentProgram):
+        numbers(text + " :- x(1).", engine=engine)
+
+
+@pytest.mark.parametrize("semantics", ["maxent", "credal"])
+def test_bounds_of_evidence_below_all_numbers(semantics: str) -> None:
+    text = "1e-50::x(1..8). all :- x(X) : X = 1..8. 0.3::z. #query z | all. "
+    found = numbers(text + f"#semantics {semantics}.", engine="bounds")
+    assert found == pytest.approx([0.3] * len(found), rel=1e-9)
+    with pytest.raises(dpasp.ImpossibleEvidence):
+        numbers(text + "#query z | all, not x(1).", engine="bounds")
+
+
+def test_bounds_do_not_take_what_rounding_hides_for_seen() -> None:
+    """When the first choices have taken all of 1, those left still decide the answer."""
+    text = "1e-20::x. 0.5::z. 0.5::y. #semantics maxent. #query z, y | x."
+    assert numbers(text, engine="bounds") == pytest.approx([0.25], abs=0.01)

@@ -91,3 +91,21 @@ def test_too_many_vertices_are_refused() -> None:
 def test_14_credal_facts_in_a_chain() -> None:
     text = "[0.2,0.7]::e(0..13). p(0). p(X+1) :- p(X), e(X)."
     assert bounds(text, "p(14)") == pytest.approx((0.2**14, 0.7**14), rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["compile", "enumerate"])
+@pytest.mark.parametrize("ends", [(0.0, 1e-10), (1e-20, 1e-10), (1e-300, 1e-290)])
+def test_narrow_intervals_do_not_collapse(engine: str, ends: tuple[float, float]) -> None:
+    low, high = ends
+    assert bounds(f"[{low}, {high}]::b.", "b", engine) == ends
+    text = f"[{low}, {high}]::a; [0, 1]::b; [0.5, 0.6]::c."
+    assert bounds(text, "a", engine) == ends
+
+
+def test_vertices_are_compared_exactly() -> None:
+    """Decimals that meet in a vertex give it once, and one that misses it gives none."""
+    assert vertices((0.1, 0.9), (0.1, 0.9)) == [(0.1, 0.9)]
+    assert len(vertices((0.1, 0.2, 0.3), (0.3, 0.4, 0.7))) == 4
+    narrow = vertices((0.0, 0.5, 0.5), (1e-10, 0.5 + 1e-10, 0.5 + 1e-10))
+    assert narrow == [(0.0, 0.5, 0.5)]
+    assert len(vertices([1 / 3] * 3, [1 / 3] * 3)) == 1

@@ -84,7 +84,7 @@ def check(text: str) -> str:
             '?::f(X,{a,b}) as @net on "r" at "github" with lr = 1., logits :- g(X).\n',
         ),
         ("#external a(X) :b(X) . [true]", "#external a(X) : b(X). [true]\n"),
-        ("#show a /1.", "#show a / 1.\n"),
+        ("#show a / 1. #defined -b /2.", "#show a/1. #defined -b/2.\n"),
         ("#const p=0.3.", "#const p = 0.3.\n"),
         ("not not a:-b.", "not not a :- b.\n"),
         ("a%x\n:-b.", "a  %x\n    :- b.\n"),

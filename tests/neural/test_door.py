@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 import dpasp
+from dpasp.neural.networks import tolerance
 
 ADD = """
 img(0..1) ~ test(@xs), train(@xs).
@@ -248,6 +249,20 @@ def test_outputs_slightly_off_are_clamped_and_scaled() -> None:
     assert program.query("sum(1)")[0].value.tolist() == [0] * 4  # type: ignore[union-attr]
 
 
+def test_how_far_off_outputs_may_be() -> None:
+    """A ten-thousandth in single precision, and no more than rounding explains in others."""
+    assert tolerance(torch.float32) == tolerance(torch.float64) == 1e-4
+    assert tolerance(torch.float16) == 8 * 2.0**-10
+    assert tolerance(torch.bfloat16) == 8 * 2.0**-7
+
+
+@pytest.mark.parametrize("row", [(1.0003, 0.0, 0.0), (0.9997, 0.0, 0.0), (1.0003, -0.0003, 0.0)])
+def test_outputs_further_off_are_refused(row: tuple[float, ...]) -> None:
+    program = dpasp.loads(ADD, networks={"net": Fixed(*row)}, data={"xs": ROWS})
+    with pytest.raises(dpasp.DataError, match="is no distribution"):
+        program.query("sum(1)")
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision(dtype: torch.dtype) -> None:
     model = add().module().to(dtype)
@@ -330,3 +345,26 @@ def test_errors_are_pickled_with_their_diagnostics() -> None:
     shown = str(again)
     assert "  1 | a. 1.5::b.\n    |    ^^^" in shown
     assert "help: a probability lies between" in shown
+
+
+def test_no_data_statement_where_data_comes_with_the_call() -> None:
+    text = ADD.replace("img(0..1) ~ test(@xs), train(@xs).", "img(0..1).")
+    net = Softmax()
+    program = dpasp.loads(text, networks={"net": net})
+    wanted = expected(net).detach()
+    model = program.module()
+    assert torch.allclose(model.value("sum(Z)", {"img": ROWS}), wanted, atol=1e-6)
+    found = program.query("sum(1)", data={"img": ROWS})[0].value
+    assert found == pytest.approx(wanted[:, 1].numpy(), abs=1e-6)
+    program.learn(["sum(0)"] * 4, data={"img": ROWS}, niters=1)
+    with pytest.raises(dpasp.DataError, match=r"img\(0\) has no test data") as refused:
+        program.query()
+    assert "pass data=" in refused.value.diagnostics[0].help
+
+
+@pytest.mark.parametrize("body", ["other(X)", "img(X), valid(X)", "X = 0..1"])
+def test_what_the_network_sees_must_be_clear(body: str) -> None:
+    text = f"img(0..1). valid(0..1). ?::digit(X, {{0..2}}) as @net :- {body}."
+    with pytest.raises(dpasp.ProgramError) as refused:
+        dpasp.loads(text, networks={"net": Softmax()})
+    assert refused.value.diagnostics[0].code == "data-missing"

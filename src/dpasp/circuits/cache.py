@@ -1,9 +1,9 @@
 """Compiled circuits on disk, found again by what they were compiled from.
 
 Files are named by a hash of the ground program and of everything that shapes the
-circuit, and hold a hash of their own contents. They are written beside and moved into
+circuit, and hold a hash of their own contents. They are written aside and moved into
 place, so that several processes can share a folder; a file that is damaged, cut short
-or from elsewhere is as good as none.
+or from elsewhere is as good as none. The folder is the user's alone: another's is not read.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpasp.circuits.circuit import Circuit
 from dpasp.errors import DataError
+from dpasp.writing import aside
 
 SUFFIX = ".circuit"
 DIGEST = hashlib.sha256().digest_size
@@ -45,6 +46,8 @@ class Cache:
         """The circuit of that key, if a sound one is there."""
         path = self._path(key)
         try:
+            if not self._is_private():
+                return None
             data = path.read_bytes()
             if hashlib.sha256(key.encode() + data[DIGEST:]).digest() != data[:DIGEST]:
                 return None
@@ -62,17 +65,23 @@ class Cache:
         if len(data) > self.megabytes * 2**20 / 4:
             return
         with contextlib.suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(hashlib.sha256(key.encode() + data).digest() + data)
-                os.replace(name, self._path(key))
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    os.unlink(name)
-                raise
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._is_private():
+                return
+            with aside(self._path(key), rights=0o600) as file:
+                file.write_bytes(hashlib.sha256(key.encode() + data).digest() + data)
             self._shrink()
+
+    def _is_private(self) -> bool:
+        """Whether the folder is this user's alone; one of the user's own is made so."""
+        if not hasattr(os, "getuid"):  # Windows: folders of a user are the user's
+            return True
+        found = self.folder.stat()
+        if found.st_uid != os.getuid():
+            return False
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            self.folder.chmod(0o700)
+        return True
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{SUFFIX}"

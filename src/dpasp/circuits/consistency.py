@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.circuits.channels import SUM
 from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
 from dpasp.semantics.leaves import LeafLayout, Weights
@@ -61,24 +62,36 @@ class Consistency:
 
 
 def consistency(circuit: Circuit, layout: LeafLayout) -> Consistency:
-    """What a circuit tells about total choices without a model; all its roots tell the same."""
+    """What a circuit tells about total choices without a model; all its roots tell the same.
+
+    This looks at all sums at once, since most circuits never need their layers.
+    """
     empty = circuit.values.kinds == 0
+    edges, starts = _edges_of_sums(circuit)
     first = np.array(layout.starts, dtype=np.int64)
     widths: Integers = first[1:] - first[:-1]
-    choice_of = np.append(np.repeat(np.arange(len(widths)), widths), -1)
-    whole = not np.any(empty)
-    for layer in circuit.layers.layers:
-        if not len(layer.sums):
-            continue
-        owner = choice_of[layer.weights]
-        most = np.maximum.reduceat(owner, layer.starts)
-        least = np.minimum.reduceat(owner, layer.starts)
+    owner = np.append(np.repeat(np.arange(len(widths)), widths), -1)[edges]  # the choice of each
+    if len(starts):
+        most, least = (f.reduceat(owner, starts) for f in (np.maximum, np.minimum))
         if np.any(least < 0) or np.any(most != least):
             return Consistency(False, None, empty, layout)
-        whole &= bool(np.all(layer.lengths == widths[least]))
-    if whole:
+    lengths = np.diff(np.append(starts, len(edges)))
+    if not np.any(empty) and np.all(lengths == widths[owner[starts]]):
         return Consistency(True, None, empty, layout)
     return Consistency(False, circuit.below(0), empty, layout)
+
+
+def _edges_of_sums(circuit: Circuit) -> tuple[Integers, Integers]:
+    """The weights on the edges of all sums side by side, and where those of each sum start."""
+    arrays = circuit.arrays()
+    op, begin, end, weight = (
+        arrays[name].astype(np.int64) for name in ("op", "begin", "end", "weight")
+    )
+    sums = op == SUM
+    lengths = (end - begin)[sums]
+    starts = np.cumsum(lengths) - lengths
+    edges = np.repeat(begin[sums] - starts, lengths) + np.arange(lengths.sum())
+    return weight[edges], starts
 
 
 def _absent(layer: Layer, first: Integers, weights: Weights) -> Weights:

@@ -29,6 +29,7 @@ COMMANDS = {
     "completion": "print a script that completes our commands in a shell",
     "format": "lay out programs in one way",
     "lsp": "serve an editor: the language server",
+    "playground": "an editor in the browser, with answers beside it",
 }
 
 

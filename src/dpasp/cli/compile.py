@@ -12,7 +12,7 @@ from pathlib import Path
 from dpasp.circuits import Circuit, dot, nnf, nnf_map, to_json
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
-from dpasp.cli.options import FILES, LIMITS, OUTPUT, PYTHON, QUESTIONS, Group, Option
+from dpasp.cli.options import FILES, LIMITS, OUTPUT, PYTHON, QUESTIONS, Group, Option, drawing
 from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
     nothing_asked,
@@ -21,10 +21,12 @@ from dpasp.cli.reading import (
     wanted_semantics,
 )
 from dpasp.display.circuit import statistics_text
-from dpasp.errors import UsageError, cannot_write
+from dpasp.errors import UsageError
 from dpasp.logic.program import GroundProgram, Interval
+from dpasp.pictures.picture import FORMATS as PICTURES
 from dpasp.semantics.leaves import choice_weights
 from dpasp.semantics.names import leaf_names
+from dpasp.writing import check_ending, write_text
 
 FORMATS = (".json", ".nnf", ".dot", ".svg")
 
@@ -42,7 +44,7 @@ CIRCUIT_FILE = Group(
     "",
     (Option(("-o", "--output"), "write the circuit: .json, .nnf, .dot or .svg", "OUT"),),
 )
-OPTIONS = (FILES, CIRCUIT_FILE, QUESTIONS, LIMITS, PYTHON, OUTPUT)
+OPTIONS = (FILES, CIRCUIT_FILE, drawing("the circuit"), QUESTIONS, LIMITS, PYTHON, OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:
@@ -52,6 +54,8 @@ def execute(options: Namespace, console: Console) -> int:
             f"-o {options.output}: a circuit is written as {', '.join(FORMATS)}",
             help="let the file's name end in one of them",
         )
+    if options.plot is not None:
+        check_ending(options.plot, "a picture", PICTURES)
     program = asked(read_program(options.files, console), options, console)
     limits = read_limits(options)
     ground = program.ground(limits=limits)
@@ -64,6 +68,8 @@ def execute(options: Namespace, console: Console) -> int:
         circuit = program.circuit(semantics=semantics, limits=limits, progress=progress)
     if options.output is not None:
         write(circuit, ground, Path(options.output))
+    if options.plot is not None:
+        circuit.plot(options.plot)
     show(circuit, console)
     return 0
 
@@ -78,10 +84,7 @@ def write(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
         told = nnf_map(names, known_weights(ground), question.text, evidence)
         files[path.with_name(f"{path.name}.map")] = told
     for file, text in files.items():
-        try:
-            file.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise cannot_write(file, error) from error
+        write_text(file, text)
 
 
 def known_weights(ground: GroundProgram) -> list[float]:

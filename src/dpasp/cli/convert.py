@@ -9,7 +9,7 @@ from dpasp.cli.console import Console
 from dpasp.cli.options import LIMITS, OUTPUT, Group, Option
 from dpasp.cli.reading import read_text
 from dpasp.dialects import DIALECTS
-from dpasp.language.text.files import write_text
+from dpasp.writing import write_text
 
 DESCRIPTION = """\
 Write another system's program as one of ours, with its comments. What has no counterpart is an

@@ -11,7 +11,7 @@ from dpasp.cli.options import LIMITS, Group, Option
 from dpasp.cli.reading import read_text
 from dpasp.errors import Diagnostic, Error, cannot_write
 from dpasp.language.formatting import formatted
-from dpasp.pictures.picture import write_aside
+from dpasp.writing import write_text
 
 DESCRIPTION = """\
 Lay out programs in one way: spaces, line ends, what stands in columns. The program stays the
@@ -96,8 +96,6 @@ def _write(path: Path, text: str) -> None:
         if b"\r\n" in path.read_bytes():
             text = text.replace("\n", "\r\n")
         target = path.resolve()  # of a link, the file that it leads to
-        rights = target.stat().st_mode
-        write_aside(target, lambda aside: aside.write_text(text, encoding="utf-8", newline=""))
-        target.chmod(rights)
+        write_text(target, text, newline="")
     except OSError as error:
         raise cannot_write(path, error) from error

@@ -21,10 +21,12 @@ def learn_first(program: Program, options: Namespace, console: Console) -> None:
     statement = next((s for s in program.source.statements if isinstance(s, ast.Learn)), None)
     if options.resume and (options.load or options.no_learn):
         raise UsageError("--resume goes on learning: it does not go with --load or --no-learn")
+    if options.force and not (options.load or options.resume):
+        raise UsageError("--force goes with --load or --resume")
     if options.resume and statement is None:
         raise UsageError("--resume goes on learning, but the program has no #learn")
     if options.load:
-        program.restore(options.load)
+        program.restore(options.load, force=options.force)
     elif statement is not None and not options.no_learn:
         _learn(program, statement, options, console)
         if speaks() and not console.quiet:
@@ -52,6 +54,7 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
             checkpoint=kept,
             periodic=bool(options.save or options.resume),
             resume=options.resume,
+            force=options.force,
             limits=read_limits(options),
             watcher=watcher,
             **given,

@@ -221,6 +221,7 @@ LEARNING = Group(
         Option(("--save",), "write what was learned to a file", "F"),
         Option(("--load",), "read what was learned; do not learn", "F"),
         Option(("--resume",), "go on with learning that was interrupted", "F"),
+        Option(("--force",), "load or resume what another program learned, in its order"),
         Option(("--seed",), "of everything random", "N", whole),
         Option(("--threads",), "how many networks may use", "N", count),
         Option(("--device",), "where networks run: cpu, cuda or auto (default: cpu)", "DEVICE"),
@@ -246,7 +247,21 @@ PYTHON = Group(
     ),
 )
 
-PLOT = Group("", (Option(("--plot",), "draw the answers (needs dpasp[plot])", "F.png"),))
+PLOT = Option(("--plot",), "draw the answers: .svg, or (with dpasp[plot]) .png or .pdf", "F")
+FILES_WRITTEN = Group(
+    "files",
+    (
+        Option(("--csv",), "write the answers as a table: .csv or .parquet", "F"),
+        PLOT,
+        Option(("--report",), "write a page with program, answers and reasons", "F.html"),
+    ),
+)
+
+
+def drawing(what: str) -> Group:
+    """The option to draw something else."""
+    return Group("", (replace(PLOT, help=PLOT.help.replace("the answers", what)),))
+
 
 OUTPUT = Group(
     "output",

@@ -70,7 +70,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a command; the ``command`` among them says which one it is."""
+    """The options of a command; ``command`` among them says which one, ``words`` all of them."""
     words = list(arguments)
     if words[:1] == ["help"]:  # `dpasp help run` is `dpasp run --help`
         words = [*words[1:2], "--help"]
@@ -80,7 +80,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if name != words[0]:
         _refuse_command(words[0])
     parser = parser_of(name)
-    options, unknown = parser.parse_known_args(rest, argparse.Namespace(command=name))
+    options, unknown = parser.parse_known_args(rest, argparse.Namespace(command=name, words=words))
     if unknown:
         parser.unknown(unknown)
     return options

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
 from dataclasses import replace
 from functools import partial
 
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
-from dpasp.cli.options import ENGINE, FILES, LEARNING, LIMITS, OUTPUT, PLOT, PYTHON, QUESTIONS
+from dpasp.cli.options import (
+    ENGINE,
+    FILES,
+    FILES_WRITTEN,
+    LEARNING,
+    LIMITS,
+    OUTPUT,
+    PYTHON,
+    QUESTIONS,
+)
 from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
     nothing_asked,
@@ -17,12 +27,16 @@ from dpasp.cli.reading import (
     wanted_semantics,
 )
 from dpasp.display.answers import answers_text
+from dpasp.display.style import in_terminal
+from dpasp.display.table import ENDINGS as TABLES
 from dpasp.errors import UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.method import Method, method
 from dpasp.language.ast import Learn, Neural
 from dpasp.language.statements import engines
+from dpasp.pictures.picture import FORMATS as PICTURES
 from dpasp.program import Program
+from dpasp.writing import check_ending, write_text
 
 DESCRIPTION = """\
 Learn if the program says #learn, then answer its queries. Several files are one program.
@@ -32,14 +46,16 @@ examples:
     dpasp run alarm.plp --query "burglary | alarm" --evidence "not earthquake"
     dpasp run alarm.plp --semantics lstable,maxent --json
     dpasp run graph.plp -c n=5 --time-limit 10
+    dpasp run alarm.plp --report alarm.html           a page with answers and reasons
     dpasp run digits.plp --save digits.safetensors    learn, and keep what was learned
     dpasp run digits.plp --load digits.safetensors    answer with it, without learning
 """
-OPTIONS = (FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, PLOT, OUTPUT)
+OPTIONS = (FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:
     """Print the answers to the questions of a program and of the command line."""
+    check_files(options)
     source = read_program(options.files, console)
     program = asked(source, options, console)
     how = chosen_method(options, program)
@@ -65,17 +81,40 @@ def execute(options: Namespace, console: Console) -> int:
             limits=limits,
             progress=progress,
         )
-    show(replace(answers, files=source.files), program, console)
+    answers = replace(answers, files=source.files)
+    show(answers, program, console)
+    write_files(answers, program, options)
+    return 0
+
+
+def check_files(options: Namespace) -> None:
+    """Refuse names of files that do not say how to write them, before the work is done."""
+    for path, what, endings in (
+        (options.csv, "a table", TABLES),
+        (options.plot, "a picture", PICTURES),
+        (options.report, "a report", (".html", ".htm")),
+    ):
+        if path is not None:
+            check_ending(path, what, endings)
+
+
+def write_files(answers: Answers, program: Program, options: Namespace) -> None:
+    """Write the files that were asked for."""
+    if options.csv is not None:
+        answers.save(options.csv)
     if options.plot is not None:
         answers.plot(options.plot)
-    return 0
+    if options.report is not None:
+        from dpasp.display.report import report
+
+        write_text(options.report, report(program, answers, shlex.join(["dpasp", *options.words])))
 
 
 def learns(options: Namespace, program: Program) -> bool:
     """Whether something is to be learned, loaded or saved (and torch to be imported)."""
     statements = program.source.statements
     return any(isinstance(statement, Learn) for statement in statements) or bool(
-        options.save or options.load or options.resume
+        options.save or options.load or options.resume or options.force
     )
 
 
@@ -110,7 +149,7 @@ def show(answers: Answers, program: Program, console: Console) -> None:
     if console.json:
         console.answer(answers.to_json(indent=2))
     elif len(answers):
-        console.answer(answers_text(answers))
+        console.answer(answers_text(answers, brief=in_terminal(console.answers)))
     elif not console.quiet:
         (nothing,) = nothing_asked(program.source).diagnostics
         console.note(f"{nothing.message}; {nothing.help}")

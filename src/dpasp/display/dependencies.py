@@ -76,8 +76,14 @@ def _graph(ground: GroundProgram, names: Sequence[str]) -> _Graph:
         if literal.atom
     }
     derived = {head for rule in rules for head in rule.head}
-    for i, choice in enumerate(ground.choices):
-        _add_choice(graph, ground, i, choice, bodies, names, derived)
+    for number, choice in enumerate(ground.choices):
+        head, own = choice.heads[0], bodies.get(choice.selectors[0], [])
+        numbers = _numbers(ground, choice)
+        if len(choice.heads) == 1 and own == [()] and head not in derived:  # a fact of its own
+            text = f"{numbers[0]} :: {names[head]}" if numbers[0] else names[head]
+            graph.nodes[names[head]] = Node(text, CHOICE)
+        else:
+            _add_choice(graph, number, choice, numbers, own, names)
     for rule in rules:
         _add_rule(graph, rule, names)
     for name in asked:
@@ -89,26 +95,18 @@ def _graph(ground: GroundProgram, names: Sequence[str]) -> _Graph:
 
 def _add_choice(
     graph: _Graph,
-    ground: GroundProgram,
     number: int,
     choice: Choice,
-    bodies: dict[int, list[tuple[int, ...]]],
+    numbers: Sequence[str],
+    own: Sequence[tuple[int, ...]],
     names: Sequence[str],
-    derived: set[int],
 ) -> None:
-    """A fact of its own is one node; other choices are a node with edges to their heads."""
-    numbers = _numbers(ground, choice)
-    own = bodies.get(choice.selectors[0], [])
-    head = choice.heads[0]
-    if len(choice.heads) == 1 and own == [()] and head not in derived:
-        text = f"{numbers[0]} :: {names[head]}" if numbers[0] else names[head]
-        graph.nodes[names[head]] = Node(text, CHOICE)
-        return
+    """A node for the choice, with edges to its heads and from its bodies."""
     several = len(choice.heads) > 1
     heads = ",".join(names[head] for head in choice.heads)
     key = f"choice {choice.statement} {heads} {numbers}"
     if len({names[a] for a in choice.heads}) == len(choice.heads):
-        key = f"{key} {number}" if "/" not in names[head] else key
+        key = f"{key} {number}" if "/" not in names[choice.heads[0]] else key
     graph.add(key, "one of" if several else numbers[0] or "net", VALUE)
     for atom, text in zip(choice.heads, numbers, strict=True):
         _add_atom(graph, names[atom])

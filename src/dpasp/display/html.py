@@ -18,7 +18,7 @@ from dpasp.display.diagnostics import read_source, render_one
 from dpasp.display.highlight import highlighted
 from dpasp.errors import Diagnostic, Error
 from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text, number_text
-from dpasp.inference.explain import Explanation, Explanations
+from dpasp.inference.explain import Contribution, Explanation, Explanations
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.text import ground_text
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SHOWN = 60  # lines of a table, at most
 LINES = 30  # lines of a ground program that are open at once
 SMALL = 60  # nodes of a circuit that is drawn at once
+SAME = 1e-12  # numbers that differ by less are the same
 VALUE, BOUNDS = "#4c7bf0", "#12a594"  # readable on white and on black
 CELL = "text-align:left;padding:3px 12px 3px 0;vertical-align:middle;border:0"
 FAINT = "opacity:.7;font-size:90%"
@@ -146,7 +147,8 @@ def explanation(found: Explanation) -> str:
             for way in found.ways
         ]
         parts.append(_table(rows, ("share", "probability", "total choice")))
-    if found.contributions:
+    some = [one for one in found.contributions if matters(one, found.answer)]
+    if some:
         parts.append(f'<p style="{FAINT}">what the choices contribute</p>')
         given = [
             (
@@ -155,10 +157,18 @@ def explanation(found: Explanation) -> str:
                 "impossible" if one.posterior is None else number_text(one.posterior),
                 interval_text(one.certain) if one.certain else "impossible",
             )
-            for one in found.contributions[:SHOWN]
+            for one in some[:SHOWN]
         ]
         parts.append(_table(given, ("value", "prior", "given the query", "answer if certain")))
     return f"<div>{''.join(parts)}</div>"
+
+
+def matters(one: Contribution, answer: Answer) -> bool:
+    """Whether a choice has to do with an answer: one of both would change with the other."""
+    if one.posterior is None or len(one.certain) != len(answer.numbers):
+        return True
+    pairs = [(one.posterior, one.prior), *zip(one.certain, answer.numbers, strict=True)]
+    return any(abs(float(a) - float(b)) > SAME for a, b in pairs)
 
 
 # --- programs, circuits, learning, errors ----------------------------------------------------

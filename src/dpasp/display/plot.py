@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpasp.circuits import Circuit
@@ -23,7 +24,8 @@ def answers(found: Answers) -> Scene:
     asked = [answer for answer in found if isinstance(answer, Answer)]
     if not asked and not found.history:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
-    title = f"{', '.join(found.files)}{' · ' * bool(found.files)}{found.logic}, {found.probability}"
+    files = [Path(file).name for file in found.files if not file.startswith("<")]
+    title = " · ".join(filter(None, (", ".join(files), f"{found.logic}, {found.probability}")))
     scenes = [bars(asked, title)] if asked else []
     if found.history:
         scenes.append(_learning(found.history))

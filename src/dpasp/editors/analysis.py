@@ -14,13 +14,12 @@ from functools import cached_property
 from dpasp.editors.predicates import Occurrence, Predicate, occurrences
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.ast import Program
-from dpasp.language.reader import read_readable
 from dpasp.language.statements.kind import words
 from dpasp.language.text.lexer import Token, tokens
 from dpasp.language.text.pieces import Piece, Split, split
 from dpasp.language.text.source import SourceFile
 from dpasp.logic import check
-from dpasp.logic.reading import read
+from dpasp.logic.reading import read_with_problems
 
 
 @dataclass(frozen=True)
@@ -99,14 +98,18 @@ class Analysis:
 
 def analyse(text: str, file: str) -> Analysis:
     """What can be said about a text without running it; never an error."""
-    program, errors = read_readable([(file, text)])
-    return Analysis(SourceFile(file, text), program, problems(text, file), bool(errors))
+    program, errors = read_with_problems([(file, text)])
+    found = tuple(errors) if errors else _checked(program)
+    return Analysis(SourceFile(file, text), program, found, bool(errors))
 
 
 def problems(text: str, file: str) -> tuple[Diagnostic, ...]:
     """What ``dpasp check`` says about a text: its errors, or else its warnings."""
+    return analyse(text, file).problems
+
+
+def _checked(program: Program) -> tuple[Diagnostic, ...]:
     try:
-        program = read([(file, text)])
         return (*program.warnings, *check(program))
     except ProgramError as error:
         return error.diagnostics

@@ -6,7 +6,7 @@
 **rain/0** · probabilistic fact
 <BLANKLINE>
 defined in line 1
->>> print(hover(found, 31))
+>>> print(hover(found, 12))
 **wet/0** · rule
 <BLANKLINE>
 defined in line 2
@@ -28,7 +28,8 @@ from dpasp.language.statements.known_options import LEARN, NETWORK
 from dpasp.limits import Limits
 from dpasp.program import Program
 
-PATIENCE = Limits(seconds=1.0)  # how long a pointer waits for the answers to a program's questions
+MOST = 5  # answers that are shown
+PATIENCE = Limits(seconds=1.0, megabytes=4000)  # what the answer under a pointer may cost
 
 
 def hover(found: Analysis, offset: int) -> str | None:
@@ -49,10 +50,9 @@ def _predicate(found: Analysis, place: Occurrence) -> str:
     parts = [f"**{place.predicate}** · {', '.join(kinds) or 'not defined here'}"]
     if heads:
         parts.append(f"defined in {_lines((other.span for other in heads), found)}")
-    if place.role == "question" and place.span.file == found.file.name:
-        line = place.span.line
-        if answers := _answers(found, place.statement):
-            parts.append(f"asked in line {line}: {answers}")
+    asked = [o for o in found.of(place.predicate) if isinstance(o.statement, ast.Query | ast.Map)]
+    if asked and (answers := _answers(found, dict.fromkeys(o.statement for o in asked))):
+        parts.append(f"asked in {_lines((other.span for other in asked), found)}: {answers}")
     return "\n\n".join(parts)
 
 
@@ -93,17 +93,17 @@ def _lines(spans: Iterable[Span], found: Analysis) -> str:
     return f"{word} {', '.join(most)} and {last}" if most else f"{word} {last}"
 
 
-def _answers(found: Analysis, statement: ast.Statement) -> str:
-    """The answers to one question, if they come at once; Python never runs for them."""
-    if not isinstance(statement, ast.Query | ast.Map) or found.unread:
+def _answers(found: Analysis, questions: Iterable[ast.Statement]) -> str:
+    """The answers to some questions, if they come at once; Python never runs for them."""
+    if found.unread:
         return ""
     rest = [s for s in found.program.statements if not isinstance(s, ast.Query | ast.Map)]
-    asked = ast.Program((*rest, statement), found.program.sources)
+    asked = ast.Program((*rest, *questions), found.program.sources)
     try:
         answers = Program(asked).query(limits=PATIENCE)
     except Error as error:
         return f"no answer ({error.diagnostics[0].message})"
-    return ", ".join(map(str, list(answers)[:5])) + (" …" if len(answers) > 5 else "")
+    return ", ".join(map(str, list(answers)[:MOST])) + (" …" if len(answers) > MOST else "")
 
 
 def _option(found: Analysis, offset: int, word: str) -> str | None:

@@ -7,7 +7,9 @@ a question is answered by inference without Python, within a second.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +29,7 @@ from dpasp.errors import Diagnostic, Error, Span
 from dpasp.language.formatting import formatted
 from dpasp.version import __version__
 
+PAUSE: Final = 0.15  # seconds without a change before mistakes are looked for
 WORDS: Final = ["keyword", "number", "string", "variable", "function", "operator", "comment"]
 WORDS.append("property")
 _SYMBOLS: dict[EntryKind, types.SymbolKind] = {
@@ -114,21 +117,34 @@ def server() -> Server:
 
 
 def _register(server: Server, feature: str, handler: Callable[..., Any], options: Any) -> None:
-    @server.feature(feature, options)
     def answer(params: Any) -> Any:
         return handler(server, params)
+
+    async def later(params: Any) -> Any:
+        return await handler(server, params)
+
+    server.feature(feature, options)(later if iscoroutinefunction(handler) else answer)
 
 
 # --- what is wrong ------------------------------------------------------------------------------
 
 
-def _changed(server: Server, params: Any) -> None:
+def _told(server: Server, params: Any) -> None:
+    """Say what is wrong with a document."""
     uri = params.text_document.uri
     found = server.found(uri)
     shown = [_diagnostic(server, uri, problem) for problem in found.problems]
     version = server.workspace.get_text_document(uri).version
     message = types.PublishDiagnosticsParams(uri, shown, version)
     server.text_document_publish_diagnostics(message)
+
+
+async def _changed(server: Server, params: types.DidChangeTextDocumentParams) -> None:
+    """Say what is wrong with a document once nobody types for a moment."""
+    await asyncio.sleep(PAUSE)
+    known = server.workspace.text_documents.get(params.text_document.uri)
+    if known is not None and known.version == params.text_document.version:
+        _told(server, params)
 
 
 def _closed(server: Server, params: types.DidCloseTextDocumentParams) -> None:
@@ -309,9 +325,9 @@ def _formatting(
 
 _LEGEND = types.SemanticTokensLegend(WORDS, ["definition"])
 _FEATURES: list[tuple[str, Callable[..., Any], Any]] = [
-    (types.TEXT_DOCUMENT_DID_OPEN, _changed, None),
+    (types.TEXT_DOCUMENT_DID_OPEN, _told, None),
     (types.TEXT_DOCUMENT_DID_CHANGE, _changed, None),
-    (types.TEXT_DOCUMENT_DID_SAVE, _changed, None),
+    (types.TEXT_DOCUMENT_DID_SAVE, _told, None),
     (types.TEXT_DOCUMENT_DID_CLOSE, _closed, None),
     (types.TEXT_DOCUMENT_CODE_ACTION, _actions, None),
     (types.TEXT_DOCUMENT_HOVER, _hover, None),

@@ -1,13 +1,13 @@
 """Files of learned parameters and of unfinished learning: safetensors with JSON in the header.
 
-Every file is written beside its place and then moved there, so a crash leaves the old one
-or the new one, never half of one.
+Every file is written aside and then moved into its place, so a crash leaves the old one or
+the new one, never half of one; and it has a checksum, so that a damaged one is not read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from dpasp.errors import DataError, Diagnostic, OutputError, UsageError, cannot_write
+from dpasp.errors import DataError, Diagnostic, OutputError, UsageError
 from dpasp.version import __version__
+from dpasp.writing import write_aside
 
-FORMAT = "dpasp-1"
+FORMAT = "dpasp-2"
 
 
 def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -29,19 +30,13 @@ def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, A
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    header = {"format": FORMAT, "version": __version__, "facts": json.dumps(dict(facts))}
-    name = path.with_name(f".{path.name}.{os.getpid()}")
+    told = json.dumps(dict(facts))
+    header = {"format": FORMAT, "version": __version__, "facts": told}
+    header["checksum"] = checksum(own, told)
     try:
-        save_file(own, str(name), metadata=header)
-        with open(name, "rb") as written:
-            os.fsync(written.fileno())
-        os.replace(name, path)
-    except OSError as error:
-        raise cannot_write(path, error) from error
+        write_aside(path, lambda aside: save_file(own, str(aside), metadata=header))
     except SafetensorError as error:  # which wraps those of the system
         raise OutputError(f"cannot write {path}: {error}") from error
-    finally:
-        name.unlink(missing_ok=True)
 
 
 def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -50,14 +45,25 @@ def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         with safe_open(str(path), framework="pt") as file:
             header = file.metadata() or {}
             if header.get("format") != FORMAT:
-                raise ValueError("it was not written by dPASP")
+                raise ValueError("this version of dPASP did not write it")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, json.loads(header["facts"])
+        if checksum(tensors, header["facts"]) != header["checksum"]:
+            raise ValueError("it was damaged after it was written")
+        return tensors, json.loads(header["facts"])
     except FileNotFoundError as error:
         raise DataError(Diagnostic("checkpoint-file", f"there is no file {path}")) from error
     except (SafetensorError, ValueError, KeyError, OSError) as error:
         message = f"{path} holds no learned parameters: {error}"
         raise DataError(Diagnostic("checkpoint-file", message)) from error
+
+
+def checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
+    """A hash of all that a file says."""
+    found = hashlib.sha256(facts.encode())
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        found.update(tensor.contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
 
 
 def pack_optimiser(prefix: str, state: Mapping[str, Any], tensors: dict[str, Tensor]) -> Any:

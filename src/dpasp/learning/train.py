@@ -15,7 +15,7 @@ from clingo import Symbol
 from torch import Tensor
 
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
-from dpasp.learning import checkpoints
+from dpasp.learning import belongs, checkpoints
 from dpasp.learning.history import History, Moment, Reason, Record, Watcher, unwatched
 from dpasp.learning.interrupts import Request, interrupts
 from dpasp.learning.optimisers import optimisers
@@ -43,6 +43,7 @@ class HowToLearn:
     resume: Path | None = None
     watch: Watch = UNLIMITED
     watcher: Watcher = unwatched
+    force: bool = False  # resume what another program learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +305,7 @@ class Loop:
         position = self.position
         facts = {
             "kind": "checkpoint",
+            "program": belongs.described(self.model),
             "options": self.job.options.to_dict(),
             "rule": self.learner.steps.rule,
             "examples": len(self.job.observations),
@@ -321,6 +323,8 @@ class Loop:
         """Go on from where a checkpoint was written."""
         tensors, facts = checkpoints.read(path)
         self._check_same(path, facts)
+        if not self.job.how.force:
+            belongs.check(self.model, facts, path)
         state = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
         checkpoints.load_state(self.model, state, path)
         self.best = {

@@ -21,7 +21,7 @@ from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.observations import Example
 from dpasp.language.printer import statement_text
-from dpasp.learning import checkpoints, observed
+from dpasp.learning import belongs, checkpoints, observed
 from dpasp.learning.history import History
 from dpasp.learning.options import learn_statement
 from dpasp.learning.parallel import group
@@ -63,7 +63,8 @@ class Trainable:
         for atom in wanted:
             if atom not in found:
                 message = f"{atom} has no {part} data"
-                help = f"say where it comes from: {atom} ~ {part}(@function)."
+                help = f"say where it comes from: {atom} ~ {part}(@function)., or pass data="
+                help += f'{{"{atom}": rows}}'
                 span = self.model.nets[0].statement.span
                 raise DataError(Diagnostic("data-none", message, span, help))
         return {atom: found[atom] for atom in wanted}
@@ -128,15 +129,26 @@ class Trainable:
 
     def save(self, path: str | Path) -> None:
         """Write the learned parameters to a file."""
-        facts = {"kind": "parameters", "learned": self.learned()}
+        program = belongs.described(self.model)
+        facts = {"kind": "parameters", "program": program, "learned": self.learned()}
         checkpoints.write(path, self.model.state_dict(), facts)
 
-    def restore(self, path: str | Path) -> None:
-        """Read learned parameters from a file (a checkpoint's are as good)."""
+    def restore(
+        self, path: str | Path, force: bool = False, rules: Mapping[str, str] | None = None
+    ) -> None:
+        """Read learned parameters from a file (a checkpoint's are as good).
+
+        It must be of this program, unless ``rules`` says which rule of it is which, or
+        ``force`` that its numbers are to be taken in their order.
+        """
         tensors, facts = checkpoints.read(path)
         if facts.get("kind") == "checkpoint":
             names = [name for name in tensors if name.startswith("model.")]
             tensors = {name.removeprefix("model."): tensors[name] for name in names}
+        if rules is not None:
+            tensors = belongs.by_rule(self.model, tensors, facts, rules)
+        elif not force:
+            belongs.check(self.model, facts, path)
         checkpoints.load_state(self.model, tensors, path)
 
     def state(self) -> tuple[str, str, dict[str, torch.Tensor]]:

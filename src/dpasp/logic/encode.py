@@ -16,6 +16,7 @@ from clingo.ast import AST, ASTType, ProgramBuilder
 from clingo.ast import Program as Part
 
 from dpasp.language import ast
+from dpasp.language.statements.neural import data_names
 from dpasp.logic.constants import definitions, override
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
 from dpasp.logic.neural import NeuralMarkers, data_rules
@@ -79,7 +80,7 @@ def encode(program: ast.Program, constants: Mapping[str, str]) -> Encoding:
     """Encode a program, with these values for its constants."""
     overriding = override(program, constants)
     names = {node.name for node in (*definitions(program), *overriding)}
-    data = {s.name for s in program.statements if isinstance(s, ast.Data)}
+    data = data_names(program)
     encoding = Encoding(
         program, overriding, ChoiceMarkers(frozenset(names)), NeuralMarkers(frozenset(data))
     )

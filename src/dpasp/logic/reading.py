@@ -34,10 +34,16 @@ LOCAL_CODES = {
 
 def read(texts: Sequence[tuple[str, str]]) -> Program:
     """The program that named texts say together; all that is wrong as a :class:`ProgramError`."""
-    program, errors = read_readable(list(texts))
+    program, errors = read_with_problems(texts)
     if errors:
-        raise ProgramError(_with_local_problems(errors, program))
+        raise ProgramError(errors)
     return program
+
+
+def read_with_problems(texts: Sequence[tuple[str, str]]) -> tuple[Program, list[Diagnostic]]:
+    """The statements that can be read, and what is wrong if some cannot be."""
+    program, errors = read_readable(list(texts))
+    return program, _with_local_problems(errors, program) if errors else []
 
 
 def _with_local_problems(errors: list[Diagnostic], program: Program) -> list[Diagnostic]:

@@ -7,7 +7,7 @@ compiler that comes with PyTorch; :func:`available` says whether that is there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -124,10 +124,10 @@ def _launch(
     )
     out = torch.empty(len(tape.out), batch, dtype=kind, device=head.device)
     threads = _threads(tape, columns)
+    real = "double" if kind is torch.float64 else "float"
     kernel = _kernel(
-        "double" if kind is torch.float64 else "float",
-        columns, threads, log, own_shared, factor_shared, there is not None, keep,
-    )  # fmt: skip
+        _Switches(real, columns, threads, log, own_shared, factor_shared, there is not None, keep)
+    )
     kernel(
         grid=(blocks, 1, 1),
         block=(threads, 1, 1),
@@ -158,26 +158,34 @@ def _threads(tape: Tape, columns: int) -> int:
     return threads
 
 
+@dataclass(frozen=True, slots=True)
+class _Switches:
+    """What the kernel is compiled for; the names are explained in ``walk.cu``."""
+
+    real: str
+    columns: int
+    threads: int
+    scaled: bool = False
+    own_shared: bool = False
+    factor_shared: bool = False
+    backward: bool = False
+    keep: bool = True
+
+    def text(self) -> str:
+        """The definitions that stand before the kernel."""
+        values = {name.upper(): value for name, value in asdict(self).items()}
+        values["LOGS"] = self.scaled
+        return "".join(
+            f"#define {name} {int(value) if isinstance(value, bool) else value}\n"
+            for name, value in values.items()
+        )
+
+
 @cache
-def _kernel(
-    real: str,
-    columns: int,
-    threads: int,
-    log: bool,
-    own: bool,
-    factor: bool,
-    back: bool,
-    keep: bool,
-) -> Any:  # eight: the switches of the kernel, each a different program
+def _kernel(switches: _Switches) -> Any:
     """The compiled kernel for these settings."""
-    switches = {
-        "REAL": real, "COLUMNS": columns, "THREADS": threads, "SCALED": int(log), "LOGS": int(log),
-        "OWN_SHARED": int(own), "FACTOR_SHARED": int(factor), "BACKWARD": int(back),
-        "KEEP": int(keep),
-    }  # fmt: skip
-    head = "".join(f"#define {name} {value}\n" for name, value in switches.items())
     text = files("dpasp.neural").joinpath("walk.cu").read_text(encoding="utf-8")
-    kernel = torch.cuda._compile_kernel(head + text, "walk")
+    kernel = torch.cuda._compile_kernel(switches.text() + text, "walk")
     kernel.set_shared_memory_config(SHARED)
     return kernel
 
@@ -188,7 +196,7 @@ def available() -> bool:
     if not torch.cuda.is_available() or not hasattr(torch.cuda, "_compile_kernel"):
         return False
     try:
-        _kernel("double", 1, 128, False, False, False, False, True)
+        _kernel(_Switches("double", 1, 128))
     except (RuntimeError, OSError, AttributeError):
         return False
     return True

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpasp.errors import UsageError, cannot_write
 from dpasp.pictures.raster import write_raster
 from dpasp.pictures.scene import Scene
+from dpasp.writing import check_ending, write_aside, write_text
 
 RASTER = (".png", ".pdf", ".jpg")
 FORMATS = (".svg", *RASTER)
@@ -30,9 +26,9 @@ class Picture:
 
     def save(self, path: str | Path) -> None:
         """Write the picture in the format that the file's name says."""
-        check_format(path)
+        check_ending(path, "a picture", FORMATS)
         if Path(path).suffix == ".svg":
-            write_aside(path, lambda file: file.write_text(self.svg, encoding="utf-8"))
+            write_text(path, self.svg)
         else:
             write_aside(path, lambda file: write_raster(self.scene, file))
 
@@ -50,40 +46,3 @@ def drawn(scene: Scene, path: str | Path | None = None) -> Picture:
     if path is not None:
         picture.save(path)
     return picture
-
-
-def check_format(path: str | Path) -> None:
-    """Refuse a name that says no format, before the work is done."""
-    if Path(path).suffix not in FORMATS:
-        raise UsageError(
-            f"cannot write {path}: a picture is written as {', '.join(FORMATS)}",
-            help="let the file's name end in one of them",
-        )
-
-
-def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place and then move it there, so that there is never half of one."""
-    target = Path(path)
-    aside = None
-    try:
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix
-        )
-        os.close(handle)
-        aside = Path(name)
-        write(aside)
-        aside.chmod(0o666 & ~_umask())
-        aside.replace(target)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    finally:
-        if aside is not None:
-            with suppress(OSError):
-                aside.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """What new files may not be; it can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

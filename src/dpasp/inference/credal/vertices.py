@@ -12,30 +12,36 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.logic.program import GroundProgram, Interval
-from dpasp.semantics.leaves import Weights, bounds, layout
+from dpasp.semantics.leaves import Weights, layout
 
-SLACK = 1e-9
+SLACK = Fraction(1, 10**15)  # the bounds are numbers that were rounded once
 MOST_VERTICES = 1 << 24
 
 
 def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float, ...]]:
-    """The vertices of {p : lower ≤ p ≤ upper, Σ p = 1}: all but one are at a bound."""
-    found: dict[tuple[float, ...], tuple[float, ...]] = {}
-    for free in range(len(lower)):
-        others = [i for i in range(len(lower)) if i != free]
-        for ends in product(*(sorted({lower[i], upper[i]}) for i in others)):
-            rest = 1.0 - math.fsum(ends)
-            if lower[free] - SLACK <= rest <= upper[free] + SLACK:
+    """The vertices of {p : lower ≤ p ≤ upper, Σ p = 1}: all but one are at a bound.
+
+    The numbers are those that their shortest decimals say, and are compared exactly: an
+    interval may be as narrow as [0, 1e-300].
+    """
+    low, high = ([Fraction(repr(float(p))) for p in bound] for bound in (lower, upper))
+    found = set()
+    for free in range(len(low)):
+        others = [i for i in range(len(low)) if i != free]
+        for ends in product(*(sorted({low[i], high[i]}) for i in others)):
+            rest = 1 - sum(ends, Fraction(0))
+            if low[free] - SLACK <= rest <= high[free] + SLACK:
                 vertex = list(ends)
-                vertex.insert(free, min(max(rest, lower[free]), upper[free]))
-                found.setdefault(tuple(round(p, 9) for p in vertex), tuple(vertex))
-    return [found[key] for key in sorted(found)]
+                vertex.insert(free, min(max(rest, low[free]), high[free]))
+                found.add(tuple(map(float, vertex)))
+    return sorted(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +59,15 @@ def corners(ground: GroundProgram) -> list[Corners]:
     found = []
     for i, choice in enumerate(ground.choices):
         if isinstance(choice.weight, Interval):
-            low, high = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
-            points = np.array(vertices(low.tolist(), high.tolist()))
-            found.append(Corners(i, leaves.of(i), points))
+            ends = choice.weight.lower, choice.weight.upper
+            points = vertices(*ends) if not choice.nothing else _of_a_single_head(ends)
+            found.append(Corners(i, leaves.of(i), np.array(points)))
     return found
+
+
+def _of_a_single_head(ends: tuple[Sequence[float], ...]) -> list[tuple[float, ...]]:
+    """Nothing takes the rest, whatever it is."""
+    return [(p, max(0.0, 1.0 - p)) for p in sorted({end[0] for end in ends})]
 
 
 def vertex_weights(found: Sequence[Corners], weights: Weights, most: int) -> Iterator[Weights]:

@@ -11,6 +11,7 @@ The gap is the largest distance between two such ends.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -21,14 +22,19 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.found import Approximate, Found, row_by_row, stopped_early
 from dpasp.inference.engines.outcomes import Outcomes, check_questions
+from dpasp.inference.engines.tiny import TINY, enlarged
 from dpasp.inference.method import Method
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import Masses
-from dpasp.semantics.total_choices import most_probable_first, probability_of
+from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.total_choices import (
+    distributions,
+    log_probability_of,
+    most_probable_first,
+)
 
 GAP = 0.01
-ROUNDING = 1e-15  # a smaller mass not yet seen is rounding
+ROUNDING = 2.0**-52  # of each mass that is added to others
 EACH = 64  # total choices between two looks at the gap, later on
 
 
@@ -53,36 +59,80 @@ def _bounded(outcomes: Outcomes, weights: Weights, method: Method) -> Approximat
     """The answers under weights [leaves], when the gap is small enough or a limit is reached."""
     gap, most = method.real("gap"), method.whole("nmodels")
     wanted = GAP if gap is None else gap
-    total = np.zeros((len(Masses.__slots__), len(outcomes.queries)))
-    seen, rest, stopped = 0, 1.0, ""
-    found = _bounds(outcomes, Masses.of(total), rest)
+    seen, stopped = Seen.nothing(outcomes, weights), ""
+    found = _bounds(outcomes, seen.masses, seen.rest)
     for choice in most_probable_first(weights, outcomes.starts):
-        if most is not None and seen >= most:
+        if most is not None and seen.count >= most:
             break
         try:
             outcome = outcomes.of(choice)
         except LimitReached as limit:
-            if not seen:
+            if not seen.count:
                 raise
             stopped = limit.diagnostics[0].message
             break
-        share = probability_of(choice, weights, outcomes.starts)
-        total += share * outcome
-        seen, rest = seen + 1, max(0.0, rest - share)
-        if seen <= EACH or seen % EACH == 0:
-            found = _bounds(outcomes, Masses.of(total), rest)
-            outcomes.watch.report(1.0 - rest, 1.0)
+        seen.add(log_probability_of(choice, weights, outcomes.starts), outcome)
+        if seen.count <= EACH or seen.count % EACH == 0:
+            found = _bounds(outcomes, seen.masses, seen.rest)
+            outcomes.watch.report(1.0 - seen.rest, 1.0)
             if _gap(found) <= wanted:
                 break
-    else:  # all total choices were seen
-        rest = 0.0
-        _check(outcomes, Masses.of(total))
-    own = Masses.of(total)
-    found = _bounds(outcomes, own, rest if rest > ROUNDING else 0.0)
+    own = seen.masses
+    if not seen.left:
+        own = seen.enlarged(outcomes, weights)
+        _check(outcomes, own)
+    found = _bounds(outcomes, own, seen.rest)
     warnings = (stopped_early(stopped, _gap(found)),) if stopped else ()
     return Approximate(
         _answers(outcomes, found), float(own.inconsistent.max(initial=0.0)), warnings
     )
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the total choices said that were seen so far, from the most probable one on."""
+
+    total: Array  # the masses [9, queries]
+    logs: Array  # their logarithms, for when all that there is to see is tiny
+    left: int  # how many of positive probability were not seen yet
+    count: int = 0
+    mass: float = 0.0
+    rest: float = 1.0  # what those not seen yet can have together, never less than they have
+
+    @classmethod
+    def nothing(cls, outcomes: Outcomes, weights: Weights) -> Seen:
+        """What is known at the start."""
+        shape = (len(Masses.__slots__), len(outcomes.queries))
+        own = distributions(weights, outcomes.starts)
+        left = math.prod(int(np.count_nonzero(part > 0)) for part in own)
+        return cls(np.zeros(shape), np.full(shape, -np.inf), left)
+
+    def add(self, log_share: float, outcome: Array) -> None:
+        """Add what a total choice says."""
+        share = math.exp(log_share)
+        self.total += share * outcome
+        with np.errstate(divide="ignore"):
+            self.logs = np.logaddexp(self.logs, log_share + np.log(outcome))
+        self.count, self.left = self.count + 1, self.left - 1
+        self.mass += share
+        # What is missing to 1 is known up to rounding. None of the others is more probable
+        # than this one, which says more where what is missing is less than rounding.
+        missing = max(0.0, 1.0 - self.mass) + ROUNDING * self.count
+        sure = 0.0
+        if self.left:
+            sure = max(math.exp(min(log_share + math.log(self.left), 0.0)), TINY)
+        self.rest = min(self.rest, missing, sure)
+
+    @property
+    def masses(self) -> Masses:
+        """The masses [queries]."""
+        return Masses.of(self.total)
+
+    def enlarged(self, outcomes: Outcomes, weights: Weights) -> Masses:
+        """The masses [queries], where they are tiny others in their place with the same ratios."""
+        plain, logs = (Masses.of(own[..., np.newaxis]) for own in (self.total, self.logs))
+        places = LeafLayout(tuple(outcomes.starts))
+        return enlarged(plain, weights[:, np.newaxis], places, lambda _: logs)[:, 0]
 
 
 def _bounds(outcomes: Outcomes, total: Masses, rest: float) -> list[Bound]:

@@ -19,6 +19,7 @@ from dpasp.semantics.masses import Array, Masses
 
 TINY = 1e-250  # masses below this may have lost digits
 LOG_TINY = float(np.log(TINY))
+LEAST = float(np.nextafter(0.0, 1.0))
 CERTAIN = (("a", "d"), ("b", "c"))  # sums of P(θ), so none of less than the least P(θ)
 COUNTED = (("qe", "e"),)  # weighted by shares of models, which may be small too
 
@@ -34,17 +35,21 @@ def enlarged(
     """Where the masses of an answer are tiny, others in their place: right up to a common factor.
 
     ``masses`` are those [questions, batch] under weights [leaves, batch], and ``logs``
-    gives logarithms of them. What is 0 stays 0. The consistent and the inconsistent mass
-    stay as they are.
+    gives logarithms of them. What is 0 stays 0. The inconsistent mass stays as it is, and so
+    does the consistent one, but for being lost altogether: then it is the least number there is.
     """
     risky = log_least(weights, layout) < LOG_TINY
     small = {pair: _tiny(masses, pair) & risky for pair in CERTAIN}
     small |= {pair: _tiny(masses, pair) for pair in COUNTED}
-    columns = np.any([tiny.any(axis=0) for tiny in small.values()], axis=0)
+    lost = (masses.consistent == 0) & risky
+    columns = np.any([tiny.any(axis=0) for tiny in (lost, *small.values())], axis=0)
     if not columns.any():
         return masses
     precise = logs(weights[:, columns])
-    changed: dict[str, Array] = {}
+    consistent = masses.consistent.copy()
+    there = lost[:, columns] & (precise.consistent > -np.inf)
+    consistent[:, columns] = np.where(there, LEAST, consistent[:, columns])
+    changed: dict[str, Array] = {"consistent": consistent}
     for pair, tiny in small.items():
         own = [getattr(precise, name) for name in pair]
         most = np.maximum(*own)

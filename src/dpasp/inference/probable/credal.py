@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise, product
 
 import numpy as np
 
-from dpasp.inference.credal.vertices import corners, vertex_weights
+from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines.tiny import too_improbable
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.question import MapQuestion
@@ -55,6 +55,8 @@ def credal_total_choices(own: MapQuestion) -> tuple[Best, Best] | None:
     lower probabilities are 0, or the evidence leaves only one total choice.
     """
     found = corners(own.ground)
+    if _always_satisfied(own):
+        return _by_choice(own, found)
     if math.prod(len(corner.points) for corner in found) > MOST_VERTICES:
         return None
     (batch,) = vertex_weights(found, own.weights[:, np.newaxis], MOST_VERTICES)
@@ -72,6 +74,32 @@ def credal_total_choices(own: MapQuestion) -> tuple[Best, Best] | None:
         vertices.append(Vertex(one, float(total.b), best_total_choices(one, circuit)))
     lower = _largest_lower(own, circuit, vertices)
     return None if lower is None else (_largest_upper(vertices), lower)
+
+
+def _always_satisfied(own: MapQuestion) -> bool:
+    """Whether every total choice has models, and there is no evidence to satisfy."""
+    # In the middle of the intervals every total choice that is ever possible has weight.
+    total = own.evidence_masses()
+    return not own.question.evidence and not total.inconsistent > 0 and not total.undefined > 0
+
+
+def _by_choice(own: MapQuestion, found: Sequence[Corners]) -> tuple[Best, Best]:
+    """The best where P(θ) alone counts: its bounds are the products of those of its values."""
+    high, low = own.weights.copy(), own.weights.copy()
+    for corner in found:
+        high[corner.leaves] = corner.points.max(axis=0)
+        low[corner.leaves] = corner.points.min(axis=0)
+    return _product(own, high), _product(own, low)
+
+
+def _product(own: MapQuestion, weights: Weights) -> Best:
+    """The total choices with the largest product of weights."""
+    parts = [weights[first:last] for first, last in pairwise(own.layout.starts)]
+    value = math.prod(float(part.max()) for part in parts)
+    # Where even the largest product is 0, all total choices have it.
+    winners = [np.flatnonzero(part >= part.max() * (1 - CLOSE) * (value > 0)) for part in parts]
+    rows = list(islice(product(*(own.tolist() for own in winners)), MOST_TIES + 1))
+    return Best(value, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
 def _largest_upper(vertices: Sequence[Vertex]) -> Best:

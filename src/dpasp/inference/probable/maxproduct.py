@@ -91,7 +91,8 @@ def max_product(below: Layers, values: Weights, layout: LeafLayout, weights: Wei
     factor = 0.0
     for i in range(len(layout.starts) - 1):
         most = float(scaled[layout.of(i)].max())
-        scaled[layout.of(i)] -= most
+        if most > -np.inf:  # all may be 0, where they are bounds and not probabilities
+            scaled[layout.of(i)] -= most
         factor += most
     (best,) = sweep(
         below,

@@ -27,6 +27,7 @@ _SPACED = COMPARISONS | {":-", ":~", ":"}
 _TIGHT_BEFORE = frozenset({",", ";", ")", "]", ".", "::", ".."})
 _TIGHT_AFTER = frozenset({"(", "[", "::", ".."})
 _OPERANDS = frozenset({"name", "number", "string", "variable", "call"})
+_SIGNATURES = frozenset({"#show", "#defined", "#project"})
 _SIGNS = frozenset({"not", "undef"})  # words that stand before an atom
 
 
@@ -120,18 +121,23 @@ class _Spacer:
     def _is_binary(self, index: int) -> bool:
         return index > 0 and self._is_operand_end(index - 1)
 
+    def _is_wide(self, index: int) -> bool:
+        """Whether an operator is written with space around it; never in ``#show a/1``."""
+        signature = self.found[0].text in _SIGNATURES and self.inside[index] is None
+        return self.written(index) and not signature
+
     def _before_operator(self, index: int) -> bool:
         left = self.found[index - 1]
         if left.kind == "directive":
             return left.text not in AGGREGATES  # #sum+{…}, but #query -a
         if self._is_operator(index - 1):
-            return self._is_binary(index - 1) and self.written(index - 1)
-        return left.text in _SIGNS or self.written(index)
+            return self._is_binary(index - 1) and self._is_wide(index - 1)
+        return left.text in _SIGNS or self._is_wide(index)
 
     def _after_operator(self, index: int) -> bool:
         """After ``+`` and its like: as before it, and nothing after a sign."""
         if self._is_binary(index):
-            return self.written(index)
+            return self._is_wide(index)
         unclear = index > 0 and self.found[index - 1].text in ("|", "?")
         return unclear and self.written(index + 1)
 

@@ -35,7 +35,8 @@ from dpasp.language.statements.options import (
     read_options,
     unquote,
 )
-from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.statements.plain import Plain
+from dpasp.language.statements.statement import Program, Statement, span_field
 from dpasp.language.text.brackets import unbalanced
 from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.cursor import Cursor, Refused
@@ -397,11 +398,43 @@ def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Dia
     """Statements whose body names no data, and options of the wrong kind."""
     if not statements:
         return
-    declared = {s.name for s in setting.program.statements if isinstance(s, Data)}
+    declared = data_names(setting.program)
     for statement in statements:
         if not any(True for _ in inputs(statement.body, declared)):
             yield _no_data(statement, declared, setting)
         yield from check_values(statement.options, NETWORK)
+
+
+def data_names(program: Program) -> set[str]:
+    """The names of the data predicates of a program.
+
+    They are those of its data statements. In a program without any, the data comes with every
+    call, for the one atom with one argument in the body of a neural statement whose predicate
+    the program defines.
+    """
+    declared = {s.name for s in program.statements if isinstance(s, Data)}
+    neural = [s for s in program.statements if isinstance(s, Neural)]
+    if declared or not neural:
+        return declared
+    defined = _defined(program)
+    named = [{symbol.name for symbol in inputs(s.body, defined)} for s in neural]
+    return {name for names in named if len(names) == 1 for name in names}
+
+
+def _defined(program: Program) -> set[str]:
+    """The predicates with one argument that plain rules and facts have for heads."""
+    found = set()
+    for statement in program.statements:
+        if isinstance(statement, Plain) and statement.node.ast_type == ASTType.Rule:
+            head = statement.node.head
+            atom = head.atom if head.ast_type == ASTType.Literal else None
+            if atom is not None and atom.ast_type == ASTType.SymbolicAtom:
+                symbol = atom.symbol
+                if symbol.ast_type == ASTType.Pool:
+                    symbol = symbol.arguments[0]
+                if symbol.ast_type == ASTType.Function and len(symbol.arguments) == 1:
+                    found.add(str(symbol.name))
+    return found
 
 
 def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:
@@ -428,7 +461,10 @@ def _is_input(term: AST, declared: Container[str]) -> bool:
 def _no_data(statement: Neural, declared: set[str], setting: Setting) -> Diagnostic:
     used = {node.atom.symbol.name for node in statement.body if _is_positive_atom(node)}
     close = next(filter(None, (nearest(name, declared) for name in sorted(used))), "")
-    help = close or "declare one: input(0) ~ test(@te(0)), train(@tr(0))."
+    help = close or (
+        "declare one: input(0) ~ test(@te(0)), train(@tr(0))., or say what there is, as in "
+        "input(0..1)., and give the data with every call"
+    )
     if declared and not close:
         help = f"add one of the declared ones to the body: {', '.join(sorted(declared))}"
     message = f"no data predicate in the body says what the network of {statement.name} sees"

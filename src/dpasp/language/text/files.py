@@ -1,12 +1,11 @@
-"""Program files: reading and writing them, and finding those that others include."""
+"""Program files: reading them, and finding those that others include."""
 
 from __future__ import annotations
 
-import os
 from difflib import get_close_matches
 from pathlib import Path
 
-from dpasp.errors import Diagnostic, ProgramError, cannot_write
+from dpasp.errors import Diagnostic, ProgramError
 
 
 def load_text(path: str | Path) -> str:
@@ -21,25 +20,6 @@ def load_text(path: str | Path) -> str:
         help = _similar(Path(path)) or "check the name and the folder"
         problem = Diagnostic("file", f"cannot read {path}: {reason}", help=help)
         raise ProgramError(problem) from error
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write a text to a file, all or nothing: aside first, then in the place of the old one."""
-    path = Path(path)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        if path.exists() and not path.is_file():  # a pipe or a device is written as it is
-            path.write_text(text, encoding="utf-8")
-            return
-        with open(aside, "x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def find_included(name: str, by: str) -> Path:

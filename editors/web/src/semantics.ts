@@ -1,0 +1,56 @@
+/** The ten semantics as buttons: a row for each probabilistic one, a column for each logic one. */
+
+import { h } from "./dom";
+
+export class Semantics {
+  private buttons = new Map<string, HTMLButtonElement>();
+  private chosen = new Set<string>();
+  touched = false; // chosen by hand since the program was opened
+
+  constructor(
+    parent: HTMLElement,
+    logics: Record<string, string>,
+    probabilities: Record<string, string>,
+    private readonly changed: () => void,
+  ) {
+    parent.append(h("span"), ...Object.entries(logics).map(([name, about]) => h("span", { class: "head", title: about }, name)));
+    for (const [probability, how] of Object.entries(probabilities)) {
+      parent.append(h("span", { class: "head", title: how }, probability));
+      for (const [logic, what] of Object.entries(logics)) {
+        const name = `${logic}, ${probability}`;
+        const button = h("button", {
+          type: "button",
+          class: probability,
+          "aria-pressed": "false",
+          "aria-label": name,
+          title: `${name}\n${what}; ${how}`,
+          onclick: () => this.toggle(name),
+        });
+        this.buttons.set(name, button);
+        parent.append(button);
+      }
+    }
+  }
+
+  /** Those that are chosen, in the order of the buttons. */
+  get names(): string[] {
+    return [...this.buttons.keys()].filter((name) => this.chosen.has(name));
+  }
+
+  set(names: string[]): void {
+    this.chosen = new Set(names.filter((name) => this.buttons.has(name)));
+    this.show();
+  }
+
+  private toggle(name: string): void {
+    if (this.chosen.has(name) && this.chosen.size > 1) this.chosen.delete(name);
+    else this.chosen.add(name);
+    this.touched = true;
+    this.show();
+    this.changed();
+  }
+
+  private show(): void {
+    for (const [name, button] of this.buttons) button.setAttribute("aria-pressed", String(this.chosen.has(name)));
+  }
+}

@@ -1,0 +1,105 @@
+/** Sliders for the numbers that a program says. */
+
+import { interval } from "./answers";
+import { h } from "./dom";
+
+export interface Slider {
+  name: string;
+  label: string;
+  line: number;
+  ends: number[];
+  instances: number;
+  rivals: string[];
+}
+
+export type Positions = Record<string, number[]>;
+
+/** The panel of sliders; `moved` is called with all positions and the name moved last. */
+export class Sliders {
+  readonly view: HTMLElement;
+  private inputs = new Map<string, HTMLInputElement[]>();
+  private numbers = new Map<string, HTMLElement>();
+  private positions: Positions = {};
+  private readonly reset: HTMLButtonElement;
+
+  constructor(
+    private readonly sliders: Slider[],
+    private readonly moved: (positions: Positions, last: string) => void,
+    go: (line: number) => void,
+  ) {
+    this.reset = h("button", { class: "quiet", type: "button", hidden: true, onclick: () => this.back() }, "as written");
+    const head = h("div", { class: "sliders-head" }, h("h2", {}, "What if?"), this.reset);
+    this.view = h("section", { class: "sliders", "aria-label": "Sliders for the probabilities" }, head);
+    for (const slider of sliders) this.view.append(this.row(slider, go));
+  }
+
+  get touched(): boolean {
+    return Object.keys(this.positions).length > 0;
+  }
+
+  /** Show positions, as those that give way to another. */
+  show(positions: Positions): void {
+    for (const slider of this.sliders) {
+      const ends = positions[slider.name] ?? slider.ends;
+      this.inputs.get(slider.name)?.forEach((input, i) => {
+        if (document.activeElement !== input) input.value = String(ends[i] ?? 0);
+      });
+      const number = this.numbers.get(slider.name);
+      if (number) number.textContent = interval(ends);
+    }
+    this.positions = positions;
+  }
+
+  private row(slider: Slider, go: (line: number) => void): HTMLElement {
+    const several = slider.ends.length > 1;
+    const inputs = slider.ends.map((end, i) => {
+      const which = several ? (i === 0 ? "lower " : "upper ") : "";
+      const input = h("input", {
+        type: "range",
+        min: 0,
+        max: 1,
+        step: 0.01,
+        "aria-label": `${which}probability of ${slider.label}`,
+        oninput: () => this.change(slider, i),
+      });
+      input.value = String(end);
+      return input;
+    });
+    this.inputs.set(slider.name, inputs);
+    const number = h("output", { class: "number" }, interval(slider.ends));
+    this.numbers.set(slider.name, number);
+    const many = slider.instances > 1 ? `×${slider.instances}` : "";
+    const label = h(
+      "button",
+      { class: "label", type: "button", title: `line ${slider.line}`, onclick: () => go(slider.line) },
+      h("code", {}, slider.label),
+      many && h("small", { title: `${slider.instances} instances move together` }, many),
+    );
+    return h("div", { class: "slider" }, label, h("div", { class: "ranges" }, ...inputs), number);
+  }
+
+  private change(slider: Slider, which: number): void {
+    const inputs = this.inputs.get(slider.name) ?? [];
+    const ends = inputs.map((input) => Number(input.value));
+    // The ends of an interval push each other.
+    if (ends.length === 2 && (ends[0] ?? 0) > (ends[1] ?? 0)) {
+      const own = ends[which] ?? 0;
+      ends.fill(own);
+      inputs.forEach((input) => (input.value = String(own)));
+    }
+    this.positions = { ...this.positions, [slider.name]: ends };
+    const number = this.numbers.get(slider.name);
+    if (number) number.textContent = interval(ends);
+    this.reset.hidden = false;
+    this.moved(this.positions, slider.name);
+  }
+
+  private back(): void {
+    this.show({});
+    for (const slider of this.sliders)
+      this.inputs.get(slider.name)?.forEach((input, i) => (input.value = String(slider.ends[i] ?? 0)));
+    this.positions = {};
+    this.reset.hidden = true;
+    this.moved({}, "");
+  }
+}

@@ -1,0 +1,69 @@
+"""``dpasp playground``: the editor in the browser."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+
+from dpasp.cli.console import Console
+from dpasp.cli.options import OUTPUT, Group, Option, positive, whole
+from dpasp.limits import Limits
+from dpasp.playground.start import PORT, TOKEN, Wishes, start
+
+DESCRIPTION = f"""\
+Open the playground: an editor in the browser with answers, sliders, reasons, the dependency
+graph and models beside it. It runs on this machine and fetches nothing from elsewhere;
+programs run in child processes with limits, without Python and without files.
+
+The link that is printed holds a token, without which a page gets no answers. For a link
+that stays the same, put a token of your own into the environment as {TOKEN}.
+
+examples:
+    dpasp playground
+    dpasp playground --port 9000 --no-browser
+    dpasp playground --host 0.0.0.0 --allow-host class.example.org    for others too
+"""
+WHERE = Group(
+    "where",
+    (
+        Option(("--port",), f"the port (default: {PORT}, or any free one)", "N", whole),
+        Option(
+            ("--host",), "listen at this address (default: 127.0.0.1)", "H", default="127.0.0.1"
+        ),
+        Option(
+            ("--allow-host",),
+            "a name, or NAME:PORT, by which browsers may call it (repeatable)",
+            "NAME",
+            repeatable=True,
+            dest="names",
+        ),
+        Option(("--no-browser",), "do not open a browser"),
+    ),
+)
+LIMITS = Group(
+    "limits of every request",
+    (
+        Option(("--time-limit",), "seconds (default: 20)", "S", positive, default=20.0),
+        Option(("--memory-limit",), "megabytes (default: 1000)", "MB", positive, default=1000.0),
+    ),
+)
+OPTIONS = (WHERE, LIMITS, OUTPUT)
+
+
+def execute(options: Namespace, console: Console) -> int:
+    """Serve the playground until Ctrl-C."""
+    wishes = Wishes(
+        options.host,
+        options.port,
+        not options.no_browser,
+        tuple(options.names),
+        Limits(options.time_limit, options.memory_limit),
+    )
+
+    def tell(address: str) -> None:
+        console.answer(json.dumps({"url": address}) if console.json else address)
+        if not console.quiet:
+            console.note("The playground is open at this address; Ctrl-C ends it.")
+
+    start(wishes, tell)
+    return 0

@@ -1,0 +1,116 @@
+"""A report: one page that opens anywhere, with the program, its answers and their reasons."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from dpasp.display import html
+from dpasp.errors import Error
+from dpasp.inference.answers import Answers, number_text
+from dpasp.limits import Limits
+from dpasp.version import __version__
+
+if TYPE_CHECKING:
+    from dpasp.program import Program
+
+PACKAGES = ("clingo", "numpy", "torch")
+MOST_EXPLAINED = 8  # queries
+REASONS = Limits(seconds=30)  # for everything besides the answers
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif;
+  max-width: 62rem; margin: 0 auto; padding: 2rem 1.25rem 4rem;
+  color: light-dark(#1c2230, #e6e9f0); background: light-dark(#fff, #14171f); }
+h1 { font-size: 1.6rem; margin: 0 0 .2rem; }
+h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; padding-bottom: .3rem;
+  border-bottom: 1px solid light-dark(#dfe3ea, #2b3140); }
+h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
+code, pre { font: .9em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+summary { cursor: pointer; margin: .5rem 0; }
+pre { padding: 1rem; border-radius: 10px; overflow-x: auto;
+  background: light-dark(#f6f7f9, #1b202a); }
+.faint { color: light-dark(#5a6375, #a0a8ba); }
+.picture { overflow-x: auto; }
+svg { max-width: 100%; height: auto; border-radius: 10px; }
+table { font-variant-numeric: tabular-nums; }
+@media print { body { max-width: none; } }
+"""
+
+
+def report(program: Program, answers: Answers, command: str = "") -> str:
+    """The page; what cannot be told (the reasons of intervals, say) is left out with a word."""
+    name = ", ".join(answers.files) or "a program"
+    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    parts = [
+        f'<h1>{escape(name)}</h1><p class="faint">{when}</p>',
+        _section("Answers", html.answers(answers)),
+        _section("Learning", "".join(_learning(answers))),
+        _section("Why", "".join(_reasons(program, answers))),
+        _section("What depends on what", _graph(program)),
+        _section("Program", "".join(_sources(answers.files, program))),
+        _section("How this was made", _made(command, answers)),
+    ]
+    return html.page(name, "\n".join(part for part in parts if part), STYLE)
+
+
+def _section(title: str, body: str) -> str:
+    return f"<h2>{title}</h2>\n{body}" if body else ""
+
+
+def _learning(answers: Answers) -> Iterator[str]:
+    if answers.history:
+        records: list[dict[str, Any]] = [dict(record) for record in answers.history]
+        yield f'<div class="picture">{html.curve_svg(records)}</div>'
+    for one in answers.learned:
+        values = ", ".join(number_text(float(value)) for value in one.get("values", ()))
+        yield f"<p><code>{escape(str(one.get('rule', '')))}</code> {values}</p>"
+
+
+def _reasons(program: Program, answers: Answers) -> Iterator[str]:
+    queries = [one.query for one in answers if one.kind == "probability"]
+    meaning = f"{answers.logic}, {answers.probability}"
+    for query in queries[:MOST_EXPLAINED]:
+        try:
+            (found,) = program.explain(query, semantics=meaning, limits=REASONS)
+        except Error as error:
+            yield f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
+            return
+        opened = " open" if query == queries[0] else ""
+        title = f"<summary><code>ℙ({escape(query)})</code></summary>"
+        yield f"<details{opened}>{title}{html.explanation(found)}</details>"
+    if len(queries) > MOST_EXPLAINED:
+        yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
+
+
+def _graph(program: Program) -> str:
+    try:
+        return f'<div class="picture">{program.plot(limits=REASONS).svg}</div>'
+    except Error as error:
+        return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
+
+
+def _sources(files: Iterable[str], program: Program) -> Iterator[str]:
+    for file in dict.fromkeys((*files, *program.source.files)):
+        text = program.source.sources.get(file)
+        if text:
+            yield f"<h3>{escape(file)}</h3>{html.source(text.rstrip())}"
+
+
+def _made(command: str, answers: Answers) -> str:
+    found = [f"dPASP {__version__}", f"Python {platform.python_version()}"]
+    for name in PACKAGES:
+        if name in sys.modules:
+            try:
+                found.append(f"{name} {version(name)}")
+            except PackageNotFoundError:
+                continue
+    seconds = answers.statistics.get("seconds", {})
+    took = ", ".join(f"{name} {value:.3f} s" for name, value in seconds.items())
+    again = f"<pre>{escape(command)}</pre>" if command else ""
+    return f'{again}<p class="faint">{escape(" · ".join(found))}</p><p class="faint">{took}</p>'

@@ -1,0 +1,110 @@
+"""Whether saved parameters belong to a program: its learnable rules and networks, by name.
+
+Parameters are saved as numbers in the order of the program's rules. Two programs of the same
+shape would exchange them without a word, so a file also says which rules they are of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.language import ast
+from dpasp.language.printer import statement_text
+from dpasp.neural.module import ProgramModule
+
+SHOWN = 3  # differences that are told
+LOGITS = "probabilities.logits"
+
+
+def described(model: ProgramModule) -> dict[str, Any]:
+    """What a file says about the program whose parameters it holds."""
+    return {
+        "rules": rules(model),
+        "free": model.probabilities.free.sum(dim=1).tolist() if rules(model) else [],
+        "networks": [_network(net.statement) for net in model.nets],
+    }
+
+
+def rules(model: ProgramModule) -> list[str]:
+    """The rule of each parameter; of one rule with several, also what they are for."""
+    found = []
+    for parameter in model.ground.parameters:
+        text = statement_text(model.ground.program.statements[parameter.statement])
+        key = ", ".join(f"{name} = {value}" for name, value in parameter.key)
+        found.append(f"{text} with {key}" if key else text)
+    return found
+
+
+def _network(statement: ast.Neural) -> str:
+    return f"{statement.name} as @{statement.network.factory.function}"
+
+
+def check(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> None:
+    """Raise :class:`DataError` with the difference if a file is of another program."""
+    saved, own = facts.get("program", {}), described(model)
+    lines = []
+    for kind in ("rules", "networks"):
+        lines += _differences(saved.get(kind, []), own[kind])
+    if not lines:
+        return
+    more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    message = f"{path} was learned by another program: {'; '.join(lines[:SHOWN] + more)}"
+    help = (
+        "load what this program saved; --force, or restore(path, force=True), takes the numbers "
+        "in their order; restore(path, rules={'this rule': 'rule of the file'}) takes them by name"
+    )
+    raise DataError(Diagnostic("checkpoint-other", message, help=help))
+
+
+def _differences(saved: list[str], own: list[str]) -> list[str]:
+    """What differs, in words, place by place."""
+    found = [
+        f"it has '{old}' where this program has '{new}'"
+        for old, new in zip(saved, own, strict=False)
+        if old != new
+    ]
+    found += [f"it has '{old}', and this program has not" for old in saved[len(own) :]]
+    return found + [f"it has no '{new}'" for new in own[len(saved) :]]
+
+
+def by_rule(
+    model: ProgramModule,
+    tensors: Mapping[str, Tensor],
+    facts: Mapping[str, Any],
+    wanted: Mapping[str, str],
+) -> dict[str, Tensor]:
+    """The tensors with the learned probabilities of each rule from the rule of the file.
+
+    ``wanted`` says from which where the names differ.
+    """
+    own, saved = described(model), facts.get("program", {})
+    names, sizes = saved.get("rules", []), saved.get("free", [])
+    parts = dict(zip(names, torch.split(tensors[LOGITS], sizes), strict=True))
+    _check_names(wanted, own["rules"], names)
+    found = []
+    for rule, size in zip(own["rules"], own["free"], strict=True):
+        part = parts.get(wanted.get(rule, rule))
+        if part is None or len(part) != size:
+            message = f"the file has no parameters for the rule '{rule}'"
+            help = f"it has: {'; '.join(names)}"
+            raise DataError(Diagnostic("checkpoint-other", message, help=help))
+        found.append(part)
+    return {**tensors, LOGITS: torch.cat(found)}
+
+
+def _check_names(wanted: Mapping[str, str], own: list[str], saved: list[str]) -> None:
+    for names, known, where in (
+        (wanted.keys(), own, "the program"),
+        (wanted.values(), saved, "the file"),
+    ):
+        for name in names:
+            if name not in known:
+                raise UsageError(
+                    f"{where} has no learnable rule '{name}'", help=f"it has: {'; '.join(known)}"
+                )

@@ -1,0 +1,183 @@
+"""Sliders: the probabilities of a program moved, and its answers from the circuits it has.
+
+A slider stands for a number that the program says: all ground instances of a statement that
+have the same probability move together. A circuit is compiled once for each semantics, in a
+form that holds for all positions of the sliders; a move is one evaluation of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpasp.errors import UsageError
+from dpasp.inference.asked import ask
+from dpasp.inference.credal.extremes import extremes
+from dpasp.inference.engines.circuit import OnCircuit, on_circuit
+from dpasp.language import ast
+from dpasp.limits import Watch
+from dpasp.logic.program import Choice, Fixed, GroundProgram, GroundQuery, Interval, Learned
+from dpasp.semantics.meaning import Meaning
+
+Ends = tuple[float, ...]  # one number, or the two ends of an interval
+INSIDE = 0.5  # a probability that leaves every value possible
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """A number (or the two of an interval) that the program says, and where."""
+
+    name: str  # unique
+    label: str  # the atom it belongs to, as written
+    line: int
+    ends: Ends
+    choices: tuple[int, ...]
+    value: int  # which value of the choices
+    rivals: tuple[str, ...]  # the sliders that share what is left to 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "name": self.name,
+            "label": self.label,
+            "line": self.line,
+            "ends": list(self.ends),
+            "instances": len(self.choices),
+            "rivals": list(self.rivals),
+        }
+
+
+def sliders(ground: GroundProgram) -> list[Slider]:
+    """The sliders of a program, in its order."""
+    groups: dict[tuple[int, tuple[Ends, ...]], list[int]] = {}
+    for number, choice in enumerate(ground.choices):
+        groups.setdefault((choice.statement, _ends(ground, choice)), []).append(number)
+    found: list[Slider] = []
+    for group, ((statement, ends), choices) in enumerate(groups.items()):
+        said = ground.program.statements[statement]
+        names = [f"{group}.{value}" for value in range(len(ends))]
+        found += (
+            Slider(
+                names[value],
+                _label(said, value),
+                said.span.line,
+                own,
+                tuple(choices),
+                value,
+                tuple(name for name in names if name != names[value]),
+            )
+            for value, own in enumerate(ends)
+        )
+    return found
+
+
+def _label(said: ast.Statement, value: int) -> str:
+    if not isinstance(said, ast.Annotated):
+        return "?"
+    body = f" :- {', '.join(map(str, said.body))}" if said.body else ""
+    return f"{said.heads[value].atom}{body}"
+
+
+def _ends(ground: GroundProgram, choice: Choice) -> tuple[Ends, ...]:
+    match choice.weight:
+        case Fixed(probabilities):
+            return tuple((p,) for p in probabilities)
+        case Interval(lower, upper):
+            return tuple(zip(lower, upper, strict=True))
+        case Learned(parameter):
+            return tuple((p,) for p in ground.parameters[parameter].initial)
+        case _:
+            return ()
+
+
+class Live:
+    """A program whose probabilities move: a circuit for each semantics that was asked."""
+
+    def __init__(self, ground: GroundProgram) -> None:
+        queries = tuple(q for q in ground.questions if isinstance(q, GroundQuery))
+        self.sliders = sliders(ground)
+        self.ground = replace(ground, questions=queries, choices=_open(ground.choices))
+        self._circuits: dict[Meaning, OnCircuit] = {}
+
+    def answers(
+        self, meaning: Meaning, moved: Mapping[str, Ends], watch: Watch
+    ) -> list[dict[str, Any]]:
+        """The answers with some sliders elsewhere; None where the evidence is then impossible."""
+        if meaning not in self._circuits:
+            general = replace(self.ground, choices=_inside(self.ground.choices))
+            self._circuits[meaning] = on_circuit(general, meaning, watch=watch)
+        ground = replace(self.ground, choices=self._choices(moved))
+        numbers = extremes(ask(ground, meaning, watch=watch), self._circuits[meaning])
+        found = []
+        for query, own in zip(ground.questions, numbers, strict=True):
+            possible = own.possible[0] > 0 and own.consistent[0] > 0
+            ends = (own.lower,) if meaning.maxent else (own.lower, own.upper)
+            shown = [float(end[0]) for end in ends] if possible else None
+            found.append({"query": query.text, "ends": shown})
+        return found
+
+    def settled(self, moved: Mapping[str, Ends], last: str) -> dict[str, Ends]:
+        """The positions of all sliders when one was moved last.
+
+        Those that share a distribution with it give way in proportion, so that they sum to 1
+        (or to at most 1, where nothing may happen).
+        """
+        every = {slider.name: tuple(moved.get(slider.name, slider.ends)) for slider in self.sliders}
+        slider = next((one for one in self.sliders if one.name == last), None)
+        if slider is None or not slider.rivals:
+            return every
+        if any(len(every[name]) > 1 for name in (last, *slider.rivals)):
+            _check_room([every[name] for name in (last, *slider.rivals)])
+            return every
+        own = every[last][0]
+        rest = sum(every[name][0] for name in slider.rivals)
+        nothing = self.ground.choices[slider.choices[0]].nothing
+        if own + rest <= 1 and nothing:
+            return every
+        left = 1 - own
+        for name in slider.rivals:
+            share = every[name][0] / rest if rest > 0 else 1 / len(slider.rivals)
+            every[name] = (left * share,)
+        return every
+
+    def _choices(self, moved: Mapping[str, Ends]) -> tuple[Choice, ...]:
+        """The choices with the probabilities that the sliders show."""
+        ends: dict[int, list[Ends]] = {}
+        for slider in self.sliders:
+            for choice in slider.choices:
+                ends.setdefault(choice, []).append(moved.get(slider.name, slider.ends))
+        return tuple(
+            replace(choice, weight=_weight(ends[i])) if i in ends else choice
+            for i, choice in enumerate(self.ground.choices)
+        )
+
+
+def _check_room(ends: Sequence[Ends]) -> None:
+    """Refuse intervals of one distribution that leave no numbers with the sum 1."""
+    if sum(own[0] for own in ends) > 1 or sum(own[-1] for own in ends) < 1:
+        raise UsageError("the intervals of this disjunction leave no probabilities that sum to 1")
+
+
+def _weight(ends: Sequence[Ends]) -> Fixed | Interval:
+    if any(len(own) == 2 for own in ends):
+        return Interval(tuple(own[0] for own in ends), tuple(own[-1] for own in ends))
+    return Fixed(tuple(own[0] for own in ends))
+
+
+def _open(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """The choices, of which a fact of probability 1 can also not happen."""
+    return tuple(
+        choice if choice.nothing or len(choice.heads) > 1 else replace(choice, nothing=True)
+        for choice in choices
+    )
+
+
+def _inside(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """The choices with probabilities that leave all their values possible, for compiling."""
+    return tuple(
+        replace(choice, weight=Fixed((INSIDE / len(choice.heads),) * len(choice.heads)))
+        if choice.nothing
+        else replace(choice, weight=Fixed((1 / len(choice.heads),) * len(choice.heads)))
+        for choice in choices
+    )

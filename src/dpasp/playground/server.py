@@ -1,0 +1,151 @@
+"""The server: static files for anyone who may see them, and a WebSocket for each page.
+
+Only pages of this server may speak with it: the Host must be one of its own names (so that no
+other name can be pointed at it), the Origin must be that Host, and the page must have shown
+the token, which it keeps as a cookie. Nothing is ever fetched from elsewhere.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from dpasp.limits import Limits
+from dpasp.playground.about import about
+from dpasp.playground.pages import Page
+from dpasp.playground.workers import Queue
+
+STATIC = Path(__file__).parent / "static"
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+HEADERS = {
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self' "
+    b"'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+    b"form-action 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cache-control": b"no-cache",
+}
+FULL = "The playground has as many pages open as it can serve. Please try again later."
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the playground is told when it starts."""
+
+    token: str
+    port: int
+    hosts: tuple[str, ...] = LOCAL  # the names under which it may be called, some with a port
+    limits: Limits = field(default_factory=lambda: Limits(seconds=20, megabytes=1000))
+    at_once: int = max(1, (os.cpu_count() or 2))
+    waiting: int = 60
+    pages: int = 100
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name; cookies are shared between ports, so the port is in it."""
+        return f"dpasp-{self.port}"
+
+
+def application(settings: Settings) -> ASGIApp:
+    """The playground as an ASGI application."""
+    queue = Queue(settings.at_once, settings.waiting)
+    open_pages: set[Page] = set()
+
+    async def index(request: Request) -> Response:
+        given = request.query_params.get("token")
+        if given is None:
+            return FileResponse(STATIC / "index.html")
+        if not hmac.compare_digest(given.encode(), settings.token.encode()):
+            return PlainTextResponse("This link has another token.", 403)
+        # The browser keeps what follows # in the link; the token does not stay in it.
+        response = Response(status_code=303, headers={"location": "./"})
+        response.set_cookie(settings.cookie, given, httponly=True, samesite="strict")
+        return response
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        found = {file.name: file for file in STATIC.iterdir() if file.is_file()}
+        return FileResponse(found[name]) if name in found else PlainTextResponse("", 404)
+
+    async def told(request: Request) -> Response:
+        return JSONResponse(about(settings.limits))
+
+    async def talk(socket: WebSocket) -> None:
+        if not known(socket, settings):
+            await socket.close(4403)
+            return
+        await socket.accept()
+        if len(open_pages) >= settings.pages:
+            await socket.send_text(json.dumps({"id": None, "refused": FULL}))
+            await socket.close(4429)
+            return
+        page = Page(socket, queue, settings.limits)
+        open_pages.add(page)
+        try:
+            await page.run()
+        except WebSocketDisconnect:
+            pass
+        finally:
+            open_pages.discard(page)
+
+    routes = [
+        Route("/", index),
+        Route("/about.json", told),
+        Route("/static/{name}", static),
+        WebSocketRoute("/talk", talk),
+    ]
+    return guarded(Starlette(routes=routes), settings)
+
+
+def known(connection: HTTPConnection, settings: Settings) -> bool:
+    """Whether a page is one of ours: it shows the token, and it comes from this server."""
+    given = connection.cookies.get(settings.cookie, "")
+    origin = urlsplit(connection.headers.get("origin", ""))
+    same = origin.scheme in ("http", "https") and origin.netloc == connection.headers.get("host")
+    return same and hmac.compare_digest(given.encode(), settings.token.encode())
+
+
+def guarded(application: ASGIApp, settings: Settings) -> ASGIApp:
+    """The application behind a look at the Host, with headers that keep pages to themselves."""
+
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await application(scope, receive, send)
+            return
+        if not _own_name(HTTPConnection(scope).headers.get("host", ""), settings):
+            refusal = PlainTextResponse("This is not a name of this server.", 421)
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 4421})
+            else:
+                await refusal(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *HEADERS.items()]
+            await send(message)
+
+        await application(scope, receive, with_headers)
+
+    return guard
+
+
+def _own_name(host: str, settings: Settings) -> bool:
+    """Whether a Host header names this server, with its port or (behind a proxy) without."""
+    name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
+    if not name or not port.isdigit():
+        name, port = host, ""
+    own = name.lower() in settings.hosts and port in ("", str(settings.port))
+    return own or host.lower() in settings.hosts

@@ -1,0 +1,241 @@
+"""What a page can ask for, and what it gets: everything here runs in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from dpasp.display.dependencies import dependencies
+from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError
+from dpasp.inference.answers import Answers
+from dpasp.language import ast
+from dpasp.language.statements.semantics import effective_semantics
+from dpasp.language.text.lexer import tokens
+from dpasp.limits import Limits
+from dpasp.logic.ground import check
+from dpasp.logic.reading import read
+from dpasp.playground.live import Live
+from dpasp.playground.why import why
+from dpasp.program import Program
+from dpasp.semantics.meaning import Meaning
+
+FILE = "program.plp"
+LONGEST = 100_000  # characters of a program
+MODELS = 100  # that are told at once
+MOST_NUMBERS = 200  # answers that the page shows
+HELP = {
+    "time-limit": "make the program smaller, or write #inference bounds. into it",
+    "memory-limit": "make the program smaller, or write #inference bounds. into it",
+    "python-not-allowed": "the playground runs no Python: use `dpasp run` for this program",
+}
+Request = Mapping[str, Any]
+Reply = dict[str, Any]
+
+
+class Desk:
+    """The work of one page: its program, and what was made of it so far."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._text = ""
+        self._program: Program | None = None
+        self._live: Live | None = None
+        self._tasks: dict[str, Callable[[Request], Reply]] = {
+            "check": self.check,
+            "answer": self.answer,
+            "sliders": self.sliders,
+            "slide": self.slide,
+            "why": self.why,
+            "graph": self.graph,
+            "models": self.models,
+        }
+
+    def do(self, request: Request) -> Reply:
+        """The reply to a request: what was found, or the errors."""
+        try:
+            task = self._tasks.get(str(request.get("task")))
+            if task is None:
+                raise UsageError(f"there is no task {request.get('task')!r}")
+            return {"ok": task(request)}
+        except Error as error:
+            return {"errors": [_for_a_page(one).to_dict() for one in error.diagnostics]}
+        except MemoryError:
+            return {"errors": [self._watch().out_of_memory().diagnostics[0].to_dict()]}
+
+    # --- tasks -------------------------------------------------------------------------------
+
+    def check(self, request: Request) -> Reply:
+        """The mistakes in a program, found without grounding it."""
+        source = self._source(_text(request))
+        warnings = [*source.warnings, *check(source), *_not_here(source)]
+        logic, probability = effective_semantics(source, None)
+        return {
+            "warnings": [one.to_dict() for one in warnings],
+            "semantics": f"{logic.value}, {probability.value}",
+        }
+
+    def answer(self, request: Request) -> Reply:
+        """The answers to the program's questions under one semantics."""
+        program = self._of(request)
+        return _answers(program.query(semantics=_semantics(request), limits=self.limits))
+
+    def sliders(self, request: Request) -> Reply:
+        """The numbers that can be moved."""
+        live = self._moving(request)
+        return {"sliders": [slider.to_dict() for slider in live.sliders]}
+
+    def slide(self, request: Request) -> Reply:
+        """The answers with some numbers moved, under several semantics, from their circuits."""
+        live, program = self._moving(request), self._of(request)
+        moved = {str(k): tuple(map(_share, v)) for k, v in dict(request["moved"]).items()}
+        settled = live.settled(moved, str(request.get("last", "")))
+        watch = self.limits.start()
+        found = {}
+        for name in list(request["semantics"])[:10]:
+            meaning = Meaning(*effective_semantics(program.source, str(name)))
+            found[name] = live.answers(meaning, settled, watch)
+        return {"answers": found, "moved": {k: list(v) for k, v in settled.items()}}
+
+    def why(self, request: Request) -> Reply:
+        """The reasons of one answer, as a tree."""
+        query = str(request["query"])
+        return why(self._of(request), query, _semantics(request), self.limits).to_dict()
+
+    def graph(self, request: Request) -> Reply:
+        """What depends on what, drawn."""
+        ground = self._of(request).ground(limits=self.limits)
+        return {"svg": dependencies(ground).svg()}
+
+    def models(self, request: Request) -> Reply:
+        """Some models with the total choices they belong to, from the one with a number on."""
+        first = max(0, int(request.get("first", 0)))
+        last = first + MODELS
+        every = self._of(request).models(
+            last + 1, semantics=_semantics(request), limits=self.limits
+        )
+        found = list(islice(every, first, None))
+        told = [
+            {
+                "choice": list(model.choice),
+                "probability": list(model.probability),
+                "true": list(model.true),
+                "undefined": list(model.undefined),
+            }
+            for model in found[:MODELS]
+        ]
+        return {"models": told, "more": len(found) > MODELS}
+
+    # --- what is kept ------------------------------------------------------------------------
+
+    def _of(self, request: Request) -> Program:
+        """The program in a request; one that is asked again is not read again."""
+        text = _text(request)
+        if self._program is None or text != self._text:
+            self._program = Program(self._source(text))
+            self._text, self._live = text, None
+        return self._program
+
+    def _moving(self, request: Request) -> Live:
+        program = self._of(request)
+        if self._live is None:
+            self._live = Live(program.ground(limits=self.limits))
+        return self._live
+
+    def _source(self, text: str) -> ast.Program:
+        refuse_files(text)
+        source = read([(FILE, text)])
+        refuse_networks(source)
+        return source
+
+    def _watch(self) -> Any:
+        return self.limits.start()
+
+
+def refuse_files(text: str) -> None:
+    """Raise :class:`ProgramError` for ``#include``: there are no files here."""
+    places = [one for one in tokens(text, 0, len(text)) if one.text == "#include"]
+    if places:
+        raise ProgramError(
+            Diagnostic(
+                "playground",
+                "the playground reads no files",
+                _span(text, one.start, one.end),
+                "write the statements of the file here",
+            )
+            for one in places
+        )
+
+
+def refuse_networks(source: ast.Program) -> None:
+    """Raise :class:`ProgramError` for what needs Python or files: networks and data."""
+    found = [one for one in source.statements if isinstance(one, ast.Neural | ast.Data)]
+    if found:
+        raise ProgramError(
+            Diagnostic(
+                "playground",
+                "networks and data do not run in the playground",
+                one.span,
+                "use `dpasp run` for this program",
+            )
+            for one in found
+        )
+
+
+def _not_here(source: ast.Program) -> list[Diagnostic]:
+    """Warnings about statements that the playground leaves out."""
+    return [
+        Diagnostic(
+            "playground",
+            "nothing is learned in the playground: the answers use the initial probabilities",
+            one.span,
+            "use `dpasp run` to learn",
+            "warning",
+        )
+        for one in source.statements
+        if isinstance(one, ast.Learn)
+    ]
+
+
+def _for_a_page(one: Diagnostic) -> Diagnostic:
+    """A diagnostic with help that someone at the page can use: there are no options here."""
+    return replace(one, help=HELP[one.code]) if "--" in one.help and one.code in HELP else one
+
+
+def _answers(found: Answers) -> Reply:
+    told = found.to_dict()
+    return {
+        "answers": told["answers"][:MOST_NUMBERS],
+        "left": max(0, len(told["answers"]) - MOST_NUMBERS),
+        "semantics": f"{found.logic}, {found.probability}",
+        "engine": found.engine,
+        "inconsistent": found.inconsistent,
+        "warnings": [one.to_dict() for one in found.warnings],
+        "statistics": told["statistics"],
+    }
+
+
+def _text(request: Request) -> str:
+    text = request.get("text")
+    if not isinstance(text, str):
+        raise UsageError("a request has a program's text")
+    if len(text) > LONGEST:
+        raise UsageError(f"a program in the playground has at most {LONGEST:,} characters")
+    return text.replace("\r\n", "\n")
+
+
+def _semantics(request: Request) -> str:
+    return str(request.get("semantics", ""))
+
+
+def _share(number: object) -> float:
+    if not isinstance(number, int | float) or not 0 <= number <= 1:
+        raise UsageError(f"{number!r} is not a probability")
+    return float(number)
+
+
+def _span(text: str, start: int, end: int) -> Span:
+    line = text.count("\n", 0, start) + 1
+    column = start - (text.rfind("\n", 0, start) + 1) + 1
+    return Span(FILE, line, column, line, column + end - start)

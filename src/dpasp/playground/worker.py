@@ -1,0 +1,59 @@
+"""The child process of a page: requests come in as lines of JSON, replies go out the same way.
+
+It is started as ``python -m dpasp.playground.worker SECONDS MEGABYTES``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TextIO
+
+from dpasp.limits import Limits
+from dpasp.playground.sandbox import close_doors, die_with_parent
+from dpasp.playground.tasks import Desk
+
+# A program that goes through everything once, so that nothing is left to be imported.
+WARM = """0.4::a. [0.2, 0.3]::b; [0.7, 0.8]::c. p :- a, not q. q :- a, not p. r :- #sum{1: p} >= 1.
+:- b, q. d; e :- b. d :- e. e :- d. #query p | a. #map p?. #query undef p.\n"""
+
+
+def main(seconds: float, megabytes: float) -> int:
+    """Answer requests until there are no more."""
+    desk = Desk(Limits(seconds, megabytes))
+    warm_up(desk)
+    close_doors(megabytes)
+    serve(desk, sys.stdin, sys.stdout)
+    return 0
+
+
+def warm_up(desk: Desk) -> None:
+    """Use everything once, errors included."""
+    for semantics in ("stable, credal", "lstable, maxent"):
+        text = WARM if "maxent" not in semantics else "0.4::a. p :- a, not p. #query undef p."
+        request = {"text": text, "semantics": semantics, "query": "p | a"}
+        for task in ("check", "answer", "why", "graph", "models"):
+            desk.do({**request, "task": task})
+    moving = {"text": "0.4::a. [0.1, 0.2]::b. c :- a, b. #query c."}
+    desk.do({**moving, "task": "sliders"})
+    desk.do({**moving, "task": "slide", "moved": {}, "semantics": ["stable, credal"]})
+    desk.do({"task": "why", "text": "0.4::a. #query a.", "query": "a", "semantics": "maxent"})
+    desk.do({"task": "check", "text": '1.5::a. b(X) :- not c(X). #qery "'})
+
+
+def serve(desk: Desk, requests: TextIO, replies: TextIO) -> None:
+    """A line for a line."""
+    replies.write('{"ready": true}\n')
+    replies.flush()
+    for line in requests:
+        try:
+            reply = desk.do(json.loads(line))
+        except Exception as error:  # a bug of our own: the page shall hear of it, and go on
+            reply = {"bug": f"{type(error).__name__}: {error}"}
+        replies.write(json.dumps(reply) + "\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    die_with_parent()
+    sys.exit(main(float(sys.argv[1]), float(sys.argv[2])))

@@ -1,0 +1,134 @@
+"""Files are written all or nothing: aside, to the disk, and then in the place of the old one.
+
+A run that is killed leaves the old file or the new one, never half of one, and perhaps a
+file aside; the next run that writes into the folder removes it.
+
+Example::
+
+    write_text("answers.csv", text)
+    write_aside("picture.png", lambda aside: figure.savefig(aside))
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+import stat
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dpasp.errors import UsageError, cannot_write
+
+# .NAME.dpasp-HOST-PROCESS-RANDOM.SUFFIX: nobody can guess it, and it says who is writing.
+_ASIDE = re.compile(r"\..*\.dpasp-([0-9a-f]{8})-(\d+)-[0-9a-f]{16}(\.[^.]*)?")
+_DAY = 86400.0  # seconds after which a file aside is forgotten, whoever wrote it
+
+
+def write_text(path: str | Path, text: str, newline: str | None = None) -> None:
+    """Write a text to a file in UTF-8, all or nothing; an :class:`Error` says why it cannot be."""
+    write_aside(path, lambda file: file.write_text(text, encoding="utf-8", newline=newline))
+
+
+def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` write a file aside, and put it in place; an :class:`Error` if it cannot be."""
+    try:
+        with aside(path) as file:
+            write(file)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def check_ending(path: str | Path, what: str, endings: tuple[str, ...]) -> None:
+    """Refuse a name that does not say how to write, before the work is done."""
+    if Path(path).suffix not in endings:
+        raise UsageError(
+            f"cannot write {path}: {what} is written as {', '.join(endings)}",
+            help="let the file's name end in one of them",
+        )
+
+
+@contextmanager
+def aside(path: str | Path, rights: int = 0o666) -> Iterator[Path]:
+    """An empty file beside ``path``; it takes its place when the block ends without an error.
+
+    What is no plain file (a pipe, a device) is given back itself. A link is replaced, not
+    followed: nobody can lead a write elsewhere by one. The file keeps the rights it had;
+    a new one has ``rights``, as far as the user's mask lets it.
+    """
+    target = Path(path)
+    old = target.lstat().st_mode if _is_there(target) else None
+    if old is not None and not (stat.S_ISREG(old) or stat.S_ISLNK(old)):
+        yield target
+        return
+    _sweep(target.parent)
+    file = target.with_name(_name(target))
+    handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, rights)
+    os.close(handle)
+    try:
+        yield file
+        _sync(file)
+        if old is not None and stat.S_ISREG(old):
+            file.chmod(stat.S_IMODE(old))
+        os.replace(file, target)
+        with suppress(OSError):  # not every system can sync a folder
+            _sync(target.parent)
+    finally:
+        with suppress(OSError):
+            file.unlink()
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _name(target: Path) -> str:
+    """A name beside the target, with its suffix: some writers tell the format by it."""
+    who = f"{_host()}-{os.getpid()}-{secrets.token_hex(8)}"
+    return f".{target.stem[:100]}.dpasp-{who}{target.suffix}"
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed runs left in a folder."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            found = _ASIDE.fullmatch(entry.name)
+            if found and _is_left(entry, found[1], int(found[2])):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+def _is_left(entry: os.DirEntry[str], host: str, process: int) -> bool:
+    """Whether nobody writes a file aside any more."""
+    with suppress(OSError):
+        if time.time() - entry.stat(follow_symlinks=False).st_mtime > _DAY:
+            return True
+    if host != _host() or os.name == "nt":  # there, asking for a process would end it
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _host() -> str:
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"

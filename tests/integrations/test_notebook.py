@@ -1,0 +1,90 @@
+"""Cells of a notebook: ``%%dpasp``, its options, its errors, completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dpasp
+from dpasp.integrations.notebook import completions
+
+IPython = pytest.importorskip("IPython")
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+@pytest.fixture
+def shell(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    config = Config()
+    config.HistoryManager.enabled = False
+    found = InteractiveShell(config=config)
+    found.run_line_magic("load_ext", "dpasp")
+    yield found
+    found.reset(new_session=False)
+    InteractiveShell.clear_instance()
+
+
+def cell(shell: InteractiveShell, line: str, text: str = "0.3::a. b :- not a. #query b.") -> Any:
+    return shell.run_cell_magic("dpasp", line, text)
+
+
+def test_a_cell_gives_its_answers(shell: InteractiveShell) -> None:
+    answers = cell(shell, "")
+    assert isinstance(answers, dpasp.Answers)
+    assert answers["b"].upper == pytest.approx(0.7)
+
+
+def test_options(shell: InteractiveShell) -> None:
+    line = '--semantics "lstable, maxent" --query a --evidence "not b" --name mine -c n=3'
+    answers = cell(shell, line, "#const n = 1. 0.3::a. b :- not a. c(n). #query b.")
+    assert (answers.logic, answers[0].query) == ("lstable", "a")
+    assert answers[0].value == pytest.approx(1.0)
+    program = shell.user_ns["mine"]
+    assert isinstance(program, dpasp.Program)
+    assert program.query("c(3)")[0].upper == 1.0
+
+
+def test_python_runs_only_when_allowed(shell: InteractiveShell) -> None:
+    text = "#python\ndef f(): return 3\n#end.\na(@f). #query a(X)."
+    assert cell(shell, "--python", text)[0].query == "a(3)"
+    with pytest.raises(dpasp.ProgramError):
+        cell(shell, "", text)
+
+
+def test_wrong_options_are_told(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(dpasp.UsageError, match="nonsense"):
+        cell(shell, "--nonsense")
+    with pytest.raises(dpasp.UsageError, match="NAME=VALUE"):
+        cell(shell, "-c n")
+    assert cell(shell, "--help") is None
+    assert "--semantics" in capsys.readouterr().out
+
+
+def test_an_error_shows_no_traceback(shell: InteractiveShell) -> None:
+    with pytest.raises(dpasp.ProgramError) as caught:
+        cell(shell, "", "1.5::a.")
+    lines = caught.value._render_traceback_()
+    assert "1.5 is not a probability" in lines[0]
+    assert not any("Traceback" in line for line in lines)
+
+
+def test_words_are_completed_in_our_cells_only(shell: InteractiveShell) -> None:
+    text = "%%dpasp\nsmokes(anna).\n#que"
+    assert "#query" in completions(text, "#que")
+    assert completions("#que", "#que") == []
+    assert shell.Completer is not None
+    from IPython.core.completer import provisionalcompleter
+
+    whole = "%%dpasp\nsmokes(anna).\nsmo"
+    with provisionalcompleter():
+        offered = {one.text for one in shell.Completer.completions(whole, len(whole))}
+    assert "smokes" in offered

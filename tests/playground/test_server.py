@@ -1,0 +1,143 @@
+"""The server: who may speak with it, and what it says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx2")
+
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from dpasp.errors import UsageError
+from dpasp.limits import Limits
+from dpasp.playground.server import STATIC, Settings, application
+from dpasp.playground.start import Wishes, listen, start
+
+SOURCES = Path(__file__).parents[2] / "editors" / "web"
+HOST = "127.0.0.1:8017"
+OWN = {"host": HOST, "origin": f"http://{HOST}", "cookie": "dpasp-8017=secret"}
+
+
+@pytest.fixture
+def client() -> TestClient:
+    settings = Settings("secret", 8017, limits=Limits(seconds=20, megabytes=1000))
+    return TestClient(application(settings), base_url=f"http://{HOST}", follow_redirects=False)
+
+
+def talk(client: TestClient, headers: dict[str, str], *requests: dict[str, Any]) -> list[Any]:
+    with client.websocket_connect("/talk", headers=headers) as socket_:
+        for request in requests:
+            socket_.send_text(json.dumps(request))
+        return [socket_.receive_json() for _ in requests]
+
+
+def test_the_page_fetches_nothing_from_elsewhere(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.status_code == 200
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for name in ("index.html", "main.js", "style.css"):
+        text = (STATIC / name).read_text(encoding="utf-8")
+        links = [word for word in text.split('"') if word.startswith(("http://", "https://", "//"))]
+        assert [link for link in links if "www.w3.org" not in link] == []
+    assert client.get("/static/main.js").status_code == 200
+    assert client.get("/static/../server.py").status_code == 404
+
+
+def test_the_token_in_the_link_becomes_a_cookie(client: TestClient) -> None:
+    found = client.get("/?token=secret")
+    assert found.status_code == 303
+    cookie = found.headers["set-cookie"].lower()
+    assert "dpasp-8017=secret" in cookie
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert client.get("/?token=guess").status_code == 403
+
+
+def test_a_page_of_ours_is_answered(client: TestClient) -> None:
+    text = "0.3::a. #query a."
+    request = {"id": 7, "task": "answer", "text": text, "semantics": "stable, maxent"}
+    (reply,) = talk(client, OWN, request)
+    assert reply["id"] == 7
+    assert reply["ok"]["answers"][0]["value"] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"cookie": "dpasp-8017=guess"},
+        {"cookie": ""},
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"host": "evil.example", "origin": "http://evil.example"},  # a name pointed at us
+        {"host": "127.0.0.1:9999", "origin": "http://127.0.0.1:9999"},
+    ],
+)
+def test_others_are_not_answered(client: TestClient, wrong: dict[str, str]) -> None:
+    with pytest.raises(WebSocketDisconnect):
+        talk(client, OWN | wrong, {"id": 1, "task": "check", "text": "a."})
+
+
+def test_other_names_are_refused(client: TestClient) -> None:
+    assert client.get("/", headers={"host": "evil.example"}).status_code == 421
+    assert client.get("/", headers={"host": "localhost:8017"}).status_code == 200
+    hosts = ("class.example.org", "class.example.org:9000")
+    settings = Settings("secret", 8017, hosts=hosts)
+    for name, code in (("class.example.org", 200), (hosts[1], 200), (f"{hosts[0]}:1", 421)):
+        hosted = TestClient(application(settings), base_url=f"http://{name}")
+        assert hosted.get("/").status_code == code
+
+
+def test_what_is_no_request_is_refused(client: TestClient) -> None:
+    with client.websocket_connect("/talk", headers=OWN) as socket_:
+        for text in ("[]", "{", '"a"', "x" * 500_000):
+            socket_.send_text(text)
+            assert "not a request" in socket_.receive_json()["refused"]
+
+
+def test_a_full_house_is_told() -> None:
+    settings = Settings("secret", 8017, pages=0)
+    client = TestClient(application(settings), base_url=f"http://{HOST}")
+    with client.websocket_connect("/talk", headers=OWN) as socket_:
+        assert "try again" in socket_.receive_json()["refused"]
+
+
+def test_a_port_that_is_taken() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match="cannot listen"):
+            listen("127.0.0.1", port)
+    listen("127.0.0.1", None).close()
+
+
+def test_what_to_install_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(UsageError) as caught:
+        start(Wishes(), lambda address: None)
+    assert caught.value.diagnostics[0].code == "playground-missing"
+
+
+@pytest.mark.skipif(not SOURCES.exists(), reason="the sources of the page are not here")
+def test_the_page_is_built_from_these_sources() -> None:
+    digest = hashlib.sha256()
+    sources = sorted((SOURCES / "src").iterdir(), key=lambda file: file.name)
+    for file in (SOURCES / "build.mjs", SOURCES / "package-lock.json", *sources):
+        digest.update(file.read_bytes())
+    built = (STATIC / "built-from.txt").read_text().strip()
+    assert digest.hexdigest() == built, "run `npm ci && npm run build` in editors/web"
+
+
+def test_licences_are_shipped() -> None:
+    text = (STATIC / "LICENSES.txt").read_text(encoding="utf-8")
+    assert "@codemirror/view" in text
+    assert text.count("MIT") >= 8

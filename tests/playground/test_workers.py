@@ -1,0 +1,136 @@
+"""Workers: child processes with limits, and the queue before them."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from dpasp.limits import Limits
+from dpasp.playground import workers
+from dpasp.playground.workers import Busy, Queue, Stopped, Worker
+
+ENDLESS = "p(0). p(X+1) :- p(X). #query p(1)."
+HUGE = "n(1..9000). a(X,Y) :- n(X), n(Y). #query a(1,1)."
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 60))
+
+
+@asynccontextmanager
+async def working(seconds: float = 20, megabytes: float = 1000) -> AsyncIterator[Worker]:
+    worker = Worker(Limits(seconds, megabytes))
+    try:
+        yield worker
+    finally:
+        await worker.close()
+
+
+def answer(text: str) -> dict[str, str]:
+    return {"task": "answer", "text": text, "semantics": "stable, credal"}
+
+
+def test_a_program_that_never_ends_is_stopped_and_the_next_is_answered() -> None:
+    async def work() -> None:
+        async with working(seconds=1) as worker:
+            reply = await worker.ask(answer(ENDLESS))
+            assert reply["errors"][0]["code"] == "time-limit"
+            reply = await worker.ask(answer("0.3::a. #query a."))
+            assert reply["ok"]["answers"][0]["upper"] == 0.3
+
+    run(work())
+
+
+def test_memory_has_a_limit() -> None:
+    async def work() -> None:
+        async with working(seconds=30, megabytes=150) as worker:
+            reply = await worker.ask(answer(HUGE))
+            assert reply["errors"][0]["code"] == "memory-limit"
+
+    run(work())
+
+
+def test_work_that_is_stopped_ends_at_once() -> None:
+    async def work() -> None:
+        async with working() as worker:
+            await worker.ask({"task": "check", "text": "a."})
+            asked = asyncio.create_task(worker.ask(answer(ENDLESS)))
+            await asyncio.sleep(0.2)
+            started = time.monotonic()
+            worker.stop()
+            with pytest.raises(Stopped, match="Stopped"):
+                await asked
+            await worker.close()
+            assert time.monotonic() - started < 5
+            assert not worker.alive
+
+    run(work())
+
+
+def test_a_worker_that_hangs_is_ended_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "GRACE", -19.9)  # of a limit of 20 seconds
+
+    async def work() -> None:
+        async with working() as worker:
+            with pytest.raises(Stopped, match="longer"):
+                await worker.ask(answer(ENDLESS))
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "open('/etc/hostname')",
+        "open('/tmp/x', 'w')",
+        "import os; os.listdir('/')",
+        "import os; os.system('true')",
+        "import subprocess; subprocess.run(['true'])",
+        "import socket; socket.socket()",
+        "import os; os.remove('/tmp/x')",
+        "import ctypes; ctypes.CDLL(None)",
+    ],
+)
+def test_doors_are_closed(deed: str) -> None:
+    code = f"""
+import ctypes, os, socket, subprocess
+from dpasp.limits import Limits
+from dpasp.playground.sandbox import close_doors
+close_doors(500)
+Limits(megabytes=500).start().check()       # how much memory is in use can still be read
+try:
+    {deed}
+except OSError as error:
+    print("refused" if "playground" in str(error) or error.errno else error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "refused\n", done.stderr
+
+
+def test_the_queue_refuses_politely() -> None:
+    async def work() -> None:
+        queue = Queue(at_once=1, waiting=1)
+        release = asyncio.Event()
+
+        async def inside() -> None:
+            async with queue:
+                await release.wait()
+
+        tasks = [asyncio.create_task(inside()) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy, match="try again"):
+            async with queue:
+                pass
+        release.set()
+        await asyncio.gather(*tasks)
+        async with queue:
+            pass
+
+    run(work())

@@ -1,0 +1,135 @@
+"""Files are written all or nothing, by one function, and what killed runs left is swept."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import dpasp
+from dpasp.cli import main
+from dpasp.writing import aside, write_aside, write_text
+
+SOURCE = Path(dpasp.__file__).parent
+HELPER = "import os, sys, time\nfrom dpasp.writing import aside\n"
+
+
+def killed_while_writing(target: Path) -> None:
+    """Kill a process that has written half of a file."""
+    text = HELPER + (
+        "with aside(sys.argv[1]) as file:\n"
+        "    file.write_text('half'); print('now', flush=True); time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", text, str(target)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"now\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_kill_leaves_the_old_file_and_the_next_run_sweeps(tmp_path: Path) -> None:
+    target = tmp_path / "p.json"
+    target.write_text("good")
+    killed_while_writing(target)
+    assert target.read_text() == "good"
+    assert len(list(tmp_path.iterdir())) == 2
+    write_text(tmp_path / "other.svg", "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.svg", "p.json"]
+
+
+def test_what_others_are_writing_is_not_swept(tmp_path: Path) -> None:
+    with aside(tmp_path / "a.txt") as mine:
+        mine.write_text("mine")
+        write_text(tmp_path / "b.txt", "b")
+        assert mine.exists()
+        elsewhere = mine.with_name(f".c.dpasp-00000000-1-{'0' * 16}.txt")
+        elsewhere.write_text("of another machine")
+        write_text(tmp_path / "b.txt", "b")
+        assert elsewhere.exists()
+        long_ago = time.time() - 2 * 86400
+        os.utime(elsewhere, (long_ago, long_ago))
+        write_text(tmp_path / "b.txt", "b")
+        assert not elsewhere.exists()
+    assert (tmp_path / "a.txt").read_text() == "mine"
+
+
+def test_an_error_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    target = tmp_path / "p.txt"
+    target.write_text("good")
+
+    def fails(file: Path) -> None:
+        file.write_text("half")
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        write_aside(target, fails)
+    assert [path.name for path in tmp_path.iterdir()] == ["p.txt"]
+    assert target.read_text() == "good"
+    with pytest.raises(dpasp.UsageError, match="cannot write"):
+        write_text(tmp_path / "none" / "p.txt", "text")
+
+
+def test_rights_and_links(tmp_path: Path) -> None:
+    target, victim = tmp_path / "p.txt", tmp_path / "victim"
+    target.write_text("old")
+    target.chmod(0o640)
+    write_text(target, "new")
+    assert (target.stat().st_mode & 0o777, target.read_text()) == (0o640, "new")
+    victim.write_text("precious")
+    (tmp_path / "link").symlink_to(victim)
+    write_text(tmp_path / "link", "new")
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "link").is_symlink()
+
+
+def test_the_old_file_is_there_until_the_new_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every command that writes a file fails before the last step: the old file stays."""
+    program = tmp_path / "p.plp"
+    program.write_text("0.3::a. #query   a.")
+    commands = {
+        "c.json": ["compile", str(program), "-o"],
+        "c.svg": ["compile", str(program), "-o"],
+        "plot.svg": ["run", str(program), "--plot"],
+        "o.plp": ["convert", str(program), "--from", "problog", "-o"],
+    }
+
+    def no(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dpasp.writing.os.replace", no)
+    for name, command in commands.items():
+        (tmp_path / name).write_text("old")
+        assert main([*command, str(tmp_path / name)]) != 0
+        assert (tmp_path / name).read_text() == "old"
+    assert main(["format", str(program)]) != 0
+    assert program.read_text() == "0.3::a. #query   a."
+    assert {path.name for path in tmp_path.iterdir()} == {*commands, "p.plp"}
+
+
+def test_nothing_else_writes_files() -> None:
+    """Only ``writing`` opens files to write; others give it what to write."""
+    allowed = {"writing.py", "cli/console.py"}  # the console redirects standard output
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        name = path.relative_to(SOURCE).as_posix()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and name not in allowed:
+                called = ast.unparse(node.func)
+                modes = [ast.unparse(a) for a in (*node.args, *(k.value for k in node.keywords))]
+                opens = called in ("open", "os.fdopen") or called.endswith(".open")
+                if opens and any(mode.strip("'\"")[:1] in "wax" for mode in modes[1:2]):
+                    found.append(f"{name}:{node.lineno}")
+                if called.endswith((".replace", ".rename")) and called.startswith("os."):
+                    found.append(f"{name}:{node.lineno}")
+                if called in ("tempfile.mkstemp", "tempfile.NamedTemporaryFile"):
+                    found.append(f"{name}:{node.lineno}")
+    assert found == []
