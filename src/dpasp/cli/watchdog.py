@@ -30,7 +30,7 @@ class Watchdog:
         """Begin to watch, if there is a limit."""
         limits = self._watch.limits
         if limits.seconds is not None or limits.megabytes is not None:
-            Thread(target=self._run, name="dpasp-watchdog", daemon=True).start()
+            Thread(target=self._run, name="dpasp watchdog", daemon=True).start()
 
     def send_away(self) -> None:
         """Someone else has noticed, or the answers are being written: do no more."""
