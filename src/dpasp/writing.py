@@ -56,13 +56,14 @@ def check_ending(path: str | Path, what: str, endings: tuple[str, ...]) -> None:
 def aside(path: str | Path, rights: int = 0o666) -> Iterator[Path]:
     """An empty file beside ``path``; it takes its place when the block ends without an error.
 
-    What is no plain file (a pipe, a device) is given back itself. A link is replaced, not
-    followed: nobody can lead a write elsewhere by one. The file keeps the rights it had;
-    a new one has ``rights``, as far as the user's mask lets it.
+    What is no plain file (a pipe, a device, a link to one as ``/dev/stdout``) is given back
+    itself. Any other link is replaced, not followed: nobody can lead a write to another file
+    by one. The file keeps the rights it had; a new one has ``rights``, as far as the user's
+    mask lets it.
     """
     target = Path(path)
     old = target.lstat().st_mode if _is_there(target) else None
-    if old is not None and not (stat.S_ISREG(old) or stat.S_ISLNK(old)):
+    if target.exists() and not target.is_file():
         yield target
         return
     _sweep(target.parent)
