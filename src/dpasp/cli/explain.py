@@ -36,7 +36,7 @@ OPTIONS = (FILES, TOP_CHOICES, OTHER_QUESTIONS, LIMITS, PYTHON, OUTPUT)
 
 def execute(options: Namespace, console: Console) -> int:
     """Print an explanation of each query: of those asked for here, or of the program's."""
-    source = read_program(options.files, console)
+    source = read_program(options, console)
     if options.queries:
         kept = tuple(s for s in source.statements if not isinstance(s, Query | Map))
         source = replace(source, statements=kept)

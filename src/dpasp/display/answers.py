@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text, number_text
+from dpasp.shown import harmless
 
 EDGE = 5  # test rows at the top and at the bottom of a long table
 Cells = list[str]
@@ -26,7 +27,7 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
         lines += _aligned([head, *table])
     elif rows:
         lines += _aligned(_every_number(rows))
-    return "\n".join(lines)
+    return harmless("\n".join(lines))
 
 
 def by_rows(answer: Answer | MapAnswer) -> bool:
