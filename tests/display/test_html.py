@@ -89,6 +89,8 @@ def test_many_rows_are_not_all_shown() -> None:
     assert "most probable sum" in text
     assert "4,990 more" in text
     assert len(text) < 2000
+    assert len(str(one).splitlines()) == 12
+    assert len(str(Answers((one, two), "stable", "maxent", "compile")).splitlines()) == 12
 
 
 def test_highlighting_changes_no_text() -> None:

@@ -131,11 +131,11 @@ def test_a_frame_needs_pandas(maxent: Answers, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_frame_has_a_line_an_answer(maxent: Answers) -> None:
-    records = list(maxent._records())
+    records = list(maxent.records())
     assert records[0] == {"query": "p", "kind": "probability", "value": pytest.approx(0.15)}
     assert records[2]["assignment"] == "a, b"
     rows = Answers((Answer("a", value=np.array([0.1, 0.2])),), "stable", "maxent", "compile")
-    assert list(rows._records()) == [
+    assert list(rows.records()) == [
         {"query": "a", "kind": "probability", "row": 0, "value": 0.1},
         {"query": "a", "kind": "probability", "row": 1, "value": 0.2},
     ]

@@ -102,6 +102,11 @@ def test_no_python_no_files(desk: Desk, text: str, code: str) -> None:
     assert refused(desk, "answer", text)["code"] == code
 
 
+def test_help_is_for_a_page(desk: Desk) -> None:
+    problem = refused(desk, "answer", "#script (python)\nimport os\n#end.\n")
+    assert "--python" not in problem["help"]
+
+
 def test_learning_is_said_to_be_left_out(desk: Desk) -> None:
     found = ask(desk, "check", '0.3?::a. #learn "x.csv". #query a.')
     assert "nothing is learned" in found["warnings"][0]["message"]

@@ -6,10 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text, number_text
+from dpasp.inference.answers import (
+    EDGE,
+    Answer,
+    Answers,
+    MapAnswer,
+    interval_text,
+    number_text,
+)
 from dpasp.shown import harmless
 
-EDGE = 5  # test rows at the top and at the bottom of a long table
 Cells = list[str]
 
 
@@ -17,7 +23,7 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
     """What the command line prints for the answers, without a final line end.
 
     Where they have a number for each test row there is a table: every number of every row,
-    or, if it is to be ``brief`` (for a terminal), the most probable answer of the
+    or, if it is to be ``brief`` (for a person), the most probable answer of the
     first and the last rows.
     """
     rows = [answer for answer in answers if isinstance(answer, Answer) and by_rows(answer)]

@@ -29,6 +29,7 @@ Number = float | NDArray[np.float64]  # an array has one number for each test ro
 Value = bool | Literal["undef"]  # of an atom in an assignment
 Assignment = Mapping[str, Value]
 SHOWN = 3  # ties that are shown as text
+EDGE = 5  # test rows at the top and at the bottom of a long table
 
 
 def number_text(number: float) -> str:
@@ -86,11 +87,11 @@ class Answer:
         rows = np.broadcast_arrays(*self.numbers)
         if not rows[0].ndim:
             return f"{name} = {interval_text(self.numbers)}{self._precision()}"
-        lines = [f"{name}:"]
-        lines += [
-            f"  {i:5d}  {interval_text(row)}" for i, row in enumerate(zip(*rows, strict=True))
-        ]
-        return "\n".join(lines)
+        lines = [f"  {i:5d}  {interval_text(row)}" for i, row in enumerate(zip(*rows, strict=True))]
+        if len(lines) > 2 * EDGE:
+            left = f"  …      {len(lines) - 2 * EDGE:,} more"
+            lines = [*lines[:EDGE], left, *lines[-EDGE:]]
+        return "\n".join([f"{name}:", *lines])
 
     def _precision(self) -> str:
         """How good an approximate answer is."""
@@ -287,7 +288,7 @@ class Answers(Sequence[Answer | MapAnswer]):
                 yield record | {"row": row} | dict(zip(lists, values, strict=True))
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.answers))
+        return str(display("answers.answers_text")(self, brief=True))
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The answers as bars and intervals, above the curve of learning; saved if there is a path.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -25,6 +26,11 @@ FILE = "program.plp"
 LONGEST = 100_000  # characters of a program
 MODELS = 100  # that are told at once
 MOST_NUMBERS = 200  # answers that the page shows
+HELP = {
+    "time-limit": "make the program smaller, or write #inference bounds. into it",
+    "memory-limit": "make the program smaller, or write #inference bounds. into it",
+    "python-not-allowed": "the playground runs no Python: use `dpasp run` for this program",
+}
 Request = Mapping[str, Any]
 Reply = dict[str, Any]
 
@@ -55,7 +61,7 @@ class Desk:
                 raise UsageError(f"there is no task {request.get('task')!r}")
             return {"ok": task(request)}
         except Error as error:
-            return {"errors": [one.to_dict() for one in error.diagnostics]}
+            return {"errors": [_for_a_page(one).to_dict() for one in error.diagnostics]}
         except MemoryError:
             return {"errors": [self._watch().out_of_memory().diagnostics[0].to_dict()]}
 
@@ -191,6 +197,11 @@ def _not_here(source: ast.Program) -> list[Diagnostic]:
         for one in source.statements
         if isinstance(one, ast.Learn)
     ]
+
+
+def _for_a_page(one: Diagnostic) -> Diagnostic:
+    """A diagnostic with help that someone at the page can use: there are no options here."""
+    return replace(one, help=HELP[one.code]) if "--" in one.help and one.code in HELP else one
 
 
 def _answers(found: Answers) -> Reply:
