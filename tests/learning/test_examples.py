@@ -7,6 +7,7 @@ import importlib.util
 import os
 import runpy
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -115,3 +116,13 @@ def test_every_example_of_learning_is_tested() -> None:
     text = Path(__file__).read_text()
     assert {name for name in learning if f'"{name}"' not in text} == set()
     assert len(learning) >= 8
+
+
+@pytest.mark.parametrize("name", ["train_torch", "train_lightning"])
+def test_loops_of_other_libraries(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "train_lightning":
+        pytest.importorskip("lightning")
+    pytest.importorskip("sklearn")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    main: Callable[[int, int], float] = runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]
+    assert main(4, 2) > 0.5
