@@ -31,7 +31,10 @@ def run(path: Path) -> Any:
         cell.metadata = {}
         if cell.cell_type == "code":
             cell.execution_count = None
-            cell.outputs = list(map(plain, joined(cell.outputs)))
+            cell.outputs = list(filter(is_plain, joined(cell.outputs)))
+            for output in cell.outputs:
+                if "execution_count" in output:
+                    output.execution_count = None
     return notebook
 
 
@@ -47,13 +50,9 @@ def joined(outputs: list[Any]) -> list[Any]:
     return found
 
 
-def plain(output: Any) -> Any:
-    if "execution_count" in output:
-        output.execution_count = None
-    if "data" in output:
-        output.data = {kind: data for kind, data in output.data.items() if kind == "text/plain"}
-        output.metadata = {}
-    return output
+def is_plain(output: Any) -> bool:
+    """Whether an output is text only; of a picture or a table the text says little."""
+    return "data" not in output or set(output.data) == {"text/plain"}
 
 
 def shown(notebook: Any) -> list[tuple[str, list[str]]]:

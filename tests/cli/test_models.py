@@ -89,7 +89,7 @@ def test_the_function_is_the_command() -> None:
 
 
 def test_shown_terms_may_call_python() -> None:
-    text = "#python\ndef f(x): return x.number + 1\n#end.\n a(1). #show b(@f(X)) : a(X). #show."
+    text = "#python\ndef f(x): return x + 1\n#end.\n a(1). #show b(@f(X)) : a(X). #show."
     assert str(next(library.loads(text, python=True).models())) == "b(2)"
 
 
