@@ -142,3 +142,12 @@ def test_nothing_else_writes_files() -> None:
                 if called in ("tempfile.mkstemp", "tempfile.NamedTemporaryFile"):
                     found.append(f"{name}:{node.lineno}")
     assert found == []
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="there are no devices here")
+def test_a_link_to_a_device_is_written_through(tmp_path: Path) -> None:
+    link = tmp_path / "link.txt"
+    link.symlink_to("/dev/null")
+    write_text(link, "gone")
+    assert link.is_symlink()
+    assert not Path("/dev/null").is_file()

@@ -56,13 +56,14 @@ def check_ending(path: str | Path, what: str, endings: tuple[str, ...]) -> None:
 def aside(path: str | Path, rights: int = 0o666) -> Iterator[Path]:
     """An empty file beside ``path``; it takes its place when the block ends without an error.
 
-    What is no plain file (a pipe, a device, a link to one) is given back itself. A link to a
-    plain file is replaced, not followed: nobody can lead a write elsewhere by one. The file
-    keeps the rights it had; a new one has ``rights``, as far as the user's mask lets it.
+    What is no plain file (a pipe, a device, a link to one as ``/dev/stdout``) is given back
+    itself. Any other link is replaced, not followed: nobody can lead a write to another file
+    by one. The file keeps the rights it had; a new one has ``rights``, as far as the user's
+    mask lets it.
     """
     target = Path(path)
-    old = _mode(target)
-    if old is not None and not stat.S_ISREG(old):
+    old = target.lstat().st_mode if _is_there(target) else None
+    if target.exists() and not target.is_file():
         yield target
         return
     _sweep(target.parent)
@@ -72,7 +73,7 @@ def aside(path: str | Path, rights: int = 0o666) -> Iterator[Path]:
     try:
         yield file
         _sync(file)
-        if old is not None and not target.is_symlink():
+        if old is not None and stat.S_ISREG(old):
             file.chmod(stat.S_IMODE(old))
         os.replace(file, target)
         with suppress(OSError):  # not every system can sync a folder
@@ -82,12 +83,12 @@ def aside(path: str | Path, rights: int = 0o666) -> Iterator[Path]:
             file.unlink()
 
 
-def _mode(path: Path) -> int | None:
-    """What is there, links followed; nothing if they lead nowhere."""
+def _is_there(path: Path) -> bool:
     try:
-        return path.stat().st_mode
-    except OSError:
-        return None
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _name(target: Path) -> str:

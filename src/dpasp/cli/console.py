@@ -14,6 +14,7 @@ from dpasp.display.style import in_terminal, wants_colour
 from dpasp.errors import Diagnostic, OutputError
 from dpasp.shown import harmless
 
+PLAIN = str.maketrans({"ℙ": "P", "θ": "theta", "…": "...", "≤": "<=", "≥": ">=", "→": "->"})
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
 
 
@@ -36,6 +37,7 @@ class Console:
         if not exact or in_terminal(self.answers):
             text = harmless(text)
         with writing_answers():
+            text = printable(text, self.answers)
             self.answers.write(text if text.endswith("\n") else text + "\n")
             self.answers.flush()
 
@@ -46,7 +48,7 @@ class Console:
     def _say(self, text: str) -> None:
         """Write a message; where that cannot be done, nobody can be told."""
         try:
-            self.messages.write(text + "\n")
+            self.messages.write(printable(text, self.messages) + "\n")
             self.messages.flush()
         except BrokenPipeError:
             raise
@@ -62,6 +64,17 @@ class Console:
     def source(self, file: str) -> str | None:
         """The text that a diagnostic's file name stands for."""
         return self.texts.get(file) or read_source(file)
+
+
+def printable(text: str, stream: TextIO) -> str:
+    """The text with plain letters for ours that a terminal cannot print."""
+    try:
+        text.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return text.translate(PLAIN)
+    except LookupError:  # an encoding that nobody knows
+        pass
+    return text
 
 
 @contextmanager
