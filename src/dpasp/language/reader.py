@@ -37,6 +37,7 @@ from dpasp.language.text.pieces import Mark, Piece, Split, split
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import walk
 
+DEPTH = 100  # files that may be included in one another
 _BASE = re.compile(r"#program\s+base\s*\.")
 
 
@@ -96,7 +97,9 @@ def _named_twice(name: str) -> Diagnostic:
     return Diagnostic("file-twice", message, help="name it once", severity="warning")
 
 
-def _read_file(reading: _Reading, name: str, text: str, secret: bool = False) -> None:
+def _read_file(
+    reading: _Reading, name: str, text: str, depth: int = 0, secret: bool = False
+) -> None:
     reading.sources = reading.sources.add(name, text, secret)
     reader = _FileReader(reading.sources.files[-1])
     reader.draft()
@@ -104,7 +107,7 @@ def _read_file(reading: _Reading, name: str, text: str, secret: bool = False) ->
     reading.sources = reading.sources.with_wide_lines(reader.buffer.text(), reader.file.first_line)
     for statement in reader.merge(nodes, reading.sources):
         if isinstance(statement, Include):
-            _include(reading, reader.file, statement)
+            _include(reading, reader.file, statement, depth + 1)
         else:
             reading.statements.append(statement)
     reading.errors += reader.errors()
@@ -328,8 +331,13 @@ class _FileReader:
 # --- other files --------------------------------------------------------------------------------
 
 
-def _include(reading: _Reading, file: SourceFile, include: Include) -> None:
+def _include(reading: _Reading, file: SourceFile, include: Include, depth: int) -> None:
     """Read an included file in its place: beside the including file, or from where we are."""
+    if depth > DEPTH:
+        message = f"files are included in one another more than {DEPTH} deep"
+        help = "include the rest from the first file, one after the other"
+        reading.errors.append(Diagnostic("include-depth", message, include.span, help))
+        return
     reach = reading.sources.reach(file.name)
     try:
         path = find_included(include.path, file.name, reach)
@@ -346,18 +354,18 @@ def _include(reading: _Reading, file: SourceFile, include: Include) -> None:
         reading.errors.append(Diagnostic(problem.code, problem.message, include.span, problem.help))
         return
     if reach.anywhere:
-        _read_file(reading, str(path), text)
+        _read_file(reading, str(path), text, depth)
     else:
-        _read_unquoted(reading, path, text, include)
+        _read_unquoted(reading, path, text, include, depth)
 
 
-def _read_unquoted(reading: _Reading, path: Path, text: str, include: Include) -> None:
+def _read_unquoted(reading: _Reading, path: Path, text: str, include: Include, depth: int) -> None:
     """Read a file for a text that may come from anywhere: no message may quote the file."""
     errors, warnings = len(reading.errors), len(reading.warnings)
     reading.sources = reading.sources.reaching(
         {str(path): reading.sources.reach(include.span.file)}
     )
-    _read_file(reading, str(path), text, secret=True)
+    _read_file(reading, str(path), text, depth, secret=True)
     del reading.warnings[warnings:]
     if reading.errors[errors:]:
         message = f"{include.path} cannot be read as a program"
