@@ -69,7 +69,14 @@ def test_calls_run(ours: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a. #minimize{1 : a}.", "a. #maximize{1 : a}.", "a. :~ a. [1]", "#program step(t). a(t)."],
+    [
+        "a. #minimize{1 : a}.",
+        "a. #maximize{1 : a}.",
+        "a. :~ a. [1]",
+        "#program step(t). a(t).",
+        "#edge (1,2) : a. a.",
+        "#include <incmode>.",
+    ],
 )
 def test_what_is_said_to_be_refused_is(text: str) -> None:
     with pytest.raises(ProgramError):

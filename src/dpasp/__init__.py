@@ -3,7 +3,7 @@
 >>> import dpasp
 >>> program = dpasp.loads("0.3::a. b :- a. #query b.")
 >>> print(program.query())
-ℙ(b) = [0.300000, 0.300000]
+ℙ(b) = 0.300000
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ class Program:
         self,
         n: int | None = None,
         *,
-        given: str | Iterable[str] = (),
+        given: object = (),
         semantics: str | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Iterator[Model]:
@@ -236,7 +236,9 @@ class Program:
         """This program with rules for what it shows, if there are any."""
         if source is self.source:
             return self
-        program = Program(source, python=self.python, constants=self.constants)
+        program = Program(
+            source, python=self.python, constants=self.constants, objects=self.objects
+        )
         program._module = self._functions()
         return program
 
@@ -653,7 +655,7 @@ def loads(
 
     >>> program = loads("p(@f(3)). #query p(6).", functions={"f": lambda n: 2 * n})
     >>> print(program.query())
-    ℙ(p(6)) = [1.000000, 1.000000]
+    ℙ(p(6)) = 1.000000
     """
     return _read(
         [(file, text_given(text, "a program"))],

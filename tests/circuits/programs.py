@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from random import Random
 
 from clingo import Function
@@ -115,3 +116,88 @@ def _question(random: Random, shape: Shape, atoms: list[int]) -> GroundQuery:
     query = literals(random.choice((0, 1, 1, 1, 2)))
     evidence = literals(random.choice((0, 0, 1, 1, 2)))
     return GroundQuery(query, evidence, "?", NOWHERE)
+
+
+def random_network(random: Random) -> GroundProgram:
+    """A random Bayesian network: many-valued variables with a table of rows each.
+
+    Rows can be missing, leave mass to nothing, hold with certainty, say less of the parents or
+    overlap; there are functions of variables, and sometimes constraints and second rules.
+    """
+    draw = _Drawing(random)
+    variables: list[list[int]] = []
+    for _ in range(random.randint(2, 5)):
+        parents = random.sample(variables, min(len(variables), random.choice((0, 1, 1, 2))))
+        variables.append(draw.variable(parents))
+    for _ in range(random.choice((0, 0, 1, 2))):
+        draw.function(random.sample(variables, min(len(variables), 2)))
+    everything = list(range(1, draw.size))
+    visible = [a for a in everything if a not in draw.selectors]
+    for _ in range(random.choice((0, 0, 0, 1, 2))):  # second rules, from lower to higher atoms
+        low, high = sorted(random.sample(visible, 2))
+        draw.rules.append(Rule((high,), (random.choice((low, -low)),)))
+    for _ in range(random.choice((0, 0, 0, 1, 2))):
+        draw.rules.append(Rule((), tuple(random.sample(visible, random.choice((1, 2, 2))))))
+    symbols = [
+        None if a == 0 or a in draw.selectors else Function(f"p{a}") for a in range(draw.size)
+    ]
+    shape = Shape()
+    random.shuffle(draw.rules)
+    return GroundProgram(
+        ast.Program(()),
+        tuple(symbols),
+        tuple(draw.rules),
+        tuple(draw.choices),
+        questions=tuple(_question(random, shape, visible) for _ in range(shape.questions)),
+        atoms={s: a for a, s in enumerate(symbols) if s is not None},
+    )
+
+
+class _Drawing:
+    """The rules and choices of a random network so far."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.rules: list[Rule] = []
+        self.choices: list[Choice] = []
+        self.selectors: set[int] = set()
+        self.size = 1
+
+    def atoms(self, count: int) -> list[int]:
+        """So many new atoms."""
+        self.size += count
+        return list(range(self.size - count, self.size))
+
+    def variable(self, parents: list[list[int]]) -> list[int]:
+        """A variable with a row for (nearly) every combination of its parents' values."""
+        values = self.atoms(self.random.choice((1, 2, 2, 3)))
+        for body in product(*(self._states(parent) for parent in parents)):
+            chance = self.random.random()
+            if chance < 0.1 or len(self.choices) > 9:
+                continue
+            if chance < 0.2:
+                body = body[:1]
+            self._row(values, tuple(body), certain=chance > 0.85)
+        return values
+
+    def function(self, parents: list[list[int]]) -> None:
+        """Atoms that are functions of variables, such as a sum."""
+        values = self.atoms(self.random.choice((1, 2, 3)))
+        for body in product(*(self._states(parent) for parent in parents)):
+            self.rules.append(Rule((self.random.choice(values),), tuple(body)))
+
+    def _states(self, variable: list[int]) -> list[int]:
+        return variable if len(variable) > 1 else [variable[0], -variable[0]]
+
+    def _row(self, values: list[int], body: tuple[int, ...], certain: bool) -> None:
+        if certain:
+            self.rules.append(Rule((self.random.choice(values),), body))
+            return
+        heads = self.random.sample(values, self.random.randint(1, len(values)))
+        nothing = len(heads) == 1 or self.random.random() < 0.3
+        own = tuple(self.atoms(len(heads)))
+        self.selectors.update(own)
+        parts = [self.random.random() + 0.05 for _ in range(len(heads) + nothing)]
+        weight = Fixed(tuple(p / sum(parts) for p in parts[: len(heads)]))
+        self.choices.append(Choice(len(self.choices), (), own, tuple(heads), weight, nothing))
+        self.rules += [Rule((h,), (s, *body)) for h, s in zip(heads, own, strict=True)]

@@ -21,7 +21,7 @@ from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 
-from .programs import STABLE, draw_shape, random_program
+from .programs import STABLE, draw_shape, random_network, random_program
 from .ways import compare
 
 PROGRAMS = int(os.environ.get("DPASP_RANDOM_CIRCUITS", "5000"))
@@ -50,6 +50,24 @@ def test_every_way(first: int, logic: Logic, tmp_path: Path) -> None:
         runs = [compare(f"seed {seed}", ground, Meaning(logic, p), cache) for p in Probability]
         compared += any(runs)
     assert compared > BLOCK / 2  # the others have no meaning or a head cycle
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS // 5, BLOCK))
+def test_networks(first: int) -> None:
+    """Tables with many-valued variables, by elimination among other ways."""
+    ways: list[tuple[Way, Order]] = [
+        ("auto", "auto"),
+        ("elimination", "auto"),
+        ("search", "width"),
+        ("tables", "narrow"),
+    ]
+    eliminated = 0
+    for seed in range(first, first + BLOCK):
+        ground = random_network(Random(seed))
+        for probability in Probability:
+            compare(f"network {seed}", ground, Meaning(Logic.STABLE, probability), ways=ways)
+        eliminated += "elimination" in compile(ground, STABLE).statistics.way
+    assert eliminated > BLOCK / 5
 
 
 def test_stratified_programs_agree_on_everything() -> None:

@@ -17,6 +17,7 @@ from dpasp.semantics.meaning import Meaning
 
 WAYS: tuple[tuple[Way, Order], ...] = (
     ("auto", "auto"),
+    ("elimination", "auto"),
     ("diagram", "narrow"),
     ("diagram", "depth"),
     ("tables", "narrow"),

@@ -34,7 +34,7 @@ def test_run_is_the_default_command(dpasp: Command) -> None:
         (["--sem", "partial", "--psem", "credal"], "[0.000000, 0.700000]"),
         (["--engine", "enumerate", "-p", "maxent"], "0.350000"),
         (["--evidence", "busy", "-p", "maxent"], "0.500000"),
-        (["--evidence", "busy", "--evidence", "not coffee"], "[1.000000, 1.000000]"),
+        (["--evidence", "busy", "--evidence", "not coffee"], "1.000000"),
     ],
 )
 def test_options_change_the_answer(dpasp: Command, words: list[str], answer: str) -> None:
@@ -45,7 +45,7 @@ def test_more_queries_follow_the_programs(dpasp: Command) -> None:
     result = dpasp("run", "--query", "busy", "--query", "nap | busy.", text=NAP)
     assert result.out.splitlines() == [
         "ℙ(nap) = [0.000000, 0.700000]",
-        "ℙ(busy) = [0.700000, 0.700000]",
+        "ℙ(busy) = 0.700000",
         "ℙ(nap | busy) = [0.000000, 1.000000]",
     ]
 
@@ -60,7 +60,7 @@ def test_constants(dpasp: Command) -> None:
 def test_several_files_are_one_program(dpasp: Command) -> None:
     Path("one.plp").write_text("0.5::a.")
     Path("two.plp").write_text("b :- a. #query b.")
-    assert dpasp("one.plp", "two.plp").out == "ℙ(b) = [0.500000, 0.500000]\n"
+    assert dpasp("one.plp", "two.plp").out == "ℙ(b) = 0.500000\n"
 
 
 def test_standard_input(dpasp: Command) -> None:
@@ -166,7 +166,7 @@ CODE = '#python\nprint("hello")\ndef one(): return 1\n#end.\n0.5::a(@one()).\n#q
 
 def test_python_runs_for_files(dpasp: Command) -> None:
     code, out, err = dpasp("run", text=CODE)
-    assert (code, out) == (0, "ℙ(a(1)) = [0.500000, 0.500000]\n")
+    assert (code, out) == (0, "ℙ(a(1)) = 0.500000\n")
     assert "hello" in err
 
 
@@ -181,7 +181,7 @@ def test_python_is_refused_when_not_allowed(dpasp: Command, words: list[str]) ->
 
 def test_python_from_standard_input_when_told(dpasp: Command) -> None:
     code, out, err = dpasp("run", "--python", "-", stdin=CODE)
-    assert (code, out) == (0, "ℙ(a(1)) = [0.500000, 0.500000]\n")
+    assert (code, out) == (0, "ℙ(a(1)) = 0.500000\n")
     assert "hello" in err
 
 

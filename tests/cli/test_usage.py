@@ -78,6 +78,8 @@ def test_a_missing_file_names_the_nearest(dpasp: Command) -> None:
     assert "alarm.plp" in err.splitlines()[-1]
     assert "did you mean 'alarm.plp'?" in dpasp("alarm").err
     assert "did you mean" not in dpasp("nofile.plp").err  # the ending alone is no likeness
+    assert "No such file" in dpasp("nofile").err
+    assert "there is no file grund, and no command of that name" in dpasp("grund").err
 
 
 def test_a_file_is_no_command(dpasp: Command) -> None:
@@ -88,7 +90,7 @@ def test_a_file_is_no_command(dpasp: Command) -> None:
 
 def test_a_constant_that_is_not_there(dpasp: Command) -> None:
     code, out, err = dpasp("-c", "nun=2", text="#const num = 1. 0.5::a(num). #query a(X).")
-    assert (code, out) == (0, "ℙ(a(1)) = [0.500000, 0.500000]\n")
+    assert (code, out) == (0, "ℙ(a(1)) = 0.500000\n")
     assert "does not name the constant nun [unused-constant]" in err
     assert "did you mean 'num'?" in err
 

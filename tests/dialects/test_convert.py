@@ -78,6 +78,11 @@ def test_an_unknown_system() -> None:
         (":- consult('b.pl').", 1, 4, "another file"),
         ("a('x y', \"x y\").", 1, 3, "would be the same"),
         ("0.5::heads(N).", 1, 12, "nothing gives values to N"),
+        ("a(X) :- b(X), X == Y. b(1).", 1, 15, "== with a variable that has no value"),
+        ("a.\nn(N) :- findall(X, b(Y), L), length(L, N). b(1).", 2, 1, "unsafe"),
+        ("n(N) :- findall(X, b(X), L), length(L, N). b(0.5).", 1, 1, "arithmetic on real"),
+        ("a. 0.5::query(a).", 1, 9, "query with a probability"),
+        ("a(0.5). b(X) :- a(X). query(b(_)).", 1, 23, "question about a real number"),
     ],
 )
 def test_the_place_of_a_problem(text: str, line: int, column: int, words: str) -> None:

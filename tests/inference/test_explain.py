@@ -128,7 +128,7 @@ def test_most_probable_values_are_left_out() -> None:
         dpasp.loads("0.3::a. #mpe.").explain()
     (problem,) = caught.value.diagnostics
     assert problem.code == "explain-map"
-    assert "in place of the program's" in problem.help
+    assert "--query" in problem.help
     assert "--engine" not in problem.help
     assert len(dpasp.loads("0.3::a. #mpe.").explain("a")) == 1
 

@@ -2,7 +2,9 @@
 
 A leaf stands for the models of a total choice (or of an independent part of it) and says
 which *kinds* of models there are: some that satisfy query and evidence, some that satisfy
-the evidence only, some that do not satisfy the evidence. A *channel* is one number at
+the evidence only, some that do not satisfy the evidence. Where the total choices that
+contradict the evidence are not looked at one by one, the leaves of the others are
+*uncounted*: all that are consistent count together, elsewhere. A *channel* is one number at
 every node. At a leaf it is read from the kinds, a sum adds it up, and a product of
 independent parts multiplies it. Two of the masses, c and d, do not simply multiply:
 their product rule uses two more channels, so that nothing is ever subtracted.
@@ -26,14 +28,16 @@ from dpasp.semantics.masses import FIELDS
 
 LEAF, SUM, PRODUCT = 0, 1, 2  # what a node is
 QE, E, OTHER = 1, 2, 4  # the kinds of models at a leaf, as bits
+UNCOUNTED = 8  # one more bit: it does not count for the consistent mass
+MODELS = QE | E | OTHER
 KIND_NAMES = {QE: "q, e", E: "e, not q", OTHER: "not e"}  # 0: no model
 
 # By channel: which kinds have it. They are arrays of numpy or tensors of torch.
 CHANNELS: Mapping[str, Callable[[Any], Any]] = {
-    "consistent": lambda kinds: kinds != 0,
-    "a": lambda kinds: kinds == QE,
+    "consistent": lambda kinds: (kinds != 0) & ((kinds & UNCOUNTED) == 0),
+    "a": lambda kinds: (kinds & MODELS) == QE,
     "b": lambda kinds: (kinds & QE) != 0,
-    "c": lambda kinds: kinds == E,
+    "c": lambda kinds: (kinds & MODELS) == E,
     "d": lambda kinds: (kinds & E) != 0,
     "some e": lambda kinds: (kinds & (QE | E)) != 0,
     "every e is qe": lambda kinds: ((kinds & QE) != 0) & ((kinds & E) == 0),
@@ -85,10 +89,12 @@ __all__ = [
     "FIELDS",
     "LEAF",
     "MIXED",
+    "MODELS",
     "OTHER",
     "PRODUCT",
     "QE",
     "SUM",
+    "UNCOUNTED",
     "E",
     "LeafValues",
     "Mixed",

@@ -19,8 +19,8 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import translate
 
 Mode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
-Way = Literal["auto", "search", "tables", "diagram"]
-Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency"]
+Way = Literal["auto", "elimination", "search", "tables", "diagram"]
+Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency", "tree"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.logic.program import Choice, Rule
+from dpasp.logic.program import Choice, Interval, Rule
 from dpasp.semantics.masses import Question, query_literals
 from dpasp.semantics.translate import Translation
 
@@ -65,10 +65,11 @@ def flat_rules(rules: Iterable[Rule]) -> Integers:
 
 
 def flat_choices(choices: Iterable[Choice]) -> Integers:
-    """How many selectors each choice has, whether nothing is possible, and the selectors."""
+    """How many selectors each choice has, flags (1 nothing, 2 intervals), and the selectors."""
     data: list[int] = []
     for choice in choices:
-        data += (len(choice.selectors), int(choice.nothing), *choice.selectors)
+        flags = choice.nothing + 2 * isinstance(choice.weight, Interval)
+        data += (len(choice.selectors), flags, *choice.selectors)
     return np.array(data, dtype=np.int64)
 
 

@@ -13,6 +13,7 @@ from dpasp.display.diagnostics import read_source, render
 from dpasp.display.style import wants_colour
 from dpasp.errors import Diagnostic, OutputError
 
+PLAIN = str.maketrans({"ℙ": "P", "θ": "theta", "…": "...", "≤": "<=", "≥": ">=", "→": "->"})
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
 
 
@@ -30,13 +31,14 @@ class Console:
     def answer(self, text: str) -> None:
         """Write what was asked for."""
         with writing_answers():
+            text = printable(text, self.answers)
             self.answers.write(text if text.endswith("\n") else text + "\n")
             self.answers.flush()
 
     def note(self, text: str) -> None:
         """Say something besides the answer; where that cannot be written, nobody can be told."""
         try:
-            self.messages.write(text + "\n")
+            self.messages.write(printable(text, self.messages) + "\n")
             self.messages.flush()
         except BrokenPipeError:
             raise
@@ -52,6 +54,17 @@ class Console:
     def source(self, file: str) -> str | None:
         """The text that a diagnostic's file name stands for."""
         return self.texts.get(file) or read_source(file)
+
+
+def printable(text: str, stream: TextIO) -> str:
+    """The text with plain letters for ours that a terminal cannot print."""
+    try:
+        text.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return text.translate(PLAIN)
+    except LookupError:  # an encoding that nobody knows
+        pass
+    return text
 
 
 @contextmanager

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from dataclasses import replace
 
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
-from dpasp.cli.options import FILES, LIMITS, OTHER_QUESTIONS, OUTPUT, PYTHON, Group, Option, count
+from dpasp.cli.options import FILES, LIMITS, OUTPUT, PYTHON, QUESTIONS, Group, Option, count
 from dpasp.cli.reading import (
     nothing_asked,
     read_limits,
@@ -16,7 +15,6 @@ from dpasp.cli.reading import (
     wanted_semantics,
 )
 from dpasp.display.explain import explanation_text
-from dpasp.language.ast import Map, Query
 
 DESCRIPTION = """\
 Show what is behind an answer: the most probable total choices in which the query and the
@@ -31,16 +29,12 @@ examples:
 TOP_CHOICES = Group(
     "", (Option(("--top",), "so many total choices (default: 5)", "N", count, default=5),)
 )
-OPTIONS = (FILES, TOP_CHOICES, OTHER_QUESTIONS, LIMITS, PYTHON, OUTPUT)
+OPTIONS = (FILES, TOP_CHOICES, QUESTIONS, LIMITS, PYTHON, OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:
-    """Print an explanation of each query: of those asked for here, or of the program's."""
-    source = read_program(options.files, console)
-    if options.queries:
-        kept = tuple(s for s in source.statements if not isinstance(s, Query | Map))
-        source = replace(source, statements=kept)
-    program = asked(source, options, console)
+    """Print an explanation of each query, of the program's and of those asked for here."""
+    program = asked(read_program(options.files, console), options, console)
     found = program.explain(
         semantics=wanted_semantics(options), top=options.top, limits=read_limits(options)
     )

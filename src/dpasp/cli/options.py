@@ -183,14 +183,6 @@ MEANING = Group(
         CONSTANT,
     ),
 )
-OTHER_QUESTIONS = replace(
-    QUESTIONS,
-    options=(
-        replace(QUERY, help=QUERY.help.replace("this too", "this in place of the program's")),
-        *QUESTIONS.options[1:],
-    ),
-)
-
 ENGINE = Group(
     "how to answer",
     (

@@ -128,7 +128,8 @@ def called_as() -> str:
 
 def _refuse_command(word: str) -> None:
     """Complain about a word that is neither a file nor an option but nearly a command."""
-    near = get_close_matches(word, COMMANDS, n=1) if word.isalpha() else []
+    near = get_close_matches(word, COMMANDS, n=1, cutoff=0.65) if word.isalpha() else []
     if near and not os.path.exists(word):
         help = f"did you mean `{called_as()} {near[0]}`?"
-        raise UsageError(Diagnostic("usage", f"there is no command {word}", help=help))
+        message = f"there is no file {word}, and no command of that name"
+        raise UsageError(Diagnostic("usage", message, help=help))

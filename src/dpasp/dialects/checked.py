@@ -7,6 +7,8 @@ from dataclasses import replace
 from dpasp.dialects.layout import LaidOut
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
+from dpasp.logic import check
+from dpasp.logic.reading import read
 
 
 def checked(
@@ -20,11 +22,9 @@ def checked(
 
     Problems with the ``allowed`` codes are left to whoever runs the program.
     """
-    from dpasp.program import loads
-
     text = f"{head}{body.text}{foot}"
     try:
-        loads(text, file=source.name)
+        check(read([(source.name, text)]))
     except ProgramError as error:
         first = head.count("\n") + 1
         problems = [d for d in error.diagnostics if d.code not in allowed]

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpasp.inference.answers import (
-    EDGE,
-    Answer,
-    Answers,
-    MapAnswer,
-    interval_text,
-    number_text,
-)
+from dpasp.inference.answers import EDGE, Answer, Answers, MapAnswer, bounds_text
 
 Cells = list[str]
 
@@ -56,7 +49,7 @@ def most_probable_rows(answers: Sequence[Answer], edge: int = EDGE) -> tuple[Cel
         numbers = [np.broadcast_arrays(*answer.numbers) for answer in own]
         best = [int(np.argmax([one[-1][i] for one in numbers])) for i in shown]
         texts = [
-            interval_text([one[i] for one in numbers[k]]) for i, k in zip(shown, best, strict=True)
+            bounds_text([one[i] for one in numbers[k]]) for i, k in zip(shown, best, strict=True)
         ]
         if len(own) > 1:
             head.append(f"most probable {name}")
@@ -89,9 +82,7 @@ def _every_number(answers: Sequence[Answer]) -> list[Cells]:
 def _column(answer: Answer) -> Cells:
     """The name of an answer and its numbers, one text a row."""
     numbers = np.broadcast_arrays(*answer.numbers)
-    texts = [[number_text(float(number)) for number in row] for row in zip(*numbers, strict=True)]
-    shown = [row[0] if len(row) == 1 else f"[{', '.join(row)}]" for row in texts]
-    return [f"ℙ({answer.query})", *shown]
+    return [f"ℙ({answer.query})", *(bounds_text(row) for row in zip(*numbers, strict=True))]
 
 
 def _aligned(table: Sequence[Cells]) -> list[str]:

@@ -11,7 +11,7 @@ defined in line 1
 <BLANKLINE>
 defined in line 2
 <BLANKLINE>
-asked in line 3: ℙ(wet) = [0.300000, 0.300000]
+asked in line 3: ℙ(wet) = 0.300000
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 >>> from dpasp.logic import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> print(answer(ask(ground(parse("0.3::a. #query a.")), Meaning())))
-ℙ(a) = [0.300000, 0.300000]
+ℙ(a) = 0.300000
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Number = float | NDArray[np.float64]  # an array has one number for each test row
 Value = bool | Literal["undef"]  # of an atom in an assignment
 Assignment = Mapping[str, Value]
+SAME = 1e-12  # what bounds that are the same may differ by, relatively, because of rounding
 SHOWN = 3  # ties that are shown as text
 EDGE = 5  # test rows at the top and at the bottom of a long table
 
@@ -86,8 +87,9 @@ class Answer:
         name = f"ℙ({self.query})"
         rows = np.broadcast_arrays(*self.numbers)
         if not rows[0].ndim:
-            return f"{name} = {interval_text(self.numbers)}{self._precision()}"
-        lines = [f"  {i:5d}  {interval_text(row)}" for i, row in enumerate(zip(*rows, strict=True))]
+            text = interval_text if self.interval is not None else bounds_text
+            return f"{name} = {text(self.numbers)}{self._precision()}"
+        lines = [f"  {i:5d}  {bounds_text(row)}" for i, row in enumerate(zip(*rows, strict=True))]
         if len(lines) > 2 * EDGE:
             left = f"  …      {len(lines) - 2 * EDGE:,} more"
             lines = [*lines[:EDGE], left, *lines[-EDGE:]]
@@ -309,6 +311,16 @@ def interval_text(numbers: Sequence[Any]) -> str:
     """
     texts = [number_text(float(number)) for number in numbers]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def bounds_text(numbers: Sequence[Any]) -> str:
+    """An exact answer: one number where the lower and the upper probability are the same.
+
+    >>> bounds_text([0.2, 0.7]), bounds_text([0.3, 0.3])
+    ('[0.200000, 0.700000]', '0.300000')
+    """
+    low, high = float(numbers[0]), float(numbers[-1])
+    return number_text(low) if high - low <= SAME * high else interval_text(numbers)
 
 
 def _given(**fields: Any) -> dict[str, Any]:

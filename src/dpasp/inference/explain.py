@@ -186,8 +186,7 @@ def _left_out(ground: GroundProgram) -> list[Diagnostic]:
                 "explain-map",
                 "the program asks for most probable values only, and those are not explained",
                 maps[0].span,
-                'ask for a probability: --query "a | b", or program.explain("a | b"), asks in '
-                "place of the program's",
+                'ask for a probability: --query "a | b", or program.explain("a | b")',
             )
         )
     return [

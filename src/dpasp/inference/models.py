@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpasp.errors import ImpossibleEvidence
-from dpasp.inference.answers import Assignment, interval_text
+from dpasp.inference.answers import Assignment, bounds_text
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.draws import Source, contradictory
 from dpasp.logic.program import GroundProgram, Interval
@@ -43,7 +43,7 @@ class Model:
     @property
     def choice_text(self) -> str:
         """The total choice and its probability, on a line."""
-        return f"{', '.join(self.choice)}  {interval_text(self.probability)}"
+        return f"{', '.join(self.choice)}  {bounds_text(self.probability)}"
 
     def __str__(self) -> str:
         return " ".join([*self.true, *(f"undef({name})" for name in self.undefined)])

@@ -1,4 +1,4 @@
-"""What is wrong with a program that can be read: found without grounding or running it.
+r"""What is wrong with a program that can be read: found without grounding or running it.
 
 :func:`check` collects everything it finds; :func:`effective_semantics` says which
 semantics hold after what the user asked for from outside.
@@ -7,7 +7,7 @@ semantics hold after what the user asked for from outside.
 >>> try:
 ...     check(parse("1.5::a. #query undef a."))
 ... except ProgramError as error:
-...     print(error)
+...     print(*error.diagnostics, sep="\n")
 <program>:1:1: error: 1.5 is not a probability [probability-range]
 <program>:1:16: error: no atom is ever undefined under the stable semantics [undef-two-valued]
 """

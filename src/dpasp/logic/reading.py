@@ -1,4 +1,4 @@
-"""Named texts → program, with everything that is wrong told at once.
+r"""Named texts → program, with everything that is wrong told at once.
 
 Where some statements cannot be read, the others are checked all the same, so that one
 run reports a typo in a directive and an unsafe variable together.
@@ -6,7 +6,7 @@ run reports a typo in a directive and an unsafe variable together.
 >>> try:
 ...     read([("p.plp", "#qery a. 1.5::b.")])
 ... except ProgramError as error:
-...     print(error)
+...     print(*error.diagnostics, sep="\n")
 p.plp:1:1: error: unknown directive #qery [unknown-directive]
 p.plp:1:10: error: 1.5 is not a probability [probability-range]
 """

@@ -9,7 +9,7 @@
 
 namespace dpasp {
 
-Builder::Builder() {
+Builder::Builder() : slots_(1 << 10, 0) {
     leaf(Value{});
     leaf(Value{Value::QE, 1, 1});
 }
@@ -18,7 +18,7 @@ uint32_t Builder::leaf(const Value &value) {
     uint64_t bits[2];
     std::memcpy(bits, &value.qe, 8);
     std::memcpy(bits + 1, &value.e, 8);
-    uint64_t hash = combine(combine(value.kinds, bits[0]), bits[1]);
+    uint64_t hash = combine(combine(value.packed(), bits[0]), bits[1]);
     auto [from, to] = leaves_.equal_range(hash);
     for (; from != to; ++from)
         if (values[nodes[from->second].begin] == value) return from->second;
@@ -29,24 +29,41 @@ uint32_t Builder::leaf(const Value &value) {
     return id;
 }
 
-uint32_t Builder::find(Op op, const std::vector<Edge> &list) {
+uint64_t Builder::hash(Op op, const Edge *list, size_t count) {
     uint64_t hash = uint64_t(op);
-    for (const Edge &edge : list)
-        hash = combine(hash, (uint64_t(uint32_t(edge.weight)) << 32) | edge.child);
-    auto [from, to] = table_.equal_range(hash);
-    for (; from != to; ++from) {
-        const Node &node = nodes[from->second];
-        if (node.op == op && std::equal(edges.begin() + node.begin, edges.begin() + node.end,
-                                        list.begin(), list.end()))
-            return from->second;
+    for (size_t i = 0; i < count; ++i)
+        hash = combine(hash, (uint64_t(uint32_t(list[i].weight)) << 32) | list[i].child);
+    return hash;
+}
+
+uint32_t Builder::find(Op op, const Edge *list, size_t count) {
+    size_t mask = slots_.size() - 1, at = hash(op, list, count) & mask;
+    for (; slots_[at]; at = (at + 1) & mask) {
+        const Node &node = nodes[slots_[at]];
+        if (node.op == op && node.end - node.begin == count &&
+            std::equal(list, list + count, edges.begin() + node.begin))
+            return slots_[at];
     }
-    if (nodes.size() >= MOST || edges.size() > MOST - list.size())
+    if (nodes.size() >= MOST || edges.size() > MOST - count)
         throw Stopped(Reason::Size, "a circuit of more than " + std::to_string(MOST) + " edges");
     uint32_t id = uint32_t(nodes.size()), start = uint32_t(edges.size());
-    edges.insert(edges.end(), list.begin(), list.end());
+    edges.insert(edges.end(), list, list + count);
     nodes.push_back({op, start, uint32_t(edges.size())});
-    table_.emplace(hash, id);
+    slots_[at] = id;
+    if (2 * nodes.size() > slots_.size()) grow();
     return id;
+}
+
+void Builder::grow() {
+    slots_.assign(slots_.size() * 2, 0);
+    size_t mask = slots_.size() - 1;
+    for (uint32_t id = 0; id < nodes.size(); ++id) {
+        const Node &node = nodes[id];
+        if (node.op == Op::Leaf) continue;
+        size_t at = hash(node.op, edges.data() + node.begin, node.end - node.begin) & mask;
+        while (slots_[at]) at = (at + 1) & mask;
+        slots_[at] = id;
+    }
 }
 
 uint32_t Builder::sum(std::vector<Edge> list) {
@@ -54,11 +71,18 @@ uint32_t Builder::sum(std::vector<Edge> list) {
                               [](const Edge &edge) { return edge.child == FALSE_NODE; }),
                list.end());
     if (list.empty()) return FALSE_NODE;
-    if (list.size() == 1 && list[0].weight == ONE) return list[0].child;
-    std::sort(list.begin(), list.end(), [](const Edge &a, const Edge &b) {
+    return sum(list.data(), list.size());
+}
+
+uint32_t Builder::sum(const Edge *list, size_t count) {
+    if (count == 1 && list[0].weight == ONE) return list[0].child;
+    auto before = [](const Edge &a, const Edge &b) {
         return a.weight != b.weight ? a.weight < b.weight : a.child < b.child;
-    });
-    return find(Op::Sum, list);
+    };
+    if (std::is_sorted(list, list + count, before)) return find(Op::Sum, list, count);
+    scratch_.assign(list, list + count);
+    std::sort(scratch_.begin(), scratch_.end(), before);
+    return find(Op::Sum, scratch_.data(), count);
 }
 
 uint32_t Builder::decision(uint32_t first, const std::vector<uint32_t> &children) {
@@ -75,7 +99,8 @@ uint32_t Builder::product(uint32_t a, uint32_t b) {
     if (a == TRUE_NODE) return b;
     if (b == TRUE_NODE) return a;
     if (a > b) std::swap(a, b);
-    return find(Op::Product, {{ONE, a}, {ONE, b}});
+    Edge both[2] = {{ONE, a}, {ONE, b}};
+    return find(Op::Product, both, 2);
 }
 
 namespace {
@@ -175,7 +200,7 @@ bool Circuit::valid() const {
 
 namespace {
 
-constexpr char MAGIC[8] = {'d', 'p', 'a', 's', 'p', 'c', '0', '1'};
+constexpr char MAGIC[8] = {'d', 'p', 'a', 's', 'p', 'c', '0', '2'};
 
 template <class T> void put(std::vector<char> &out, const std::vector<T> &items) {
     uint64_t count = items.size();
@@ -215,13 +240,13 @@ struct PackedValue {
 
 std::vector<char> Circuit::to_bytes() const {
     std::vector<char> out(MAGIC, MAGIC + 8);
-    std::vector<uint32_t> head{weights, uint32_t(definite)};
+    std::vector<uint32_t> head{weights, uint32_t(definite), uint32_t(total)};
     std::vector<PackedNode> packed;
     packed.reserve(nodes.size());
     for (const Node &node : nodes) packed.push_back({uint32_t(node.op), node.begin, node.end});
     std::vector<PackedValue> numbers;
     numbers.reserve(values.size());
-    for (const Value &value : values) numbers.push_back({value.qe, value.e, value.kinds});
+    for (const Value &value : values) numbers.push_back({value.qe, value.e, value.packed()});
     put(out, head);
     put(out, packed);
     put(out, edges);
@@ -246,15 +271,17 @@ Circuit Circuit::from_bytes(const char *data, size_t size) {
     source.take(numbers);
     source.take(circuit.layers);
     source.take(circuit.roots);
-    if (head.size() != 2) throw std::runtime_error("not a circuit");
+    if (head.size() != 3) throw std::runtime_error("not a circuit");
     circuit.weights = head[0];
     circuit.definite = head[1] != 0;
+    circuit.total = head[2] != 0;
     for (auto &node : packed) {
         if (node.op > 2) throw std::runtime_error("not a circuit");
         circuit.nodes.push_back({Op(node.op), node.begin, node.end});
     }
     for (auto &value : numbers)
-        circuit.values.push_back({uint8_t(value.kinds & 7u), value.qe, value.e});
+        circuit.values.push_back(
+            {uint8_t(value.kinds & 7u), value.qe, value.e, !(value.kinds & Value::UNCOUNTED)});
     if (source.at != source.end || !circuit.valid()) throw std::runtime_error("not a circuit");
     return circuit;
 }

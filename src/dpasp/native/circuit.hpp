@@ -12,11 +12,16 @@ namespace dpasp {
 
 // Which kinds of models there are once everything is decided, and their shares.
 struct Value {
-    enum : uint8_t { QE = 1, E = 2, OTHER = 4 };  // q and e hold; e only; not e
-    uint8_t kinds = 0;                            // 0: no model
-    double qe = 0, e = 0;                         // N_qe / N and N_e / N
+    enum : uint8_t { QE = 1, E = 2, OTHER = 4, UNCOUNTED = 8 };  // q and e hold; e only; not e
+    uint8_t kinds = 0;                                           // 0: no model
+    double qe = 0, e = 0;                                        // N_qe / N and N_e / N
+    bool counted =
+        true;  // whether it counts for the consistent mass, or something else does for it
 
-    bool operator==(const Value &o) const { return kinds == o.kinds && qe == o.qe && e == o.e; }
+    uint8_t packed() const { return uint8_t(kinds | (counted ? 0 : UNCOUNTED)); }
+    bool operator==(const Value &o) const {
+        return kinds == o.kinds && qe == o.qe && e == o.e && counted == o.counted;
+    }
 };
 
 constexpr int32_t ONE = -1;  // the weight of an edge that has none
@@ -48,14 +53,18 @@ class Builder {
 
     uint32_t leaf(const Value &value);
     uint32_t sum(std::vector<Edge> edges);
+    uint32_t sum(const Edge *edges, size_t count);  // none of them to the false node
     uint32_t product(uint32_t a, uint32_t b);
     // One child for each value of a choice whose first weight is `first`.
     uint32_t decision(uint32_t first, const std::vector<uint32_t> &children);
 
   private:
-    uint32_t find(Op op, const std::vector<Edge> &edges);
+    uint32_t find(Op op, const Edge *edges, size_t count);
+    static uint64_t hash(Op op, const Edge *edges, size_t count);
+    void grow();
 
-    std::unordered_multimap<uint64_t, uint32_t> table_;
+    std::vector<uint32_t> slots_;  // nodes by their hash, open addressing; 0 is free
+    std::vector<Edge> scratch_;
     std::unordered_multimap<uint64_t, uint32_t> leaves_;
 };
 
@@ -67,6 +76,7 @@ struct Circuit {
     std::vector<Value> values;
     std::vector<uint32_t> layers;  // where each layer of nodes starts, and the end
     std::vector<uint32_t> roots;   // one a question
+    bool total = false;            // every total choice has a model, surely
     bool definite = true;          // every value is of one kind: one model matters per choice
 
     static Circuit gather(const Builder &builder, const std::vector<uint32_t> &roots,

@@ -4,11 +4,14 @@
 #include <iterator>
 #include <map>
 
+#include "elimination.hpp"
 #include "order.hpp"
 #include "ways.hpp"
 
 namespace dpasp {
 namespace {
+
+constexpr double MOST_ELIMINATED = 3e8;  // entries of tables, above which other ways are tried
 
 class Compiler {
   public:
@@ -149,7 +152,10 @@ class Compiler {
                 0};
     }
 
-    bool allowed(Way way) const { return !options_.way || *options_.way == way; }
+    // A part that cannot be eliminated has no way of its own then.
+    bool allowed(Way way) const {
+        return !options_.way || *options_.way == way || options_.way == Way::Elimination;
+    }
 
     bool counting(const Part &part) const {
         return options_.mode != Mode::Bits && !part.guesses.empty();
@@ -199,6 +205,8 @@ class Compiler {
         std::vector<Attempt> list = attempts(part, false);
         const std::vector<Attempt> first = list;
         largest_ = 0;
+        if (auto nodes = eliminate(part, asks, true, MOST_ELIMINATED, result); !nodes.empty())
+            return nodes;
         // Counting favours tables, everything else diagrams.
         Way favourite = counting(part) ? Way::Tables : Way::Diagram;
         // A small width promises a quick end: the narrowest orders are given time for it.
@@ -221,9 +229,38 @@ class Compiler {
                 list.insert(list.begin(), std::make_move_iterator(more.begin()),
                             std::make_move_iterator(more.end()));
             }
+            if (round >= 2)  // by now the others took as much as this would
+                if (auto nodes = eliminate(part, asks, false, double(work) / 10, result);
+                    !nodes.empty())
+                    return nodes;
             narrow(list, !part.guesses.empty(), round < 4);
             if (list.empty() || work >= options_.work)
                 throw Stopped(Reason::Size, too_large(part, first));
+        }
+    }
+
+    // The roots by elimination, if there are groups (or it does not matter) and it is not too
+    // much: its cost is known.
+    std::vector<uint32_t> eliminate(const Part &part, const std::vector<Ask> &asks, bool groups,
+                                    double most, Compiled &result) {
+        bool forced = options_.way == Way::Elimination;
+        if (!part.guesses.empty() || !allowed(Way::Elimination)) return {};
+        auto start = Clock::now();
+        size_t before = builder.nodes.size();
+        Budget budget = this->budget(options_.work);
+        Elimination way({problem_, part, asks, options_.mode, budget, builder, watch_});
+        if (!forced && way.grouped() != groups) return {};
+        way.prepare();
+        if (!forced && way.cost() > most) return {};
+        try {
+            auto nodes = way.run();
+            add_report(part, {{Way::Elimination, Order::Tree}, {}}, way.width(), before, start,
+                       result);
+            return nodes;
+        } catch (const Stopped &stopped) {
+            if (stopped.reason != Reason::Size || forced) throw;
+            largest_ = std::max(largest_, budget.size);
+            return {};
         }
     }
 
@@ -233,17 +270,11 @@ class Compiler {
         for (Attempt &attempt : list) {
             auto start = Clock::now();
             size_t before = builder.nodes.size();
-            Budget budget;
-            budget.nodes = options_.nodes;
-            budget.work = std::min(work, options_.work);
-            budget.shown = &done_, budget.before = ready_, budget.share = share_;
+            Budget budget = this->budget(work);
             try {
                 auto nodes = run(part, asks, attempt, budget);
-                result.parts.push_back(
-                    report(part, attempt, std::max(attempt.width, budget.width)));
-                result.parts.back().nodes = builder.nodes.size() - before;
-                result.parts.back().seconds =
-                    std::chrono::duration<double>(Clock::now() - start).count();
+                add_report(part, attempt, std::max(attempt.width, budget.width), before, start,
+                           result);
                 return nodes;
             } catch (const Stopped &stopped) {
                 if (stopped.reason != Reason::Size) throw;
@@ -253,6 +284,21 @@ class Compiler {
             }
         }
         return {};
+    }
+
+    Budget budget(uint64_t work) {
+        Budget budget;
+        budget.nodes = options_.nodes;
+        budget.work = std::min(work, options_.work);
+        budget.shown = &done_, budget.before = ready_, budget.share = share_;
+        return budget;
+    }
+
+    void add_report(const Part &part, const Attempt &attempt, uint32_t width, size_t before,
+                    Clock::time_point start, Compiled &result) const {
+        result.parts.push_back(report(part, attempt, width));
+        result.parts.back().nodes = builder.nodes.size() - before;
+        result.parts.back().seconds = std::chrono::duration<double>(Clock::now() - start).count();
     }
 
     // Keep the better half of the attempts, the best first, but one of every way. When the
@@ -323,6 +369,7 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
     uint32_t weights = 0;
     for (const ChoiceShape &shape : problem.gates.choices) weights += shape.values;
     result.circuit = Circuit::gather(compiler.builder, roots, weights, watch);
+    result.circuit.total = problem.asserted.empty();
     return result;
 }
 

@@ -56,7 +56,7 @@ double leaf_value(const Value &value, int channel) {
     if (!k) return 0;
     switch (channel) {
     case S:
-        return 1;
+        return value.counted;
     case A:
         return k == Value::QE;
     case B:

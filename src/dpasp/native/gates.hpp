@@ -27,8 +27,9 @@ struct Gate {
 };
 
 struct ChoiceShape {
-    uint32_t values;  // including nothing
-    uint32_t leaf;    // index of the first value's weight
+    uint32_t values;        // including nothing
+    uint32_t leaf;          // index of the first value's weight
+    bool interval = false;  // its weights are known by their bounds only
 };
 
 class Gates {

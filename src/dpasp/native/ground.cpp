@@ -77,7 +77,9 @@ GroundRule read_rule(Cursor &cursor) {
 GroundChoice read_choice(Cursor &cursor) {
     GroundChoice choice;
     size_t size = cursor.length();
-    choice.nothing = cursor.between(0, 1) == 1;
+    int64_t flags = cursor.between(0, 3);
+    choice.nothing = flags & 1;
+    choice.interval = flags & 2;
     for (; size > 0; --size) choice.selectors.push_back(cursor.atom());
     if (!choice.values()) cursor.fail("holds a choice without values");
     return choice;

@@ -25,6 +25,7 @@ struct GroundRule {
 struct GroundChoice {
     std::vector<uint32_t> selectors;  // the atom of each value
     bool nothing = false;             // one more value without an atom
+    bool interval = false;            // its probabilities are known by their bounds only
 
     uint32_t values() const { return uint32_t(selectors.size()) + nothing; }
 };
@@ -51,7 +52,7 @@ struct Numbers {
 
 struct GroundArrays {
     Numbers rules;      // flags (1 choice, 2 weights), heads, body[, bound, weights]
-    Numbers choices;    // how many selectors, whether nothing is possible, the selectors
+    Numbers choices;    // how many selectors, flags (1 nothing is possible, 2 intervals), selectors
     Numbers questions;  // |query|, query, |evidence|, evidence
     Numbers own;        // atom, twin
     Numbers observed;

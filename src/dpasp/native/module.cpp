@@ -231,7 +231,7 @@ nb::dict arrays(const Circuit &circuit) {
         child.push_back(edge.child);
     }
     for (const Value &value : circuit.values) {
-        kinds.push_back(value.kinds);
+        kinds.push_back(value.packed());
         qe.push_back(value.qe);
         e.push_back(value.e);
     }
@@ -293,6 +293,7 @@ NB_MODULE(_native, m) {
         .def_prop_ro("edges", [](const Circuit &c) { return c.edges.size(); })
         .def_prop_ro("depth", [](const Circuit &c) { return c.layers.size() - 1; })
         .def_prop_ro("questions", [](const Circuit &c) { return c.roots.size(); })
+        .def_prop_ro("total", [](const Circuit &c) { return c.total; })
         .def_prop_ro("definite", [](const Circuit &c) { return c.definite; })
         .def("masses", &masses, "weights"_a, "fields"_a, "log"_a, "threads"_a, "limits"_a)
         .def("gradient", &gradient, "weights"_a, "seeds"_a, "fields"_a, "log"_a, "threads"_a,

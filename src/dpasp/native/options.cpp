@@ -8,8 +8,9 @@ namespace {
 
 // In the order of their enumerations.
 constexpr const char *MODES[] = {"bits", "counts", "least"};
-constexpr const char *WAYS[] = {"diagram", "tables", "search"};
-constexpr const char *ORDERS[] = {"narrow", "breadth", "depth", "polished", "width", "frequency"};
+constexpr const char *WAYS[] = {"diagram", "tables", "search", "elimination"};
+constexpr const char *ORDERS[] = {"narrow", "breadth",   "depth", "polished",
+                                  "width",  "frequency", "tree"};
 
 template <size_t N>
 size_t find(const char *const (&names)[N], const std::string &name, const char *what) {

@@ -14,11 +14,11 @@ enum class Mode { Bits, Counts, Least };
 
 // To add a way: name it here and in `options.cpp`, declare its function in `ways.hpp`, write
 // that in a file of its own, and say in `compile.cpp` when it is tried.
-enum class Way { Diagram, Tables, Search };
+enum class Way { Diagram, Tables, Search, Elimination };
 
-// The first four are orders of the inputs, for tables and diagrams; the others are the orders
-// of the search.
-enum class Order { Narrow, Breadth, Depth, Polished, Width, Frequency };
+// The first four are orders of the inputs, for tables and diagrams; then come those of the search
+// and of the elimination.
+enum class Order { Narrow, Breadth, Depth, Polished, Width, Frequency, Tree };
 
 const char *name(Mode mode);
 const char *name(Way way);

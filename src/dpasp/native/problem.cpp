@@ -15,7 +15,7 @@ std::vector<ChoiceShape> shapes(const Ground &ground) {
     std::vector<ChoiceShape> result;
     uint64_t leaf = 0;
     for (const GroundChoice &choice : ground.choices) {
-        result.push_back({choice.values(), uint32_t(leaf)});
+        result.push_back({choice.values(), uint32_t(leaf), choice.interval});
         leaf += choice.values();
     }
     leaf += 2 * ground.observed.size();
@@ -112,9 +112,13 @@ class ProblemReader {
         problem_.asserted.push_back(negate(gates.both(negate(seen), truth)));
     }
 
+    // Which gates stand for atoms, and how many atoms of each class there are.
     void count() {
+        problem_.named.assign(problem_.gates.size(), 0);
         for (uint32_t a = 1; a < rules_.atoms; ++a) {
             if (rules_.of[a].empty() || !needed_[a]) continue;
+            Lit lit = definitions_.value(a);
+            problem_.named[gate_of(lit)] |= uint8_t(negated(lit) ? 2 : 1);
             (guesses_.loose[a] ? problem_.inner : problem_.determined) += 1;
             problem_.guessed += guesses_.guessed[a];
         }

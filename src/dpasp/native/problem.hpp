@@ -19,6 +19,7 @@ struct Problem {
     Gates gates;
     std::vector<Lit> asserted;
     std::vector<Question> questions;
+    std::vector<uint8_t> named;  // by gate: 1 it stands for an atom, 2 for the opposite of one
     std::vector<Lit> undefined;  // lstable: true when an own atom is undefined
     OrderGraph graph;
 

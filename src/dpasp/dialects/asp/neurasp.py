@@ -8,7 +8,7 @@ what a network sees become data statements, whose data the program's Python give
 >>> print(converted(text, "<text>"))
 % converted from NeurASP
 #semantics stable, maxent.
-% A #python block must define, by name: the network digit; the data i1_test, i1_train.
+% From a #python block, ... the network digit; the data i1_test, i1_train.
 <BLANKLINE>
 img(i1) ~ test(@i1_test), train(@i1_train).
 ?::digit(X,{0..2}) as @digit :- img(X).
@@ -77,11 +77,11 @@ def converted(text: str, file: str) -> str:
 
 
 def needed(networks: Sequence[str], data: Sequence[str]) -> str:
-    """The comment that says what the program's Python must define."""
+    """The comment that says what the program needs from Python."""
     plural = "s" if len(networks) > 1 else ""
     return (
-        f"% A #python block must define, by name: the network{plural} {', '.join(networks)};"
-        f" the data {', '.join(data)}."
+        "% From a #python block, or from dpasp.load(…, networks=…, data=…):"
+        f" the network{plural} {', '.join(networks)}; the data {', '.join(data)}."
     )
 
 

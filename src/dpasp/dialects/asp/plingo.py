@@ -63,7 +63,7 @@ def _rewrite(statement: Statement, uncertain: set[str]) -> str | None:
     place = next((i for i, word in enumerate(words) if word.text == "&"), None)
     if place is None:
         return None
-    name = words[place + 1].text
+    name = words[place + 1].text if place + 1 < len(words) else ""
     if name in REFUSED:
         what, help = REFUSED[name]
         raise statement.refuse(f"{what} has no counterpart", help, words[place + 1])
@@ -71,7 +71,7 @@ def _rewrite(statement: Statement, uncertain: set[str]) -> str | None:
         return _probability(statement, uncertain)
     if place == 0 and name in ("query", "evidence"):
         return _question(statement, name)
-    raise statement.refuse(f"&{name} has no counterpart", at=words[place + 1])
+    raise statement.refuse(f"&{name} has no counterpart", at=words[place])
 
 
 def _probability(statement: Statement, uncertain: set[str]) -> str:
@@ -80,6 +80,8 @@ def _probability(statement: Statement, uncertain: set[str]) -> str:
     kept: list[list[Token]] = []
     weights: list[list[Token]] = []
     for literal in groups(body, ",", ";"):
+        if not literal:
+            raise statement.refuse("this rule cannot be read")
         (weights if literal[0].text == "&" else kept).append(literal)
     if not head or len(weights) != 1 or len(groups(head, ";", "|")) > 1:
         raise statement.refuse("&problog belongs to a rule with one atom in its head")

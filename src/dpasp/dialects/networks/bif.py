@@ -144,6 +144,8 @@ class _Reader:
     def table(self, start: Token) -> None:
         self.expect("(")
         names = list(self.until(")", "|"))
+        if not names:
+            raise self.refuse(start, "these probabilities are of no variable")
         scope = [self.known(name) for name in names]
         child, *parents = scope
         rows: dict[tuple[str, ...], tuple[str, ...]] = {}

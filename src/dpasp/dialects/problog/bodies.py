@@ -66,6 +66,7 @@ NO_COUNTERPART = {
     ),
     **dict.fromkeys(("subquery", "possible"), "a rule cannot ask for a probability"),
     **dict.fromkeys(("utility", "decision"), "decisions and utilities have no counterpart"),
+    **dict.fromkeys(("query", "evidence"), "a rule cannot ask what is asked"),
 }
 
 
@@ -160,9 +161,11 @@ def _simple(goal: Term, known: Known, context: Context) -> Branch:
         case Compound("is", (left, right), at):
             return _is(left, right, at, context)
         case Compound(name, (left, right), at) if name in COMPARED:
+            _check_known(goal, known, context)
             sides = (_side(left, context), _side(right, context))
             return (Literal(Compound(COMPARED[name], sides, at)),)
         case Compound(name, (left, right), at) if name in ORDERED:
+            _check_known(goal, known, context)
             sides = (data(left, context), data(right, context))
             return (Literal(Compound(ORDERED[name], sides, at)),)
         case Compound("\\=", (left, right), at):
@@ -199,7 +202,8 @@ def _collected(goal: Term, known: Known, context: Context) -> Branch:
         case Compound(name, (Variable(), value)) if name in FOLDS:
             return (Literal(goal),)
         case Compound(name, args):
-            if name in NO_COUNTERPART and (name, len(args)) not in context.defined:
+            asked = name in ("query", "evidence")
+            if name in NO_COUNTERPART and (asked or (name, len(args)) not in context.defined):
                 what = f"{name}/{len(args)}" if args else name
                 raise context.refuse(goal, f"{what} has no counterpart", NO_COUNTERPART[name])
             if not (name[0].isalpha() or name[0] == "_"):
@@ -238,11 +242,16 @@ def _is_real(term: Term) -> bool:
     )
 
 
-def _different(goal: Compound, known: Known, context: Context) -> Literal:
-    left, right = goal.args
-    if not variables(left, right).keys() <= known:
+def _check_known(goal: Compound, known: Known, context: Context) -> None:
+    """Refuse a comparison of a variable that nothing to the left gives a value to."""
+    if not variables(goal).keys() <= known:
         help = "bind the variable in a goal to the left"
-        raise context.refuse(goal, "\\= with a variable that has no value yet", help)
+        raise context.refuse(goal, f"{goal.name} with a variable that has no value yet", help)
+
+
+def _different(goal: Compound, known: Known, context: Context) -> Literal:
+    _check_known(goal, known, context)
+    left, right = goal.args
     return Literal(Compound("!=", (data(left, context), data(right, context)), goal.at))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from dpasp.dialects.problog.arithmetic import data, real
 from dpasp.dialects.problog.bodies import Body, bodies, shared_body
 from dpasp.dialects.problog.context import Context
+from dpasp.dialects.prolog.reader import AGGREGATES
 from dpasp.dialects.prolog.rules import (
     FALSE,
     Aggregate,
@@ -33,6 +34,7 @@ from dpasp.dialects.prolog.terms import (
     walk,
 )
 
+NOT_ATOMS = ("query", "evidence", "true", "false", "fail")
 SPLIT = 8  # so many rules may come of one; more ways share an atom
 
 
@@ -99,7 +101,7 @@ def heads_of(term: Term) -> Iterator[tuple[str, int]]:
     if isinstance(term, Compound) and term.name == ":-":
         term = term.args[0] if len(term.args) == 2 else Number("0")
     for head in _disjuncts(term):
-        if isinstance(head, Compound) and head.name == "::":
+        if isinstance(head, Compound) and head.name == "::" and len(head.args) == 2:
             head = head.args[1]
         if isinstance(head, Compound):
             yield head.name, len(head.args)
@@ -133,7 +135,8 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
     negative = False
     while isinstance(asked, Compound) and asked.name in ("\\+", "not") and len(asked.args) == 1:
         negative, asked = not negative, asked.args[0]
-    if not isinstance(asked, Compound) or not (asked.name[0].isalpha() or asked.name[0] == "_"):
+    plain = isinstance(asked, Compound) and (asked.name[0].isalpha() or asked.name[0] == "_")
+    if not isinstance(asked, Compound) or not plain or asked.name in NOT_ATOMS:
         raise context.refuse(asked, f"the {kind} is not an atom")
     context.head = asked.name
     atom = data(asked, context)
@@ -161,7 +164,7 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         found = [replace(one, goals=(*sees, *one.goals)) for one in found]
     if not found:
         return [replace(rule, body=(Literal(FALSE),))]
-    if any(isinstance(t, Compound) and t.name.endswith("<>") for h in heads for t in walk(h.atom)):
+    if any(_is_aggregate(t) for h in heads for t in walk(h.atom)):
         return [_grouped(rule, one, context) for one in found]
     if len(found) > 1 and (rule.chooses or len(found) > SPLIT):
         found = [_joined(rule, found, context)]
@@ -227,10 +230,11 @@ def _learnable(start: Term, keys: list[Term], atom: Term, context: Context) -> H
 def _atom(term: Term, context: Context) -> Term:
     if not isinstance(term, Compound):
         raise context.refuse(term, "this is not an atom, so it cannot be a head")
+    if term.name in ("query", "evidence"):
+        raise context.refuse(term, f"a {term.name} with a probability has no counterpart")
     if term.name in ("\\+", "not"):
         raise context.refuse(term, "a negated head has no counterpart")
-    aggregate = [arg for arg in term.args if isinstance(arg, Compound) and arg.name.endswith("<>")]
-    if aggregate:
+    if any(map(_is_aggregate, term.args)):
         return term
     return data(term, context)
 
@@ -270,7 +274,7 @@ def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
     (head,) = rule.heads
     atom = substitute(head.atom, body.values)
     assert isinstance(atom, Compound)
-    inside = [arg for arg in atom.args if isinstance(arg, Compound) and arg.name.endswith("<>")]
+    inside = [arg for arg in atom.args if isinstance(arg, Compound) and _is_aggregate(arg)]
     if len(inside) != 1 or inside[0].name == "avg<>" or head.probability is not None:
         raise context.refuse(head.atom, "only one sum, count, min or max in a certain head")
     (of,) = inside[0].args
@@ -293,6 +297,15 @@ def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
         atom.name, tuple(value if a is inside[0] else data(a, context) for a in atom.args)
     )
     return Rule((Head(new),), (*_again(body, own, context), aggregate), rule.at)
+
+
+def _is_aggregate(term: Term) -> bool:
+    """Whether a term is ``sum<X>`` or the like."""
+    return (
+        isinstance(term, Compound)
+        and term.name.removesuffix("<>") in AGGREGATES
+        and (term.name.endswith("<>"))
+    )
 
 
 def _again(body: Body, own: dict[str, Term], context: Context) -> tuple[Goal, ...]:

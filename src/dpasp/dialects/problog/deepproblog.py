@@ -10,7 +10,7 @@ argument of the topmost predicates that ends there, by the name of its variable.
 <BLANKLINE>
 ?::digit(X,{0..2}) as @net :- net_input(X). two(X) :- digit(X,2).
 <BLANKLINE>
-% A #python block must define, by name: the network net; the data x_test, x_train.
+% From a #python block, ... the network net; the data x_test, x_train.
 net_input(x) ~ test(@x_test), train(@x_train).
 <BLANKLINE>
 """

@@ -40,16 +40,16 @@ Column = tuple[str, int, int]  # a predicate and the place of an argument
 def scaled(rules: Sequence[Rule], asks: Sequence[Ask], context: Context) -> list[Rule]:
     """The rules with real numbers counted in the smallest unit that any of them needs."""
     columns = _real_columns(rules)
-    for ask in asks:
-        _refuse_in_question(ask.literal.atom, columns, context)
-    if not columns:
-        _refuse_reals(rules, context)
-        return list(rules)
     while True:
         wider = columns | {c for rule in rules for c in _spread(rule, columns)}
         if wider == columns:
             break
         columns = wider
+    for ask in asks:
+        _refuse_in_question(ask, columns, context)
+    if not columns:
+        _refuse_reals(rules, context)
+        return list(rules)
     places = max(_places(arg) for rule in rules for c, arg in _columns(rule) if c in columns)
     for rule in rules:
         _refuse_arithmetic(rule, columns, context)
@@ -149,23 +149,29 @@ class _Scaled:
         return Number(str(int(Decimal(term.text) * self.unit)), term.at)
 
 
-def _refuse_in_question(atom: Term, columns: set[Column], context: Context) -> None:
-    assert isinstance(atom, Compound)
-    for i, arg in enumerate(atom.args):
-        real = isinstance(arg, Number) and arg.is_real
-        if real or (*predicate(atom), i) in columns:
-            raise context.refuse(arg, "a question about a real number has no counterpart")
+def _refuse_in_question(ask: Ask, columns: set[Column], context: Context) -> None:
+    """Refuse a question that names a real number, or would show one counted in smaller units."""
+    for column, arg in _columns(Rule((Head(ask.literal.atom),), ask.body)):
+        if column in columns or (isinstance(arg, Number) and arg.is_real):
+            raise context.refuse(ask.at, "a question about a real number has no counterpart")
 
 
 def _refuse_arithmetic(rule: Rule, columns: set[Column], context: Context) -> None:
     real = _real_variables(rule, columns)
-    for goal in rule.body:
-        for outer in goal_terms(goal):
-            for term in walk(outer):
-                inside = isinstance(goal, Aggregate) or isinstance(term, Operation)
-                if inside and real & variables(term).keys():
-                    help = "only probabilities are computed with real numbers"
-                    raise context.refuse(term, "arithmetic on real numbers in terms", help)
+    terms = [t for goal in rule.body for outer in goal_terms(goal) for t in walk(outer)]
+    computed = any(isinstance(t, Operation) and real & variables(t).keys() for t in terms)
+    gathered = any(_gathers(goal, columns) for goal in rule.body)
+    if computed or gathered:
+        help = "only probabilities are computed with real numbers"
+        raise context.refuse(rule.at, "arithmetic on real numbers in terms", help)
+
+
+def _gathers(goal: Goal, columns: set[Column]) -> bool:
+    """Whether an aggregate is over atoms with real numbers."""
+    if isinstance(goal, Literal):
+        return False
+    inner = [literal for element in goal.elements for literal in element.condition]
+    return any(column in columns for column, _ in _columns(Rule((), tuple(inner))))
 
 
 def _refuse_reals(rules: Sequence[Rule], context: Context) -> None:

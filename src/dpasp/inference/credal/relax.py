@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
-from dpasp.circuits.channels import MIXED, OTHER, QE, LeafValues
+from dpasp.circuits.channels import MIXED, MODELS, OTHER, QE, LeafValues
 from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
 from dpasp.inference.credal.vertices import Corners
 from dpasp.semantics.leaves import Weights
@@ -160,7 +160,7 @@ def relaxation(
             return None
     (pure,) = sweep(
         layers,
-        [np.isin(circuit.values.kinds, (0, QE, OTHER))],
+        [np.isin(circuit.values.kinds & MODELS, (0, QE, OTHER))],
         lambda layer, below: [np.logical_and.reduceat(below[0], layer.starts)],
         lambda _, left, right: [left[0] & right[0]],
     )

@@ -106,7 +106,10 @@ REFUSED = {
     "#minimise": ("optimisation", _CHOOSES),
     "#maximise": ("optimisation", _CHOOSES),
     ":~": ("optimisation", _CHOOSES),
-    "#edge": ("edge", "write the graph's constraints as rules"),
+    "#edge": (
+        "edge",
+        "forbid cycles by rules: r(X,Y) :- e(X,Y). r(X,Z) :- e(X,Y), r(Y,Z). :- r(X,X).",
+    ),
     "#theory": ("theory", "write plain rules and constraints"),
     "#program": ("program-part", "only '#program base.' is read; move the rules there"),
 }

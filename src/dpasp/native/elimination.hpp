@@ -1,0 +1,54 @@
+// The fourth way: eliminate the groups of a network one by one, along a tree.
+//
+// Evidence is asserted first: states that contradict it are struck out, and what neither it nor
+// the query depends on is left out. The tables that mention a group are multiplied, the group
+// is summed out, and what is left is a table over its neighbours. The entries are edges of the
+// circuit; zeros are not stored, equal entries are the same node. What it costs, the sum of the
+// sizes of these tables, is known before anything is done.
+#pragma once
+
+#include "groups.hpp"
+#include "restriction.hpp"
+
+namespace dpasp {
+
+class Elimination {
+  public:
+    explicit Elimination(const Job &job);
+
+    bool grouped() const { return heads_.grouped; }
+    // Find the groups and an order for each ask; the cost is known then.
+    void prepare();
+    double cost() const { return cost_; }
+    uint32_t width() const { return width_; }  // bits of the largest table
+    // One root an ask; throws Stopped(Size) if it outgrows the budget.
+    std::vector<uint32_t> run();
+
+  private:
+    // What is left of the network under one ask, and the order in which to eliminate it.
+    struct Task {
+        bool possible = true;
+        std::vector<Factor> factors;
+        std::vector<uint32_t> order;     // groups
+        std::vector<uint32_t> position;  // by group, in the order
+        std::vector<uint32_t> states;    // by group: how many are left
+        double cost = 0;
+    };
+
+    const Job job_;
+    Builder &builder_;
+    Watch &watch_;
+    Arithmetic arithmetic_;
+    Heads heads_;
+    Network network_;
+    std::vector<Task> tasks_;  // by ask, and one more for the consistent mass
+    double cost_ = 0;
+    uint32_t width_ = 0;
+
+    Task task(const Ask &ask);
+    void arrange(Task &task, const Restriction &restriction);
+    Edge eliminate(Task &task);
+    uint32_t root(const Ask &ask, Edge found, uint32_t consistent);
+};
+
+}  // namespace dpasp

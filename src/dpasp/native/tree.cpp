@@ -1,0 +1,142 @@
+#include "tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <random>
+#include <set>
+
+namespace dpasp {
+namespace {
+
+enum class Rule { Fill, WeightedFill, Size };
+
+class Greedy {
+  public:
+    Greedy(const std::vector<uint32_t> &states, std::vector<std::vector<uint32_t>> neighbours,
+           Rule rule, uint32_t seed, Watch &watch)
+        : states_(states), near_(std::move(neighbours)), rule_(rule), random_(seed),
+          noisy_(seed != 0), watch_(watch), score_(states.size(), 0) {
+        for (uint32_t count : states_) logs_.push_back(std::log2(double(count)));
+    }
+
+    // Stops early, with an infinite cost, when it is worse than what is known.
+    EliminationOrder run(double known) {
+        EliminationOrder result;
+        for (uint32_t v = 0; v < near_.size(); ++v) queue_.insert({score_[v] = score(v), v});
+        while (!queue_.empty()) {
+            watch_.check();
+            uint32_t v = queue_.begin()->second;
+            queue_.erase(queue_.begin());
+            double size = std::exp2(bits(v));
+            result.variables.push_back(v);
+            result.cost += size;
+            result.largest = std::max(result.largest, size);
+            if (result.cost >= known) {
+                result.cost = INFINITY;
+                return result;
+            }
+            eliminate(v);
+        }
+        return result;
+    }
+
+  private:
+    const std::vector<uint32_t> &states_;
+    std::vector<double> logs_;
+    std::vector<std::vector<uint32_t>> near_;  // sorted
+    Rule rule_;
+    std::minstd_rand random_;
+    bool noisy_;
+    Watch &watch_;
+    std::set<std::pair<double, uint32_t>> queue_;
+    std::vector<double> score_;
+
+    bool linked(uint32_t a, uint32_t b) const {
+        return std::binary_search(near_[a].begin(), near_[a].end(), b);
+    }
+
+    double bits(uint32_t v) const {
+        double sum = logs_[v];
+        for (uint32_t u : near_[v]) sum += logs_[u];
+        return sum;
+    }
+
+    double score(uint32_t v) {
+        double result = 0;
+        if (rule_ == Rule::Size) {
+            result = bits(v);
+        } else {
+            const auto &near = near_[v];
+            for (size_t i = 0; i < near.size(); ++i)
+                for (size_t j = i + 1; j < near.size(); ++j)
+                    if (!linked(near[i], near[j]))
+                        result += rule_ == Rule::Fill
+                                      ? 1
+                                      : double(states_[near[i]]) * double(states_[near[j]]);
+            result += bits(v) / 1024;  // among equals, the smallest table
+        }
+        if (noisy_) result *= 1 + 0.2 * double(random_() % 1024) / 1024;
+        return result;
+    }
+
+    void rescore(uint32_t v) {
+        queue_.erase({score_[v], v});
+        queue_.insert({score_[v] = score(v), v});
+    }
+
+    void eliminate(uint32_t v) {
+        const std::vector<uint32_t> near = std::move(near_[v]);
+        near_[v].clear();
+        bool filled = false;
+        for (uint32_t u : near) {
+            std::vector<uint32_t> joined;
+            joined.reserve(near_[u].size() + near.size());
+            std::set_union(near_[u].begin(), near_[u].end(), near.begin(), near.end(),
+                           std::back_inserter(joined));
+            joined.erase(std::remove_if(joined.begin(), joined.end(),
+                                        [&](uint32_t w) { return w == u || w == v; }),
+                         joined.end());
+            filled = filled || joined.size() + 1 > near_[u].size();
+            near_[u] = std::move(joined);
+        }
+        std::vector<uint32_t> changed = near;
+        if (filled && rule_ != Rule::Size)
+            for (uint32_t u : near) changed.insert(changed.end(), near_[u].begin(), near_[u].end());
+        std::sort(changed.begin(), changed.end());
+        changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+        for (uint32_t u : changed) rescore(u);
+    }
+};
+
+}  // namespace
+
+EliminationOrder order_elimination(const std::vector<uint32_t> &states,
+                                   const std::vector<std::vector<uint32_t>> &scopes, Watch &watch) {
+    std::vector<std::vector<uint32_t>> near(states.size());
+    for (const auto &scope : scopes)
+        for (uint32_t a : scope)
+            for (uint32_t b : scope)
+                if (a != b) near[a].push_back(b);
+    for (auto &list : near) {
+        std::sort(list.begin(), list.end());
+        list.erase(std::unique(list.begin(), list.end()), list.end());
+    }
+    EliminationOrder best;
+    best.cost = INFINITY;
+    auto attempt = [&](Rule rule, uint32_t seed) {
+        EliminationOrder next = Greedy(states, near, rule, seed, watch).run(best.cost);
+        if (next.cost < best.cost) best = std::move(next);
+    };
+    attempt(Rule::Fill, 0);
+    if (best.cost <= 4.0 * double(states.size())) return best;
+    attempt(Rule::WeightedFill, 0);
+    attempt(Rule::Size, 0);
+    // More attempts, as long as they cost little beside the tables.
+    double work = 0, each = 20.0 * double(states.size());
+    for (uint32_t seed = 1; seed <= 100 && (work += each) < best.cost; ++seed)
+        attempt(Rule(seed % 3), seed);
+    return best;
+}
+
+}  // namespace dpasp
