@@ -136,10 +136,13 @@ def test_the_command_ends_with_ctrl_c() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
         assert it.stdout is not None
         address = it.stdout.readline().strip()
-        with urlopen(address.split("?")[0], timeout=60) as page:
-            assert b"playground" in page.read()
-        it.send_signal(signal.SIGINT)
-        _, said = it.communicate(timeout=60)
+        try:
+            with urlopen(address.split("?")[0], timeout=60) as page:
+                assert b"playground" in page.read()
+            it.send_signal(signal.SIGINT)
+            _, said = it.communicate(timeout=60)
+        finally:
+            it.kill()
     assert (it.returncode, "error" in said) == (0, False)
 
 
