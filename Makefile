@@ -6,6 +6,7 @@
 #   make docs     the documentation as a site, in build/docs; every example is run
 #   make bench    exact inference beside other systems, small sizes; bench-full: all sizes
 #   make random   a long comparison of random programs with the definitions, by every way
+#   make exit-codes  limits and Ctrl-C, 200 times each: only the exit codes 124, 125 and 130
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
 #   make sanitize the native part built with sanitizers, under the tests of circuits
 #   make threads  the same with the thread sanitizer, under evaluation and compilation
@@ -45,7 +46,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test check docs bench bench-full random fuzz sanitize threads smoke page format tidy clean
+.PHONY: demo test check docs bench bench-full random exit-codes fuzz sanitize threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -67,6 +68,9 @@ bench: .venv/test.stamp
 
 bench-full: .venv/test.stamp
 	$(BIN)/python -m benchmarks.inference
+
+exit-codes: .venv/test.stamp
+	$(BIN)/python tests/stress/exit_codes.py 200
 
 random: .venv/test.stamp
 	DPASP_RANDOM=100000 DPASP_RANDOM_CIRCUITS=100000 \

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
 
@@ -29,17 +29,22 @@ def silent(done: float, total: float | None) -> None:
     """Report nothing."""
 
 
+def unnoticed() -> None:
+    """Nobody asks whether a limit was noticed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The most seconds and megabytes that a computation may take; None is no limit.
 
     The clock starts with each computation, or for all of them at ``since`` (by
-    ``time.monotonic``).
+    ``time.monotonic``). ``noticed`` is called by the stage that stops at a limit.
     """
 
     seconds: float | None = None
     megabytes: float | None = None
     since: float | None = None
+    noticed: Callable[[], None] = field(default=unnoticed, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         given: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
@@ -98,6 +103,7 @@ class Watch:
 
     def out_of_time(self) -> TimeLimit:
         """What to raise when the time is over."""
+        self.limits.noticed()
         return TimeLimit(
             Diagnostic(
                 "time-limit",
@@ -109,6 +115,7 @@ class Watch:
 
     def out_of_memory(self) -> MemoryLimit:
         """What to raise when the memory that is allowed, or all there is, is used up."""
+        self.limits.noticed()
         limit = self.limits.megabytes
         message = "out of memory"
         help = "make the program smaller, or ask for --engine bounds or sample"

@@ -364,12 +364,21 @@ class Program:
         watcher: Watcher | None = None,
         **options: Any,
     ) -> History:
-        """Learn from observations, or from what ``#learn`` names; what happened.
+        """Learn from observations, or from what ``#learn`` names; return what happened.
 
-        ``data`` is used in place of the program's train data, ``options`` (``lr``,
-        ``niters``, ``alg``, …) in place of those of ``#learn``. Unfinished learning is kept
+        Observations come in any shape that :mod:`dpasp.language.observations` reads. ``data`` is
+        used in place of the program's train data, ``options`` (``lr``, ``niters``, ``alg``, …) in
+        place of those of ``#learn``. Unfinished learning is kept
         in the file ``checkpoint``: after every iteration if ``periodic``, and when it is
         stopped; ``resume`` goes on from such a file, one of another program only by ``force``.
+
+        Raises :class:`DataError` for observations that cannot be read or have probability 0,
+        :class:`UsageError` for options that there are not, and :class:`LimitReached` at a limit.
+
+        >>> coin = loads("?::heads. #semantics maxent. #query heads.")
+        >>> history = coin.learn([{"heads": True}, {"heads": True}, {"heads": False}])
+        >>> print(coin.query())
+        ℙ(heads) = 0.666667
         """
         _need_torch()
         from dpasp.learning.history import unwatched
@@ -392,7 +401,7 @@ class Program:
         return self._history
 
     def save(self, path: str | Path) -> None:
-        """Write what was learned to a file (safetensors)."""
+        """Write what was learned to a file (safetensors); :meth:`restore` reads it."""
         self._trained().save(path)
 
     def restore(
@@ -407,13 +416,21 @@ class Program:
         self._trained().restore(path, force, rules)
 
     def learned(self) -> list[dict[str, Any]]:
-        """The learned probabilities, one entry for each parameter."""
+        """Return the learned probabilities, one entry for each parameter.
+
+        >>> loads("0.3?::a.").learned()[0]["values"]
+        [0.3]
+        """
         return self._trained().learned()
 
     def accuracy(
         self, query: str, labels: Iterable[str], data: Mapping[str, object] | None = None
     ) -> float:
-        """How often the most probable answer to a query is the label of its test row."""
+        """Return how often the most probable answer to a query is the label of its test row.
+
+        ``labels`` are texts such as ``"sum(3)"``, one a row; ``data`` is used in place of the
+        program's test data.
+        """
         return self._trained().accuracy(query, labels, data)
 
     def _trained(

@@ -31,11 +31,12 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def test_ctrl_c_exits_130(tmp_path: Path) -> None:
-    (tmp_path / "p.plp").write_text(ENDLESS)
+    os.mkfifo(tmp_path / "p.plp")  # to be opened by both sides: then it has started
     process = start(tmp_path, "run", "p.plp")
-    time.sleep(1.0)
+    (tmp_path / "p.plp").write_text(ENDLESS)
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     assert err == "error: interrupted [interrupted]\n"
 

@@ -95,7 +95,7 @@ def test_an_interrupt_saves_in_the_middle_of_an_iteration(tmp_path: Path) -> Non
         with pytest.raises(dpasp.Interrupted, match="what is learned so far is in"):
             dpasp.loads(addition(), python=True).learn(checkpoint=file, watcher=interrupt)
     with safe_open(file, "pt") as saved:
-        assert saved.metadata()["format"] == "dpasp-1"
+        assert saved.metadata()["format"] == "dpasp-2"
     rest = dpasp.loads(addition(), python=True)
     assert rest.learn(resume=file).to_list() == expected.to_list()
     assert same(state(rest), state(whole))

@@ -33,9 +33,14 @@ class Cache:
 
     @classmethod
     def default(cls) -> Cache:
-        """The cache of this user: ``$XDG_CACHE_HOME/dpasp`` or ``~/.cache/dpasp``."""
-        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-        return cls(Path(home).expanduser() / "dpasp")
+        """The cache of this user: ``$XDG_CACHE_HOME/dpasp`` or ``~/.cache/dpasp``.
+
+        A user without a home has none: nothing is kept, and nothing is found.
+        """
+        home = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(home):  # the standard of these folders says: as if it were not set
+            home = os.path.expanduser("~/.cache")
+        return cls(Path(home if os.path.isabs(home) else os.devnull) / "dpasp")
 
     def get(self, key: str) -> Circuit | None:
         """The circuit of that key, if a sound one is there."""

@@ -15,6 +15,23 @@ reaches the user. The exit codes:
 ===  =======================================================
 """
 
-from dpasp.cli.main import main
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line on some words and give its exit code.
+
+    Without any, the words are the process's own, and so are its signals and its end.
+    """
+    if arguments is None:
+        from dpasp.cli.process import run_process
+
+        return run_process()
+    from dpasp.cli.execution import main
+
+    return main(arguments)
+
 
 __all__ = ["main"]

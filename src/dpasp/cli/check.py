@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from dpasp.cli.console import Console
-from dpasp.cli.options import CONSTANTS, FILES, OUTPUT
+from dpasp.cli.options import CONSTANTS, FILES, LIMITS, OUTPUT
 from dpasp.cli.reading import read_program
 from dpasp.display.diagnostics import to_json
 from dpasp.logic import check
@@ -18,7 +18,7 @@ examples:
     dpasp check alarm.plp
     dpasp check --json alarm.plp
 """
-OPTIONS = (FILES, CONSTANTS, OUTPUT)
+OPTIONS = (FILES, CONSTANTS, LIMITS, OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:

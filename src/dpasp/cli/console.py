@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -12,6 +12,7 @@ from typing import TextIO
 from dpasp.display.diagnostics import read_source, render
 from dpasp.display.style import wants_colour
 from dpasp.errors import Diagnostic, OutputError
+from dpasp.limits import unnoticed
 
 PLAIN = str.maketrans({"ℙ": "P", "θ": "theta", "…": "...", "≤": "<=", "≥": ">=", "→": "->"})
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
@@ -27,9 +28,12 @@ class Console:
     quiet: bool = False
     verbose: bool = False
     texts: dict[str, str] = field(default_factory=dict)  # sources that are not files on disk
+    own_process: bool = False  # whether this process is the command, and ends with it
+    answering: Callable[[], None] = unnoticed  # called before an answer is written
 
     def answer(self, text: str) -> None:
         """Write what was asked for."""
+        self.answering()
         with writing_answers():
             text = printable(text, self.answers)
             self.answers.write(text if text.endswith("\n") else text + "\n")

@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 
 from dpasp.cli.console import Console
-from dpasp.cli.options import OUTPUT, Group, Option
+from dpasp.cli.options import LIMITS, OUTPUT, Group, Option
 from dpasp.cli.reading import read_text
 from dpasp.dialects import DIALECTS
 from dpasp.writing import write_text
@@ -36,6 +36,7 @@ OPTIONS = (
             Option(("-o", "--output"), "write it to this file", "OUT"),
         ),
     ),
+    LIMITS,
     OUTPUT,
 )
 

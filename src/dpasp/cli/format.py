@@ -7,7 +7,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from dpasp.cli.console import STANDARD_INPUT, Console
-from dpasp.cli.options import Group, Option
+from dpasp.cli.options import LIMITS, Group, Option
 from dpasp.cli.reading import read_text
 from dpasp.errors import Diagnostic, Error, cannot_write
 from dpasp.language.formatting import formatted
@@ -33,6 +33,7 @@ OPTIONS = (
             Option(("--diff",), "show what would change (exit 1 if anything would)"),
         ),
     ),
+    LIMITS,
     Group(
         "output",
         (

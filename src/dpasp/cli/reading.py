@@ -77,7 +77,7 @@ def wanted_semantics(options: Namespace) -> str | None:
 
 def read_limits(options: Namespace) -> Limits:
     """The limits that the command line sets, with one clock for all that it does."""
-    return Limits(options.time_limit, options.memory_limit, options.started)
+    return Limits(options.time_limit, options.memory_limit, options.started, options.noticed)
 
 
 def python_allowed(options: Namespace) -> bool:
@@ -96,5 +96,8 @@ def _standard_input(console: Console) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         message = f"standard input is not text in UTF-8 (byte {error.start})"
         raise ProgramError(Diagnostic("encoding", message, help="send it as UTF-8")) from error
+    except (OSError, ValueError) as error:  # it is closed, or a folder
+        message = f"cannot read standard input: {getattr(error, 'strerror', None) or error}"
+        raise ProgramError(Diagnostic("file", message, help="name a file instead")) from error
     console.texts[STANDARD_INPUT] = text
     return STANDARD_INPUT, text

@@ -36,6 +36,7 @@ from dpasp.language.text.pieces import Mark, Piece, Split, split
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import walk
 
+DEPTH = 100  # files that may be included in one another
 _BASE = re.compile(r"#program\s+base\s*\.")
 
 
@@ -86,7 +87,7 @@ def _named_twice(name: str) -> Diagnostic:
     return Diagnostic("file-twice", message, help="name it once", severity="warning")
 
 
-def _read_file(reading: _Reading, name: str, text: str) -> None:
+def _read_file(reading: _Reading, name: str, text: str, depth: int = 0) -> None:
     reading.sources = reading.sources.add(name, text)
     reader = _FileReader(reading.sources.files[-1])
     reader.draft()
@@ -94,7 +95,7 @@ def _read_file(reading: _Reading, name: str, text: str) -> None:
     reading.sources = reading.sources.with_wide_lines(reader.buffer.text(), reader.file.first_line)
     for statement in reader.merge(nodes, reading.sources):
         if isinstance(statement, Include):
-            _include(reading, reader.file, statement)
+            _include(reading, reader.file, statement, depth + 1)
         else:
             reading.statements.append(statement)
     reading.errors += reader.errors()
@@ -318,8 +319,13 @@ class _FileReader:
 # --- other files --------------------------------------------------------------------------------
 
 
-def _include(reading: _Reading, file: SourceFile, include: Include) -> None:
+def _include(reading: _Reading, file: SourceFile, include: Include, depth: int) -> None:
     """Read an included file in its place: beside the including file, or from where we are."""
+    if depth > DEPTH:
+        message = f"files are included in one another more than {DEPTH} deep"
+        help = "include the rest from the first file, one after the other"
+        reading.errors.append(Diagnostic("include-depth", message, include.span, help))
+        return
     try:
         path = find_included(include.path, file.name)
         if path.resolve() in reading.seen:
@@ -334,4 +340,4 @@ def _include(reading: _Reading, file: SourceFile, include: Include) -> None:
         problem = error.diagnostics[0]
         reading.errors.append(Diagnostic(problem.code, problem.message, include.span, problem.help))
         return
-    _read_file(reading, str(path), text)
+    _read_file(reading, str(path), text, depth)

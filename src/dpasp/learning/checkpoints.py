@@ -29,6 +29,8 @@ def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, A
     path = Path(path)
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}: Is a directory", help="name a file in it")
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     told = json.dumps(dict(facts))
     header = {"format": FORMAT, "version": __version__, "facts": told}

@@ -9,6 +9,10 @@ which carries the statement, its substitution, and the arguments of its heads as
 so that clingo evaluates the arithmetic, constants, pools and intervals in them. Programs
 cannot have names that begin like this, so they never clash.
 
+With many heads, rules that name all arguments would take quadratic space (and clingo more
+than that time). The arguments are then one tuple, out of which a function of ours takes
+those of the heads: ``a(A) :- _dpasp_choice0(I, X, T), (A,) = @_dpasp_heads(T, 0, 1, 1).``
+
 Rules with variables are built from the nodes of their statements, whose places clingo's
 messages then tell. Without variables there is little that clingo could complain about,
 and the rule is written as text, which is several times faster.
@@ -19,8 +23,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import product
+from functools import cache, lru_cache
+from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -60,6 +64,8 @@ from dpasp.logic.weights import Substitution
 HIDDEN = RESERVED
 _CHOICE = f"{HIDDEN}choice"
 FACTS = f"{HIDDEN}facts"  # the external function that lists the markers of ground facts
+HEADS = f"{HIDDEN}heads"  # the one that takes the arguments of heads out of a tuple
+WIDE = 8  # with more heads than that, markers hold their arguments in a tuple
 # Variables have a capital (or are '_') and pools a semicolon; clingo does not print all that
 # stands in conditions and aggregates.
 _OPEN = re.compile(r"[A-Z;:{]|\b_\b")
@@ -80,8 +86,14 @@ class _Shape(NamedTuple):
     heads: tuple[Signature, ...]
 
     @property
+    def is_wide(self) -> bool:
+        """Whether the arguments of the heads are one tuple."""
+        return len(self.heads) > WIDE
+
+    @property
     def arity(self) -> int:
-        return 1 + self.values + sum(head.arity for head in self.heads)
+        arguments = 1 if self.is_wide else sum(head.arity for head in self.heads)
+        return 1 + self.values + arguments
 
 
 class Line(NamedTuple):
@@ -143,7 +155,7 @@ class ChoiceMarkers:
         text = " ".join(body)
         if _OPEN.search(text) or self._has_constant(text):
             return False
-        signatures, arguments, texts = [], [Number(index)], [str(index)]
+        signatures, arguments, texts = [], [], []
         for head in statement.heads:
             text = str(head.atom)
             symbol = parse_symbol(text)
@@ -157,12 +169,14 @@ class ChoiceMarkers:
         shape = _Shape(0, tuple(signatures))
         predicate = self._predicate(shape)
         if body:
-            marker = f"{_name(predicate)}({','.join(texts)})"
+            texts = [_tuple_text(texts)] if shape.is_wide else texts
+            marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
             self.lines.append(Line(f"{{{marker}}} :- {'; '.join(body)}.", statement.body))
             return True
         if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
-        self.facts[predicate].append(Function("", arguments))
+        arguments = [Function("", arguments)] if shape.is_wide else arguments
+        self.facts[predicate].append(Function("", [Number(index), *arguments]))
         return True
 
     def _has_constant(self, text: str) -> bool:
@@ -175,6 +189,8 @@ class ChoiceMarkers:
         split = [split_atom(head) for head in heads]
         shape = _Shape(len(values), tuple(signature for signature, _ in split))
         terms = [argument for _, arguments in split for argument in arguments]
+        if shape.is_wide:
+            terms = [function("", terms)]
         location = heads[0].location
         name = _name(self._predicate(shape))
         marker = function(name, [number(index), *values, *terms], location)
@@ -216,6 +232,8 @@ class ChoiceMarkers:
         if len(shape.heads) == 1 and atom in links:  # the short way: no need for the name
             return Instance(statement, substitution, (links[atom],), atom)
         heads = []
+        if shape.is_wide:
+            arguments, at = arguments[at].arguments, 0
         for name, arity, positive in shape.heads:
             heads.append(atoms[Function(name, arguments[at : at + arity], positive)])
             at += arity
@@ -248,16 +266,58 @@ def _links(predicate: int, shape: _Shape) -> Iterator[AST]:
     # Not '_', for which clingo would make projections: atoms that nobody needs.
     variables = named_variables("A", shape.arity)
     marker = atom_literal(function(_name(predicate), variables))
+    if shape.is_wide:
+        yield from _wide_links(marker, variables[-1], shape.heads)
+        return
     at = 1 + shape.values
     for signature in shape.heads:
         yield rule(atom_term(signature, variables[at : at + signature.arity]), [marker])
         at += signature.arity
 
 
+def _wide_links(marker: AST, held: AST, heads: Sequence[Signature]) -> Iterator[AST]:
+    """The same where the arguments of all heads are held in one tuple."""
+    at = 0
+    for signature, run in groupby(heads):
+        count = len(list(run))
+        if not signature.arity:
+            yield rule(atom_term(signature, ()), [marker])
+            continue
+        variables = named_variables("B", signature.arity)
+        parts = [held, number(at), number(count), number(signature.arity)]
+        taken = _equals(function("", variables), FunctionTerm(NOWHERE, HEADS, parts, True))
+        yield rule(atom_term(signature, variables), [marker, taken])
+        at += count * signature.arity
+
+
+def heads_of(held: Symbol, start: Symbol, count: Symbol, arity: Symbol) -> list[Symbol]:
+    """The arguments of so many heads, each as a tuple: what the function ``HEADS`` gives."""
+    arguments, size = _held(held), arity.number
+    places = range(start.number, start.number + count.number * size, size)
+    return [Function("", arguments[place : place + size]) for place in places]
+
+
+@lru_cache(maxsize=1)  # one marker is asked about again and again, and its list is long
+def _held(symbol: Symbol) -> list[Symbol]:
+    return symbol.arguments
+
+
+def _tuple_text(texts: Sequence[str]) -> str:
+    """A tuple; that of one term has a comma as well."""
+    inside = ",".join(texts)
+    return f"({inside},)" if texts else "()"
+
+
+def _equals(term: AST, other: AST) -> AST:
+    """The literal ``term = other``."""
+    equal = Guard(ComparisonOperator.Equal, other)
+    return Literal(NOWHERE, Sign.NoSign, Comparison(term, [equal]))
+
+
 def _fact_rule(predicate: int, shape: _Shape) -> AST:
     """``{marker} :- (its arguments) = @_dpasp_facts(predicate).``"""
     variables = named_variables("A", shape.arity)
     call = FunctionTerm(NOWHERE, FACTS, [number(predicate)], True)
-    equal = Guard(ComparisonOperator.Equal, call)
-    condition = Literal(NOWHERE, Sign.NoSign, Comparison(function("", variables), [equal]))
-    return choice_rule(function(_name(predicate), variables), [condition])
+    return choice_rule(
+        function(_name(predicate), variables), [_equals(function("", variables), call)]
+    )

@@ -30,7 +30,7 @@ from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, neare
 from dpasp.language import ast
 from dpasp.language.text.trees import walk
 from dpasp.logic.constants import symbol_constants, term_value
-from dpasp.logic.markers import FACTS
+from dpasp.logic.markers import FACTS, HEADS, heads_of
 
 ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
 MODULE_NAME = "dpasp_program"
@@ -239,6 +239,8 @@ class Functions:
     def __getattr__(self, name: str) -> Callable[..., Sequence[Symbol]]:
         if name == FACTS:
             return lambda predicate: self._facts[predicate.number]
+        if name == HEADS:
+            return heads_of
         return lambda *arguments: self._call(name, arguments)
 
     def _call(self, name: str, arguments: Sequence[Symbol]) -> Sequence[Symbol]:

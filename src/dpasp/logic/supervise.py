@@ -12,11 +12,13 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from threading import Event, Thread
+from threading import enumerate as threads
 
 from dpasp.limits import Watch
 
 TICK = 0.02  # seconds between two looks at the clock
 GRACE = 0.01  # seconds that stopped work is given to come to its end
+NAME = "dpasp-ground"  # of the threads that ground
 
 
 class Stopped(BaseException):
@@ -48,7 +50,7 @@ class Supervisor:
             finally:
                 done.set()
 
-        thread = Thread(target=target, name="dpasp-ground", daemon=True)
+        thread = Thread(target=target, name=NAME, daemon=True)
         thread.start()
         try:
             while not done.wait(TICK):
@@ -63,6 +65,11 @@ class Supervisor:
         if failure:
             raise failure[0]
         self._watch.check()
+
+
+def left_behind() -> bool:
+    """Whether work that was stopped goes on in this process."""
+    return any(thread.name == NAME for thread in threads())
 
 
 @cache

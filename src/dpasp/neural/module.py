@@ -238,6 +238,8 @@ class ProgramModule(nn.Module):
     def rows_of(self, key: str | Symbol, value: object) -> dict[Symbol, Tensor]:
         """The rows of the data atoms that a key stands for: of one, or of all of a predicate."""
         atoms, rows = self.atoms_of(key), as_tensor(value, str(key))
+        if not isinstance(value, Tensor):  # what other libraries hold goes where the networks are
+            rows = rows.to(next(self.parameters(), rows).device)
         if len(atoms) == 1 and atoms[0].name != str(key):
             return {atoms[0]: rows}
         return for_each(rows, atoms, str(key))

@@ -13,7 +13,8 @@ from typing import NamedTuple
 # A dot is part of a number also in 'lr = 1., niters = 5', '1.::a' and '[0., 1.]::a'. Before
 # ':-' it is when an option of a network ends there (the pieces of a text are cut that way).
 DECIMAL = r"\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+\.(?=\s*[,)\]]|::|\?)"
-STRING = r'"(?:[^"\\\n\x00\ud800-\udfff]|\\["\\n])*"'
+# Nothing is tried twice ('+' after a repetition): a long string would take gigabytes.
+STRING = r'"(?:[^"\\\n\x00\ud800-\udfff]++|\\["\\n])*+"'
 PYTHON_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
 COMMENT = r"(?:%(?!\*)|\#!)[^\n]*"
 

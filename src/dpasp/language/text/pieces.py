@@ -47,7 +47,7 @@ _NO_DIGIT = re.compile(r"\.\d+", re.ASCII)
 _NUMBER_IF = re.compile(r"\d\.\s*:-", re.ASCII)
 _BAD_ANYWHERE = re.compile(r"[\x00\ud800-\udfff]")
 _BAD_IN_STRING = re.compile(r'\\(?:[^"\\n]|$)|[\x00\ud800-\udfff]', re.MULTILINE)
-_LOOSE_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
+_LOOSE_STRING = re.compile(r'"(?:[^"\\\n]++|\\[^\n])*+"')
 
 
 class Words(NamedTuple):

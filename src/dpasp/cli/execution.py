@@ -6,25 +6,39 @@ import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
 
 from dpasp.cli.commands import command
 from dpasp.cli.console import Console, answers_apart, writing_answers
 from dpasp.cli.parser import parse
-from dpasp.errors import Diagnostic, Error, Interrupted, MemoryLimit, OutputError
+from dpasp.cli.process import raise_interrupts
+from dpasp.cli.watchdog import Watchdog
+from dpasp.errors import (
+    Diagnostic,
+    Error,
+    Interrupted,
+    LimitReached,
+    MemoryLimit,
+    OutputError,
+)
+from dpasp.limits import Limits, unnoticed
 
 BUG = 70
 BROKEN_PIPE = 141  # what a shell reports for a process that SIGPIPE ended
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line on some words (default: the process's) and give its exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+def main(arguments: Sequence[str], *, own_process: bool = False) -> int:
+    """Run the command line on some words and give its exit code.
+
+    A process of its own is ended at a limit that no stage of the command notices.
+    """
+    words = list(arguments)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # ℙ in a terminal that lacks it
-    console = Console(sys.stdout, sys.stderr, json="--json" in words)
+    console = Console(sys.stdout, sys.stderr, json="--json" in words, own_process=own_process)
     try:
         code = guarded(words, console)
         with writing_answers():
@@ -61,10 +75,35 @@ def guarded(words: Sequence[str], console: Console) -> int:
 
 def execute(options: Namespace, console: Console) -> int:
     """Run one command; its module is imported only now, for a quick start."""
-    options.started = time.monotonic()
+    options.started, options.noticed = time.monotonic(), unnoticed
     console.quiet, console.verbose = options.quiet, options.verbose
+    chosen = command(options.command)
+    raise_interrupts()
     with answers_apart() as answers:
-        return command(options.command).execute(options, replace(console, answers=answers))
+        console = replace(console, answers=answers)
+        with watched(options, console):
+            return chosen.execute(options, console)
+
+
+@contextmanager
+def watched(options: Namespace, console: Console) -> Iterator[None]:
+    """Within it, this process ends soon after a limit of the command, whatever it does."""
+    seconds, megabytes = (getattr(options, name, None) for name in ("time_limit", "memory_limit"))
+    if not console.own_process or (seconds is None and megabytes is None):
+        yield
+        return
+
+    def end(error: LimitReached) -> None:
+        fail(error, console)
+        os._exit(error.exit_code)
+
+    watchdog = Watchdog(Limits(seconds, megabytes, options.started), end)
+    options.noticed, console.answering = watchdog.noticed, watchdog.send_away
+    watchdog.start()
+    try:
+        yield
+    finally:
+        watchdog.send_away()
 
 
 def fail(error: Error, console: Console) -> int:

@@ -1,0 +1,78 @@
+"""A process that is the command line: what Ctrl-C does in it, and how it ends.
+
+This is imported before everything else, so that Ctrl-C is answered from the first moment
+on; the imports stand where they are needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from types import FrameType
+
+INTERRUPTED = 130
+
+
+def run_process() -> int:
+    """Run the command line on the words of this process and give its exit code.
+
+    Does not return when work was left behind that only the end of the process can stop.
+    """
+    hears = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # not so under nohup
+    if hears:
+        signal.signal(signal.SIGINT, _leave)
+    _open_streams()
+    from dpasp.cli.execution import main
+
+    try:
+        code = main(sys.argv[1:], own_process=True)
+    except KeyboardInterrupt:  # a second one, while the first was reported
+        code = INTERRUPTED
+    if hears:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends already
+    _end_if_left(code)
+    return code
+
+
+def raise_interrupts() -> None:
+    """From here on Ctrl-C is a ``KeyboardInterrupt``, as everywhere else in Python."""
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End at once: an exception might be lost in the middle of an import."""
+    os.write(2, b"error: interrupted [interrupted]\n")
+    os._exit(INTERRUPTED)
+
+
+def _open_streams() -> None:
+    """Give streams that were closed before we began something that cannot be used either.
+
+    Without this, the next file that is opened would take their place. What is written to
+    standard error is lost; the others fail when they are needed.
+    """
+    modes = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
+    for number, (name, mode) in enumerate(modes.items()):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, mode)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            way = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, way, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _end_if_left(code: int) -> None:
+    """End this process now if a grounder that was stopped is still at work in it.
+
+    Python would take down what that work is about to use, and the process would crash.
+    """
+    supervise = sys.modules.get("dpasp.logic.supervise")
+    if supervise is not None and supervise.left_behind():
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)

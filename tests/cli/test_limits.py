@@ -1,0 +1,212 @@
+"""Limits and signals of the command line: every stage of every command keeps them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from dpasp.cli.watchdog import Watchdog
+from dpasp.errors import LimitReached, MemoryLimit, TimeLimit
+from dpasp.limits import Limits
+
+from .conftest import Command
+
+ENDLESS = "p(0). p(X+1) :- p(X). 0.3::a. #query p(1).\n"
+SILENT = "d(1..3000). p :- d(X), d(Y), d(Z), d(V), X+Y+Z+V < 0. 0.3::a. #query a.\n"
+MISTAKES = "\n".join(f"1.5::a{i}." for i in range(60_000))
+READING = [
+    ("run",),
+    ("check",),
+    ("ground",),
+    ("compile",),
+    ("explain",),
+    ("models",),
+    ("sample",),
+    ("format", "--check"),
+    ("convert", "--from", "problog"),
+]
+
+
+def ended(folder: Path, text: str, *words: str) -> tuple[int, str, float]:
+    """The exit code of a command, what it said, and the most megabytes that it used."""
+    (folder / "p.plp").write_text(text)
+    command = [sys.executable, "-m", "dpasp", *words, "p.plp"]
+    with open(folder / "said", "w+b") as said:
+        process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said)
+        try:
+            _, status, used = os.wait4(process.pid, 0)
+        finally:
+            process.returncode = 0  # it has been waited for
+    return (
+        os.waitstatus_to_exitcode(status),
+        (folder / "said").read_text(),
+        used.ru_maxrss / 1024,
+    )
+
+
+@pytest.mark.parametrize("words", READING, ids=lambda words: words[0])
+def test_the_time_limit_holds_while_a_program_is_read(tmp_path: Path, words: Sequence[str]) -> None:
+    code, said, _ = ended(tmp_path, MISTAKES, *words, "--time-limit", "0.1")
+    assert (code, said.splitlines()[0]) == (
+        124,
+        "error: stopped at the time limit of 0.1 s [time-limit]",
+    )
+
+
+@pytest.mark.parametrize("words", READING[:1] + READING[2:7], ids=lambda words: words[0])
+def test_the_time_limit_holds_while_a_program_is_ground(
+    tmp_path: Path, words: Sequence[str]
+) -> None:
+    """Also in a join that finds nothing, which never calls back."""
+    code, said, _ = ended(tmp_path, SILENT, *words, "--time-limit", "0.5")
+    assert (code, said.splitlines()[0]) == (
+        124,
+        "error: stopped at the time limit of 0.5 s [time-limit]",
+    )
+
+
+@pytest.mark.parametrize("words", [("run",), ("check",)], ids=lambda words: words[0])
+def test_the_memory_limit_holds_while_a_program_is_read(
+    tmp_path: Path, words: Sequence[str]
+) -> None:
+    long = "".join(f"0.5::a({i}).\n" for i in range(200_000))
+    code, said, used = ended(tmp_path, long, *words, "--memory-limit", "100")
+    assert (code, said.splitlines()[0]) == (
+        125,
+        "error: stopped at the memory limit of 100 MB [memory-limit]",
+    )
+    assert used < 120  # of a machine that is busy; 104 where it is not
+
+
+def test_the_memory_limit_holds_while_a_program_is_ground(tmp_path: Path) -> None:
+    code, _, used = ended(tmp_path, ENDLESS, "run", "--memory-limit", "120")
+    assert (code, used < 144) == (125, True)
+
+
+def test_a_limit_is_told_in_json(tmp_path: Path) -> None:
+    code, said, _ = ended(tmp_path, MISTAKES, "check", "--json", "--time-limit", "0.1")
+    assert (code, '"code": "time-limit"' in said) == (124, True)
+
+
+# --- the watchdog alone ----------------------------------------------------------------------
+
+
+def watchdog(limits: Limits) -> tuple[Watchdog, list[LimitReached]]:
+    ended: list[LimitReached] = []
+    dog = Watchdog(limits, lambda error: (ended.append(error), dog.send_away())[0])
+    dog.start()
+    return dog, ended
+
+
+@pytest.mark.parametrize(
+    ("limits", "error"), [(Limits(seconds=0.01), TimeLimit), (Limits(megabytes=1), MemoryLimit)]
+)
+def test_a_watchdog_ends_what_notices_nothing(limits: Limits, error: type[LimitReached]) -> None:
+    dog, ended = watchdog(limits)
+    assert dog._away.wait(30)
+    assert [type(one) for one in ended] == [error]
+
+
+def test_a_stage_that_notices_is_left_alone() -> None:
+    dog, ended = watchdog(Limits(seconds=0.05))
+    dog.noticed()  # before the time is over: only a share of it was
+    assert not dog._away.is_set()
+    time.sleep(0.06)
+    dog.noticed()
+    assert dog._away.is_set()
+    assert ended == []
+
+
+def test_a_watch_says_that_it_noticed() -> None:
+    calls: list[int] = []
+    watch = Limits(seconds=1e-9, noticed=lambda: calls.append(1)).start()
+    time.sleep(0.001)
+    with pytest.raises(TimeLimit):
+        watch.check()
+    assert calls == [1]
+
+
+# --- Ctrl-C ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", ["argparse", "dpasp.cli.execution", "numpy", "clingo"])
+def test_ctrl_c_during_imports_exits_130(tmp_path: Path, module: str) -> None:
+    hook = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+"""
+    (tmp_path / "interrupting.py").write_text(hook)
+    (tmp_path / "p.plp").write_text("0.3::a. #query a.")
+    words = "import interrupting, sys; sys.argv[1:] = ['p.plp']; from dpasp.cli import main; main()"
+    command = [sys.executable, "-c", words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "error: interrupted [interrupted]\n"
+
+
+def test_ctrl_c_that_is_ignored_stays_so(tmp_path: Path) -> None:
+    (tmp_path / "p.plp").write_text("0.3::a. #query a.")
+    words = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+        "from dpasp.cli import main; os.kill(os.getpid(), signal.SIGINT);"
+        "sys.argv[1:] = ['p.plp']; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", words], cwd=tmp_path, timeout=60)
+    assert done.returncode == 0
+    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+
+
+# --- closed streams, odd folders, deep includes -----------------------------------------------
+
+
+def closed(folder: Path, number: int, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command with a descriptor closed."""
+    return subprocess.run(
+        [sys.executable, "-m", "dpasp", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: os.close(number),
+    )
+
+
+def test_closed_streams(tmp_path: Path) -> None:
+    (tmp_path / "p.plp").write_text("0.3::a. #query a.")
+    done = closed(tmp_path, 1, "p.plp")
+    said = "error: cannot write the answers: Bad file descriptor [output]\n"
+    assert (done.returncode, done.stderr) == (74, said)
+    done = closed(tmp_path, 0, "-")
+    assert done.returncode == 65
+    assert done.stderr.startswith("error: cannot read standard input: Bad file descriptor [file]")
+    done = closed(tmp_path, 0, "p.plp")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ℙ(a) = [0.300000, 0.300000]\n", "")
+    done = closed(tmp_path, 2, "p.plp")
+    assert (done.returncode, done.stdout) == (0, "ℙ(a) = [0.300000, 0.300000]\n")
+
+
+@pytest.mark.parametrize("folder", ["~nobody-here/x", "relative", "/dev/null", "x" * 5000])
+def test_odd_cache_folders(dpasp: Command, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", folder)
+    monkeypatch.setenv("HOME", "nowhere")
+    code, out, err = dpasp("run", text="0.3::a. #query a.")
+    assert (code, out, err) == (0, "ℙ(a) = [0.300000, 0.300000]\n", "")
+    assert not Path("relative").exists()
+
+
+def test_files_that_include_one_another_too_deep(dpasp: Command, tmp_path: Path) -> None:
+    for number in range(3_000):
+        (tmp_path / f"f{number}.plp").write_text(f'#include "f{number + 1}.plp".\n')
+    code, _, err = dpasp("check", str(tmp_path / "f0.plp"))
+    assert (code, "more than 100 deep" in err, "include-depth" in err) == (65, True, True)
