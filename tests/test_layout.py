@@ -75,7 +75,7 @@ INSIDE = {
         ["constants", "solve", "text", "shown"],
         ["weights"],
         ["markers"],
-        ["messages", "neural", "python", "objects"],
+        ["messages", "neural", "overflow", "python", "objects"],
         ["questions"],
         ["encode"],
         ["clingo"],

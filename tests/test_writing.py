@@ -89,6 +89,15 @@ def test_rights_and_links(tmp_path: Path) -> None:
     assert not (tmp_path / "link").is_symlink()
 
 
+def test_devices_are_written_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/null")
+    write_text(tmp_path / "link", "gone")
+    assert (tmp_path / "link").is_symlink()
+    (tmp_path / "nowhere").symlink_to(tmp_path / "none")
+    write_text(tmp_path / "nowhere", "here")
+    assert not (tmp_path / "none").exists()
+
+
 def test_the_old_file_is_there_until_the_new_one_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

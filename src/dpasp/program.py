@@ -41,7 +41,7 @@ from dpasp.language.arguments import (
     text_given,
 )
 from dpasp.language.checks import check, effective_semantics
-from dpasp.language.text.files import load_text
+from dpasp.language.text.files import Reach, load_text
 from dpasp.limits import UNLIMITED, Limits, Report, Watch, silent, started
 from dpasp.logic.child import can_fork
 from dpasp.logic.ground import Grounder, ground_in_child
@@ -611,20 +611,20 @@ class Program:
         """Copies and pickles are made of the texts, and of what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
         learned = None if self._trainable is None else self._trainable.state()
-        given = (self.python, self.constants, self.objects)
-        return _again, (texts, *given, learned, self._history)
+        given = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
+        return _again, (texts, given, learned, self._history)
 
 
 def _again(
     texts: tuple[tuple[str, str], ...],
-    python: bool,
-    constants: dict[str, str],
-    objects: dict[str, object],
+    given: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
     learned: tuple[str, str, dict[str, Any]] | None,
     history: History | None,
 ) -> Program:
     """A program from what was pickled."""
-    program = Program(read(list(texts)), python=python, constants=constants, objects=objects)
+    python, constants, objects, reaches = given
+    source = read(list(texts), reaches)
+    program = Program(source, python=python, constants=constants, objects=objects)
     program._texts = texts
     if learned is not None:
         semantics, objective, tensors = learned
@@ -633,9 +633,11 @@ def _again(
     return program
 
 
-def _read(texts: list[tuple[str, str]], **given: Any) -> Program:
+def _read(
+    texts: list[tuple[str, str]], reaches: Mapping[str, Reach] | None = None, **given: Any
+) -> Program:
     """The program of some named texts, with all that a caller gives with them."""
-    source = read(texts)
+    source = read(texts, reaches)
     groups = {name: given.pop(name) for name in ("networks", "data", "functions")}
     program = Program(source, objects=caller_objects(source, groups), **given)
     program._texts = tuple(texts)
@@ -650,7 +652,11 @@ def load(
     data: Mapping[str, Any] | None = None,
     functions: Mapping[str, Any] | None = None,
 ) -> Program:
-    """The program in some files; their ``#python`` blocks may run unless ``python`` is false.
+    """The program in some files.
+
+    A file that you name may run its Python; a text may not, unless you say so. It runs when the
+    program is asked, and not at all if ``python`` is false. The files may include and read what
+    the user may read.
 
     ``constants`` win over the program's ``#const``. ``networks``, ``data`` and ``functions`` are
     objects of the calling program by the names after ``@``: modules, or functions that make
@@ -674,21 +680,28 @@ def loads(
     *,
     file: str = "<program>",
     python: bool = False,
+    folder: str | Path | None = None,
     constants: Mapping[str, object] | None = None,
     networks: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
     functions: Mapping[str, Any] | None = None,
 ) -> Program:
-    """The program in a text; its ``#python`` blocks may run only if ``python`` is true.
+    """The program in a text, which may come from anywhere.
 
-    The other arguments are those of :func:`load`.
+    A file that you name may run its Python; a text may not, unless you say so: its Python runs
+    only if ``python`` is true, which says that the text is trusted. It reads
+    files (``#include``, data, observations) only inside ``folder``, from where their names are
+    taken; a trusted text without a folder reads any. The other arguments are those of
+    :func:`load`.
 
     >>> program = loads("p(@f(3)). #query p(6).", functions={"f": lambda n: 2 * n})
     >>> print(program.query())
     ℙ(p(6)) = 1.000000
     """
+    inside = None if folder is None else Path(path_given(folder))
     return _read(
         [(file, text_given(text, "a program"))],
+        {file: Reach(inside, anywhere=python and inside is None)},
         python=python,
         constants=constants,
         networks=networks,

@@ -6,9 +6,17 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+# What a terminal obeys (but line ends and tabs), what turns the direction of a line so that it
+# reads otherwise than it is, and halves of characters, which cannot be written at all.
+COMMANDS = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
 
 
 def display(name: str) -> Callable[..., Any]:
@@ -16,3 +24,22 @@ def display(name: str) -> Callable[..., Any]:
     module, function = name.split(".")
     found: Callable[..., Any] = getattr(import_module(f"dpasp.display.{module}"), function)
     return found
+
+
+def harmless(text: str) -> str:
+    """A text whose names a terminal does not obey: control characters are written out.
+
+    >>> harmless('a("\\x1b[2J")')
+    'a("\\\\u001b[2J")'
+    """
+    return COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def markup(text: str, quote: bool = True) -> str:
+    """A text inside HTML or SVG, where some characters may not stand, not even written as codes.
+
+    >>> markup("<a> \\x00")
+    '&lt;a&gt; \\\\u0000'
+    """
+    whole = harmless(text).translate({0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"})
+    return html.escape(whole, quote)

@@ -23,7 +23,7 @@ OPTIONS = (FILES, CONSTANTS, LIMITS, OUTPUT)
 
 def execute(options: Namespace, console: Console) -> int:
     """Report what is wrong with a program; give 0 when nothing is."""
-    program = read_program(options.files, console)
+    program = read_program(options, console)
     found = check(program, constants=dict(options.constants))
     warnings = (*program.warnings, *found)
     if console.json:

@@ -56,7 +56,7 @@ def execute(options: Namespace, console: Console) -> int:
         )
     if options.plot is not None:
         check_ending(options.plot, "a picture", PICTURES)
-    program = asked(read_program(options.files, console), options, console)
+    program = asked(read_program(options, console), options, console)
     limits = read_limits(options)
     ground = program.ground(limits=limits)
     console.report(ground.warnings)

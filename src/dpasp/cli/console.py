@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from dpasp.display.diagnostics import read_source, render
-from dpasp.display.style import wants_colour
+from dpasp.display.style import in_terminal, wants_colour
 from dpasp.errors import Diagnostic, OutputError
 from dpasp.limits import unnoticed
+from dpasp.shown import harmless
 
 PLAIN = str.maketrans({"ℙ": "P", "θ": "theta", "…": "...", "≤": "<=", "≥": ">=", "→": "->"})
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
@@ -31,8 +32,13 @@ class Console:
     own_process: bool = False  # whether this process is the command, and ends with it
     answering: Callable[[], None] = unnoticed  # called before an answer is written
 
-    def answer(self, text: str) -> None:
-        """Write what was asked for."""
+    def answer(self, text: str, *, exact: bool = False) -> None:
+        """Write what was asked for; codes that a terminal would obey are written out.
+
+        An ``exact`` text, which is meant for a file, is written out on a terminal only.
+        """
+        if not exact or in_terminal(self.answers):
+            text = harmless(text)
         self.answering()
         with writing_answers():
             text = printable(text, self.answers)
@@ -40,7 +46,11 @@ class Console:
             self.answers.flush()
 
     def note(self, text: str) -> None:
-        """Say something besides the answer; where that cannot be written, nobody can be told."""
+        """Say something besides the answer; codes that a terminal would obey are written out."""
+        self._say(harmless(text))
+
+    def _say(self, text: str) -> None:
+        """Write a message; where that cannot be done, nobody can be told."""
         try:
             self.messages.write(printable(text, self.messages) + "\n")
             self.messages.flush()
@@ -53,7 +63,7 @@ class Console:
         """Show diagnostics to a person; warnings only when not told to be quiet."""
         shown = [d for d in diagnostics if d.severity == "error" or not self.quiet]
         if shown:
-            self.note(render(shown, self.source, wants_colour(self.messages)))
+            self._say(render(shown, self.source, wants_colour(self.messages)))
 
     def source(self, file: str) -> str | None:
         """The text that a diagnostic's file name stands for."""

@@ -52,7 +52,7 @@ def execute(options: Namespace, console: Console) -> int:
         shown = {"file": file, "from": options.dialect, "program": program}
         console.answer(json.dumps(shown, indent=2, ensure_ascii=False))
     elif options.output is None:
-        console.answer(program)
+        console.answer(program, exact=True)
     elif not console.quiet:
         console.note(f"wrote {options.output}")
     return 0

@@ -34,7 +34,7 @@ OPTIONS = (FILES, TOP_CHOICES, QUESTIONS, LIMITS, PYTHON, OUTPUT)
 
 def execute(options: Namespace, console: Console) -> int:
     """Print an explanation of each query, of the program's and of those asked for here."""
-    program = asked(read_program(options.files, console), options, console)
+    program = asked(read_program(options, console), options, console)
     found = program.explain(
         semantics=wanted_semantics(options), top=options.top, limits=read_limits(options)
     )

@@ -69,7 +69,7 @@ def _format(file: str, options: Namespace, console: Console) -> bool:
         _show(name, text, result, console)
     if file == "-" and not (options.check or options.diff):
         if result:
-            console.answer(result)
+            console.answer(result, exact=True)
         return changed
     if changed and not (options.check or options.diff):
         _write(Path(file), result)

@@ -30,7 +30,7 @@ def execute(options: Namespace, console: Console) -> int:
     """Print the ground program as text, or as JSON; draw its dependencies if asked to."""
     if options.plot is not None:
         check_ending(options.plot, "a picture", FORMATS)
-    source = read_program(options.files, console)
+    source = read_program(options, console)
     program = Program(source, python=python_allowed(options), constants=dict(options.constants))
     ground = program.ground(limits=read_limits(options))
     console.report(ground.warnings)

@@ -29,7 +29,7 @@ EMPTY = "(nothing is true)"
 
 def execute(options: Namespace, console: Console) -> int:
     """Print the models one after the other."""
-    source = read_program(options.files, console)
+    source = read_program(options, console)
     console.report(source.warnings)
     program = Program(source, python=python_allowed(options), constants=dict(options.constants))
     found = program.models(

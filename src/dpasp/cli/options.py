@@ -233,7 +233,7 @@ PYTHON = Group(
     (
         Option(
             ("--python",),
-            "whether #python and #script may run (default: yes, but not from standard input)",
+            "a file that you name may run its Python; a text may not, unless you say so",
             negatable=True,
         ),
     ),

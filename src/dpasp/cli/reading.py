@@ -13,13 +13,17 @@ from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.language import extend
 from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
-from dpasp.language.text.files import load_text
+from dpasp.language.text.files import Reach, load_text
 from dpasp.limits import Limits
 from dpasp.logic.reading import read
 
 
-def read_program(files: Sequence[str], console: Console) -> Program:
-    """The program that the files say together; several that cannot be read are told at once."""
+def read_program(options: Namespace, console: Console) -> Program:
+    """The program that the files say together; several that cannot be read are told at once.
+
+    Standard input may come from anywhere: it reads no file unless Python is allowed to run.
+    """
+    files: Sequence[str] = options.files
     texts: list[tuple[str, str]] = []
     problems: list[Diagnostic] = []
     for file in files:
@@ -29,7 +33,7 @@ def read_program(files: Sequence[str], console: Console) -> Program:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems)
-    return read(texts)
+    return read(texts, {STANDARD_INPUT: Reach(anywhere=bool(getattr(options, "python", None)))})
 
 
 def read_text(file: str, console: Console) -> tuple[str, str]:

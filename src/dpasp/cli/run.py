@@ -56,7 +56,7 @@ OPTIONS = (FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OU
 def execute(options: Namespace, console: Console) -> int:
     """Print the answers to the questions of a program and of the command line."""
     check_files(options)
-    source = read_program(options.files, console)
+    source = read_program(options, console)
     program = asked(source, options, console)
     how = chosen_method(options, program)
     if options.threads is not None and uses_torch(program):

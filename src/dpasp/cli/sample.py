@@ -32,7 +32,7 @@ OPTIONS = (FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)
 
 def execute(options: Namespace, console: Console) -> int:
     """Print models that were drawn."""
-    source = read_program(options.files, console)
+    source = read_program(options, console)
     console.report(source.warnings)
     shown = shown_by(source)
     program = Program(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpasp.inference.answers import EDGE, Answer, Answers, MapAnswer, bounds_text
+from dpasp.shown import harmless
 
 Cells = list[str]
 
@@ -25,7 +26,7 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
         lines += _aligned([head, *table])
     elif rows:
         lines += _aligned(_every_number(rows))
-    return "\n".join(lines)
+    return harmless("\n".join(lines))
 
 
 def by_rows(answer: Answer | MapAnswer) -> bool:

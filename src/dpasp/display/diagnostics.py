@@ -55,8 +55,10 @@ def render_one(diagnostic: Diagnostic, sources: Sources, colour: bool = False) -
         + paint(f"[{diagnostic.code}]", "faint", colour)
     ]
     if diagnostic.span:
-        text = sources(diagnostic.span.file) or diagnostic.span.text
-        if text is not None:
+        text = diagnostic.span.text
+        if text is None:
+            text = sources(diagnostic.span.file)
+        if text:
             parts += excerpt(text, diagnostic.span, severity, colour)
     if diagnostic.help:
         label = paint("help:", "help", colour)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dpasp.inference.answers import number_text
 from dpasp.inference.explain import Explanation
+from dpasp.shown import harmless
 
 LINES = 20  # contributions that are shown
 
@@ -32,7 +33,7 @@ def explanation_text(found: Explanation) -> str:
         lines += _table(("prior", "given query", "if certain", "value"), rows)
         more = len(found.contributions) - LINES
         lines += [f"    and {more} more"] if more > 0 else []
-    return "\n".join(lines)
+    return harmless("\n".join(lines))
 
 
 def _given(posterior: float | None) -> str:

@@ -6,9 +6,8 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from dpasp.language.text.lexer import tokens
+from dpasp.shown import markup
 
 # Readable on white and on black.
 COLOURS = {
@@ -46,5 +45,5 @@ def _between(text: str) -> str:
 
 
 def _coloured(text: str, kind: str) -> str:
-    shown = escape(text, quote=False)
+    shown = markup(text, quote=False)
     return f'<span style="color:{COLOURS[kind]}">{shown}</span>' if kind in COLOURS else shown

@@ -7,7 +7,6 @@ around it, and it fetches nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from dpasp.circuits import Circuit, Plan
@@ -21,6 +20,7 @@ from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text, n
 from dpasp.inference.explain import Contribution, Explanation, Explanations
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.text import ground_text
+from dpasp.shown import markup
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History
@@ -40,7 +40,7 @@ def page(title: str, body: str, style: str = "") -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n"
+        f"<title>{markup(title)}</title>\n<style>{style}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
 
@@ -57,7 +57,7 @@ def answers(found: Answers) -> str:
     rows = [one for one in found if isinstance(one, Answer) and by_rows(one)]
     if rows:
         parts.append(_rows_table(rows))
-    parts.append(f'<p style="{FAINT}">{escape(about(found))}</p>')
+    parts.append(f'<p style="{FAINT}">{markup(about(found))}</p>')
     return f"<div>{''.join(parts)}{warnings(found.warnings)}</div>"
 
 
@@ -89,7 +89,7 @@ def bar(ends: Sequence[float]) -> str:
         for mark in marks
     )
     return (
-        f'<div role="img" aria-label="{escape(interval_text(ends))}" style="position:relative;'
+        f'<div role="img" aria-label="{markup(interval_text(ends))}" style="position:relative;'
         'width:180px;height:14px;background:rgba(127,127,127,.16);border-radius:2px">'
         f"{inner}</div>"
     )
@@ -99,21 +99,21 @@ def _line(found: Answer | MapAnswer) -> Sequence[str]:
     if isinstance(found, Answer):
         ends = [float(number) for number in found.numbers]
         _, _, numbers = str(found).partition(" = ")
-        return f"<code>ℙ({escape(found.query)})</code>", bar(ends), escape(numbers)
+        return f"<code>ℙ({markup(found.query)})</code>", bar(ends), markup(numbers)
     lines = [line.partition(" = ") for line in str(found).splitlines()]
-    names = "<br>".join(f"<code>{escape(name)}</code>" for name, _, _ in lines)
-    return names, "", "<br>".join(escape(value) for _, _, value in lines)
+    names = "<br>".join(f"<code>{markup(name)}</code>" for name, _, _ in lines)
+    return names, "", "<br>".join(markup(value) for _, _, value in lines)
 
 
 def _rows_table(found: Sequence[Answer]) -> str:
     head, rows = most_probable_rows(found)
-    cells = [[escape(cell) for cell in row] for row in rows]
-    return _table(cells, [escape(cell) for cell in head])
+    cells = [[markup(cell) for cell in row] for row in rows]
+    return _table(cells, [markup(cell) for cell in head])
 
 
 def warnings(found: Iterable[Diagnostic]) -> str:
     """What is worth knowing besides the answers."""
-    return "".join(f'<p style="{FAINT}">⚠ {escape(one.message)}</p>' for one in found)
+    return "".join(f'<p style="{FAINT}">⚠ {markup(one.message)}</p>' for one in found)
 
 
 def _table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
@@ -143,7 +143,7 @@ def explanation(found: Explanation) -> str:
         few = "" if found.complete else " (of those that were looked at)"
         parts.append(f'<p style="{FAINT}">the most probable total choices behind it{few}</p>')
         rows = [
-            (bar([way.share]), number_text(way.probability), escape(", ".join(way.values)))
+            (bar([way.share]), number_text(way.probability), markup(", ".join(way.values)))
             for way in found.ways
         ]
         parts.append(_table(rows, ("share", "probability", "total choice")))
@@ -152,7 +152,7 @@ def explanation(found: Explanation) -> str:
         parts.append(f'<p style="{FAINT}">what the choices contribute</p>')
         given = [
             (
-                f"<code>{escape(one.value)}</code>",
+                f"<code>{markup(one.value)}</code>",
                 number_text(one.prior),
                 "impossible" if one.posterior is None else number_text(one.posterior),
                 interval_text(one.certain) if one.certain else "impossible",
@@ -190,7 +190,7 @@ def circuit(found: Circuit) -> str:
     facts = [
         line.split(": ", 1) for line in statistics_text(found.statistics, parts=False).splitlines()
     ]
-    table = _table([(escape(name), escape(value)) for name, value in facts])
+    table = _table([(markup(name), markup(value)) for name, value in facts])
     if found.statistics.nodes > SMALL:
         return table
     try:
@@ -201,12 +201,12 @@ def circuit(found: Circuit) -> str:
 
 def plan(found: Plan) -> str:
     """The plan in words."""
-    return f"<p>{escape(str(found))}</p>"
+    return f"<p>{markup(str(found))}</p>"
 
 
 def history(found: History) -> str:
     """The curve of the log-likelihood, and why learning stopped."""
-    return f'<div>{curve_svg(found.to_list())}<p style="{FAINT}">{escape(str(found))}</p></div>'
+    return f'<div>{curve_svg(found.to_list())}<p style="{FAINT}">{markup(str(found))}</p></div>'
 
 
 def curve_svg(records: Sequence[dict[str, float]]) -> str:
@@ -218,7 +218,7 @@ def curve_svg(records: Sequence[dict[str, float]]) -> str:
 def error(found: Error) -> str:
     """The diagnostics as on a terminal, with the caret under the place."""
     texts = [render_one(one, read_source) for one in found.diagnostics]
-    return f'<pre style="{MONO};color:inherit">{escape(chr(10).join(texts))}</pre>'
+    return f'<pre style="{MONO};color:inherit">{markup(chr(10).join(texts))}</pre>'
 
 
 def source(text: str) -> str:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.pictures.picture import Picture, drawn
-from dpasp.shown import display
+from dpasp.shown import display, harmless
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Answer:
         )
 
     def __str__(self) -> str:
-        name = f"ℙ({self.query})"
+        name = harmless(f"ℙ({self.query})")
         rows = np.broadcast_arrays(*self.numbers)
         if not rows[0].ndim:
             text = interval_text if self.interval is not None else bounds_text
@@ -173,7 +173,7 @@ class MapAnswer:
             if left > 0:
                 ways += f" and more than {left} others" if more else f" and {left} more"
             lines.append(f"{name}({self.query}) = {number_text(value or 0.0)} at {ways}")
-        return "\n".join(lines)
+        return harmless("\n".join(lines))
 
     def _repr_html_(self) -> str:
         return str(display("html.answer")(self))

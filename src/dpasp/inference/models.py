@@ -17,6 +17,7 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import most_probable_first, probability_of
+from dpasp.shown import harmless
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Model:
         return f"{', '.join(self.choice)}  {bounds_text(self.probability)}"
 
     def __str__(self) -> str:
-        return " ".join([*self.true, *(f"undef({name})" for name in self.undefined)])
+        return harmless(" ".join([*self.true, *(f"undef({name})" for name in self.undefined)]))
 
 
 def models(asked: Asked, shown: Shown) -> Iterator[Model]:

@@ -14,10 +14,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from dpasp.language.ast import Program
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.ast import Evidence, Map, Program, Query
 from dpasp.language.checks import check
 from dpasp.language.reader import read_texts
-from dpasp.language.text.files import load_text
+from dpasp.language.text.files import Reach, load_text
 
 
 def parse(text: str, file: str = "<program>") -> Program:
@@ -31,8 +32,16 @@ def parse_files(paths: Iterable[str | Path]) -> Program:
 
 
 def extend(program: Program, text: str, file: str = "<query>") -> Program:
-    """The program with the statements of a text added to its end."""
-    more = read_texts([(file, text)], after=program.sources)
+    """The program with the questions and the evidence of a text added to its end.
+
+    The text may come from anywhere: it reads no file, and whatever else it says is refused.
+    """
+    more = read_texts([(file, text)], program.sources, {file: Reach()})
+    others = [s for s in more.statements if not isinstance(s, Query | Map | Evidence)]
+    if others:
+        message = "only questions and evidence can be given here"
+        help = "write rules, directives and Python into the program itself"
+        raise ProgramError([Diagnostic("question-only", message, s.span, help) for s in others])
     return replace(
         program,
         statements=program.statements + more.statements,

@@ -10,6 +10,7 @@ Errors are collected statement by statement, so one run reports all of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from dpasp.language.text.brackets import is_open
 from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.clingo_text import Stuck, parse_clingo, too_deep
 from dpasp.language.text.cursor import Refused
-from dpasp.language.text.files import find_included, load_text
+from dpasp.language.text.files import Reach, find_included, load_text
 from dpasp.language.text.lexer import INLINE, RESERVED, tokens
 from dpasp.language.text.pieces import Mark, Piece, Split, split
 from dpasp.language.text.source import SourceFile, Sources
@@ -51,19 +52,28 @@ class _Reading:
     seen: set[Path] = field(default_factory=set)
 
 
-def read_texts(texts: list[tuple[str, str]], after: Sources | None = None) -> Program:
+def read_texts(
+    texts: list[tuple[str, str]],
+    after: Sources | None = None,
+    reaches: Mapping[str, Reach] | None = None,
+) -> Program:
     """Read named texts, one after the other, into one program."""
-    program, errors = read_readable(texts, after)
+    program, errors = read_readable(texts, after, reaches)
     if errors:
         raise ProgramError(errors)
     return program
 
 
 def read_readable(
-    texts: list[tuple[str, str]], after: Sources | None = None
+    texts: list[tuple[str, str]],
+    after: Sources | None = None,
+    reaches: Mapping[str, Reach] | None = None,
 ) -> tuple[Program, list[Diagnostic]]:
-    """The statements that can be read, and what is wrong with the others, in their order."""
-    reading = _Reading(after or Sources())
+    """The statements that can be read, and what is wrong with the others, in their order.
+
+    ``reaches`` says which files the texts of some names may read; others may read any.
+    """
+    reading = _Reading((after or Sources()).reaching(reaches or {}))
     with collector_paused():
         for name, text in texts:
             if name and not name.startswith("<"):
@@ -87,8 +97,10 @@ def _named_twice(name: str) -> Diagnostic:
     return Diagnostic("file-twice", message, help="name it once", severity="warning")
 
 
-def _read_file(reading: _Reading, name: str, text: str, depth: int = 0) -> None:
-    reading.sources = reading.sources.add(name, text)
+def _read_file(
+    reading: _Reading, name: str, text: str, depth: int = 0, secret: bool = False
+) -> None:
+    reading.sources = reading.sources.add(name, text, secret)
     reader = _FileReader(reading.sources.files[-1])
     reader.draft()
     nodes = reader.parse()
@@ -326,8 +338,9 @@ def _include(reading: _Reading, file: SourceFile, include: Include, depth: int) 
         help = "include the rest from the first file, one after the other"
         reading.errors.append(Diagnostic("include-depth", message, include.span, help))
         return
+    reach = reading.sources.reach(file.name)
     try:
-        path = find_included(include.path, file.name)
+        path = find_included(include.path, file.name, reach)
         if path.resolve() in reading.seen:
             message = f"{include.path} is read already and not included again"
             help = "remove one of the two"
@@ -340,4 +353,21 @@ def _include(reading: _Reading, file: SourceFile, include: Include, depth: int) 
         problem = error.diagnostics[0]
         reading.errors.append(Diagnostic(problem.code, problem.message, include.span, problem.help))
         return
-    _read_file(reading, str(path), text, depth)
+    if reach.anywhere:
+        _read_file(reading, str(path), text, depth)
+    else:
+        _read_unquoted(reading, path, text, include, depth)
+
+
+def _read_unquoted(reading: _Reading, path: Path, text: str, include: Include, depth: int) -> None:
+    """Read a file for a text that may come from anywhere: no message may quote the file."""
+    errors, warnings = len(reading.errors), len(reading.warnings)
+    reading.sources = reading.sources.reaching(
+        {str(path): reading.sources.reach(include.span.file)}
+    )
+    _read_file(reading, str(path), text, depth, secret=True)
+    del reading.warnings[warnings:]
+    if reading.errors[errors:]:
+        message = f"{include.path} cannot be read as a program"
+        help = "`dpasp check` says why, for whoever may see the file"
+        reading.errors[errors:] = [Diagnostic("file", message, include.span, help)]

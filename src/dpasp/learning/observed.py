@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dpasp.errors import DataError, Diagnostic
 from dpasp.language import ast
 from dpasp.language.observations import Example, examples, read_file
 from dpasp.logic.python import Python, guarded
-from dpasp.neural.data import beside
+from dpasp.neural.data import beside, may_quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,15 @@ def read(origin: ast.Origin, python: Python) -> Observed:
     """
     if isinstance(origin, ast.File):
         what = f"the file {origin.path}"
-        found = read_file(beside(origin), what, origin.span)
-        return Observed(examples(found, what, origin.span))
+        path = beside(origin, python.program)
+        try:
+            found = read_file(path, what, origin.span)
+            return Observed(examples(found, what, origin.span))
+        except DataError as error:
+            if may_quote(origin, python.program):
+                raise
+            message = f"{origin.path} cannot be read as observations"
+            raise DataError(Diagnostic("data-file", message, origin.span)) from error
     value, what = python.call(origin), f"@{origin.function}"
     with guarded(what, python.program, origin.span):
         if isinstance(value, Mapping) and "train" in value:

@@ -33,6 +33,7 @@ from dpasp.logic.encode import (
     questions_part,
 )
 from dpasp.logic.neural import read_data
+from dpasp.logic.overflow import overflows
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, Given, run_scripts
 from dpasp.logic.questions import QuestionMarkers, ground_questions
@@ -114,7 +115,9 @@ class Grounder:
             numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
-            self._ground = _without_questions(program, clingo, assembly, unused(program, overrides))
+            warnings = unused(program, overrides)
+            warnings += overflows(program, assembly.atoms, overrides)
+            self._ground = _without_questions(program, clingo, assembly, warnings)
             clingo.rules.open = False
         self._first: QuestionMarkers | None = encoding.questions
         self._rounds = 1

@@ -13,11 +13,12 @@ p.plp:1:10: error: 1.5 is not a probability [probability-range]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.ast import Program
 from dpasp.language.reader import read_readable
+from dpasp.language.text.files import Reach
 from dpasp.logic.ground import check
 
 # Mistakes that a statement makes by itself, whatever the rest of the program says.
@@ -32,17 +33,22 @@ LOCAL_CODES = {
 }
 
 
-def read(texts: Sequence[tuple[str, str]]) -> Program:
-    """The program that named texts say together; all that is wrong as a :class:`ProgramError`."""
-    program, errors = read_with_problems(texts)
+def read(texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None) -> Program:
+    """The program that named texts say together; all that is wrong as a :class:`ProgramError`.
+
+    ``reaches`` says which files the texts of some names may read; others may read any.
+    """
+    program, errors = read_with_problems(texts, reaches)
     if errors:
         raise ProgramError(errors)
     return program
 
 
-def read_with_problems(texts: Sequence[tuple[str, str]]) -> tuple[Program, list[Diagnostic]]:
+def read_with_problems(
+    texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None
+) -> tuple[Program, list[Diagnostic]]:
     """The statements that can be read, and what is wrong if some cannot be."""
-    program, errors = read_readable(list(texts))
+    program, errors = read_readable(list(texts), reaches=reaches)
     return program, _with_local_problems(errors, program) if errors else []
 
 

@@ -31,6 +31,7 @@ from dpasp.logic.program import (
     Learned,
     Rule,
 )
+from dpasp.shown import harmless
 
 
 def ground_text(ground: GroundProgram) -> str:
@@ -42,7 +43,7 @@ def ground_text(ground: GroundProgram) -> str:
     lines += (printer.choice(choice, bodies) for choice in ground.choices)
     lines += map(printer.rule, rules)
     lines += printer.questions()
-    return "\n".join(lines)
+    return harmless("\n".join(lines))
 
 
 def choice_bodies(ground: GroundProgram) -> tuple[dict[int, list[tuple[int, ...]]], list[Rule]]:

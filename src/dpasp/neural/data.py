@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from clingo import Symbol
 from torch import Tensor
 from torch.utils.data import Dataset, default_collate
 
-from dpasp.errors import DataError, Diagnostic, Span
+from dpasp.errors import DataError, Diagnostic, ProgramError, Span
 from dpasp.language import ast
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Python, guarded
@@ -120,14 +120,14 @@ def read(origin: ast.Origin, python: Python) -> DataRows:
     if isinstance(origin, ast.Call):
         value, what = python.call(origin), f"@{origin.function}"
     else:
-        value, what = read_file(origin), f"the file {origin.path}"
+        value, what = read_file(origin, python.program), f"the file {origin.path}"
     with guarded(what, python.program, origin.span):
         return as_rows(value, what, origin.span)
 
 
-def read_file(file: ast.File) -> Tensor:
+def read_file(file: ast.File, program: ast.Program) -> Tensor:
     """The rows in a file, looked for beside the program."""
-    path = beside(file)
+    path = beside(file, program)
     try:
         match path.suffix.lower():
             case ".csv":
@@ -141,7 +141,9 @@ def read_file(file: ast.File) -> Tensor:
         help = "paths are taken from the folder of the program"
         raise DataError(Diagnostic("data-file", message, file.span, help)) from error
     except Exception as error:
-        message = f"{file.path} cannot be read: {type(error).__name__}: {error}"
+        message = f"{file.path} cannot be read"
+        if may_quote(file, program):
+            message += f": {type(error).__name__}: {error}"
         raise DataError(Diagnostic("data-file", message, file.span)) from error
     message = f"{file.path} is of no known kind"
     raise DataError(
@@ -149,10 +151,17 @@ def read_file(file: ast.File) -> Tensor:
     )
 
 
-def beside(file: ast.File) -> Path:
+def beside(file: ast.File, program: ast.Program) -> Path:
     """The path of a file named in a program: relative ones start at the program's folder."""
-    path = Path(file.path).expanduser()
-    return path if path.is_absolute() else Path(file.span.file).parent / path
+    try:
+        return program.sources.reach(file.span.file).path(file.path, file.span.file)
+    except ProgramError as error:
+        raise DataError(replace(error.diagnostics[0], span=file.span)) from None
+
+
+def may_quote(file: ast.File, program: ast.Program) -> bool:
+    """Whether a message may quote a file: not where the program may come from anywhere."""
+    return program.sources.reach(file.span.file).anywhere
 
 
 def _csv(path: Path) -> np.ndarray[Any, np.dtype[np.float64]]:

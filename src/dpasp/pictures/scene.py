@@ -9,8 +9,9 @@ text-anchor="middle" fill="#1f2430" class="f-ink">a &amp; b</text>
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from html import escape
 from unicodedata import east_asian_width
+
+from dpasp.shown import markup
 
 # Every colour has a name; pages with a dark theme replace them by the classes f-… and s-….
 COLOURS = {
@@ -58,7 +59,7 @@ class Box:
         )
         if not self.title:
             return f"<rect {attributes}/>"
-        return f"<rect {attributes}><title>{escape(self.title)}</title></rect>"
+        return f"<rect {attributes}><title>{markup(self.title)}</title></rect>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Text:
         return (
             f'<text x="{_n(self.x)}" y="{_n(self.y)}" font-family="{FONT}" '
             f'font-size="{_n(self.size)}"{weight} text-anchor="{self.anchor}" '
-            f'fill="{COLOURS[self.fill]}" class="f-{self.fill}">{escape(self.text, False)}</text>'
+            f'fill="{COLOURS[self.fill]}" class="f-{self.fill}">{markup(self.text, False)}</text>'
         )
 
 
@@ -130,12 +131,12 @@ class Scene:
 
     def svg(self) -> str:
         """The picture as an SVG document that every reader shows."""
-        label = f' role="img" aria-label="{escape(self.title)}"' if self.title else ""
+        label = f' role="img" aria-label="{markup(self.title)}"' if self.title else ""
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(self.width)}" '
             f'height="{_n(self.height)}" viewBox="0 0 {_n(self.width)} {_n(self.height)}"{label}>'
         )
-        title = [f"<title>{escape(self.title, False)}</title>"] if self.title else []
+        title = [f"<title>{markup(self.title, False)}</title>"] if self.title else []
         sheet = Box(0, 0, self.width, self.height, fill="paper").svg()
         shapes = [shape.svg() for shape in self.shapes]
         return "\n".join([head, *title, sheet, *shapes, "</svg>"]) + "\n"

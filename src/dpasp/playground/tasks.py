@@ -12,6 +12,7 @@ from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.language import ast
 from dpasp.language.statements.semantics import effective_semantics
+from dpasp.language.text.files import Reach
 from dpasp.language.text.lexer import tokens
 from dpasp.limits import Limits
 from dpasp.logic.ground import check
@@ -145,7 +146,7 @@ class Desk:
 
     def _source(self, text: str) -> ast.Program:
         refuse_files(text)
-        source = read([(FILE, text)])
+        source = read([(FILE, text)], {FILE: Reach()})  # no files here
         refuse_networks(source)
         return source
 

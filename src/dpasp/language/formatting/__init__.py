@@ -21,6 +21,7 @@ from dpasp.language.formatting.spacing import spaces
 from dpasp.language.reader import read_readable
 from dpasp.language.statements.kind import words
 from dpasp.language.text.brackets import CLOSING, OPENING
+from dpasp.language.text.files import Reach
 from dpasp.language.text.lexer import Token, tokens
 from dpasp.language.text.pieces import Piece, split
 
@@ -31,16 +32,16 @@ def formatted(text: str, file: str = "<program>") -> str:
     What comes out is read again and compared: it is the same program, or there is an error.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    program, errors = read_readable([(file, text)])
-    # a file that is included may be missing or wrong: it is not the one that is formatted
-    own = [e for e in errors if e.span is None or (e.span.file == file and e.code != "file")]
+    alone = {file: Reach()}  # what it includes is not what is formatted, and is not read
+    program, errors = read_readable([(file, text)], reaches=alone)
+    own = [error for error in errors if error.code != "file-not-allowed"]
     if own:
         raise ProgramError(own)
     found = list(_items(text))
     result = lay_out(found)
     if result == text:
         return text
-    again, wrong = read_readable([(file, result)])
+    again, wrong = read_readable([(file, result)], reaches=alone)
     same = again == program and len(wrong) == len(errors)
     if not same or _texts(found) != _texts(_items(result)):
         message = f"formatting {file} would change what it says, so it is left as it is"

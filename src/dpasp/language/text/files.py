@@ -2,10 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from dpasp.errors import Diagnostic, ProgramError
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which files a text may name: any, those inside a folder, or none.
+
+    A file that someone has named may name any other, as in clingo. A text that may come
+    from anywhere may not, unless it is told a folder.
+    """
+
+    folder: Path | None = None
+    anywhere: bool = False
+
+    def path(self, name: str, by: str) -> Path:
+        """The file that the text ``by`` names, relative to where that is.
+
+        It raises a :class:`ProgramError` for one out of reach, whether it is there or not.
+        """
+        path = Path(name).expanduser()
+        if self.anywhere:
+            return path if path.is_absolute() else Path(by).parent / path
+        if self.folder is None:
+            raise ProgramError(_out_of_reach(name))
+        try:
+            folder = self.folder.resolve()
+            inside = Path(by).resolve().is_relative_to(folder)
+            found = ((Path(by).parent if inside else folder) / path).resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # too long, or a loop of links
+            raise ProgramError(_out_of_reach(name)) from error
+        if not found.is_relative_to(folder):
+            raise ProgramError(_out_of_reach(name, folder))
+        return found
+
+
+ANYWHERE = Reach(anywhere=True)
+
+
+def _out_of_reach(name: str, folder: Path | None = None) -> Diagnostic:
+    if folder is not None:
+        message = f"{name} is not inside the folder that this text may read"
+        return Diagnostic("file-not-allowed", message, help="name a file inside it")
+    return Diagnostic(
+        "file-not-allowed",
+        f"this text may read no file, and names {name}",
+        help="a program in a file may: dpasp.load(path), or `dpasp run FILE`; for a text say "
+        "where its files are, loads(text, folder=…), or that it is trusted: python=True, --python",
+    )
 
 
 def load_text(path: str | Path) -> str:
@@ -22,20 +70,20 @@ def load_text(path: str | Path) -> str:
         raise ProgramError(problem) from error
 
 
-def find_included(name: str, by: str) -> Path:
+def find_included(name: str, by: str, reach: Reach = ANYWHERE) -> Path:
     """The file that an ``#include`` in the file ``by`` means.
 
     It is looked for beside that file, then where we are. Only plain files are read:
     a pipe or a device might never end.
     """
-    for path in (Path(by).parent / name, Path(name)):
+    beside = reach.path(name, by)
+    for path in (beside, Path(name)) if reach.anywhere else (beside,):
         try:
             if path.is_file():
                 path.resolve()
                 return path
         except (OSError, RuntimeError, ValueError):  # the name is too long, or a loop of links
             break
-    beside = Path(by).parent / name
     what = "is not a plain file" if _exists(beside) else "does not exist"
     help = _similar(beside) or "check the name; it is relative to the including file"
     problem = Diagnostic("file", f"the file {name} {what}", help=help)

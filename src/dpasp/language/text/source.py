@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from clingo.ast import Location
 
 from dpasp.errors import Diagnostic, Span
+from dpasp.language.text.files import ANYWHERE, Reach
 
 
 class Place(NamedTuple):
@@ -35,6 +36,7 @@ class SourceFile:
     name: str
     text: str
     first_line: int = 1
+    secret: bool = False  # errors do not quote it
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -60,8 +62,9 @@ class SourceFile:
         starts = self.line_starts
         first = bisect_right(starts, start)
         last = bisect_right(starts, end, first - 1) if end > start else first
+        text = "" if self.secret else self.text
         column, end_column = start - starts[first - 1] + 1, max(start, end) - starts[last - 1] + 1
-        return Span(self.name, first, column, last, end_column, self.text)
+        return Span(self.name, first, column, last, end_column, text)
 
     def offset(self, place: Place) -> int:
         """The offset of a place (clipped into the text)."""
@@ -77,15 +80,24 @@ class Sources(Mapping[str, str]):
 
     files: tuple[SourceFile, ...] = ()
     wide: Mapping[int, str] = field(default_factory=dict)  # lines as clingo read them, if not ASCII
+    reaches: Mapping[str, Reach] = field(default_factory=dict)  # of the texts that may not read all
 
     @property
     def next_line(self) -> int:
         """The number that the first line of one more file would have."""
         return self.files[-1].end_line if self.files else 1
 
-    def add(self, name: str, text: str) -> Sources:
+    def add(self, name: str, text: str, secret: bool = False) -> Sources:
         """These files and one more."""
-        return Sources((*self.files, SourceFile(name, text, self.next_line)), self.wide)
+        return replace(self, files=(*self.files, SourceFile(name, text, self.next_line, secret)))
+
+    def reaching(self, reaches: Mapping[str, Reach]) -> Sources:
+        """These files, knowing which files the texts of some names may read."""
+        return replace(self, reaches={**self.reaches, **reaches})
+
+    def reach(self, name: str) -> Reach:
+        """Which files the text of a name may read."""
+        return self.reaches.get(name, ANYWHERE)
 
     def with_wide_lines(self, text: str, first_line: int) -> Sources:
         """These files, knowing the lines of a text that clingo counts otherwise than we do."""
@@ -93,7 +105,7 @@ class Sources(Mapping[str, str]):
             return self
         lines = enumerate(text.split("\n"), first_line)
         wide = {number: line for number, line in lines if not line.isascii()}
-        return Sources(self.files, {**self.wide, **wide})
+        return replace(self, wide={**self.wide, **wide})
 
     def file_at(self, line: int) -> SourceFile:
         """The file that holds a line of the whole."""
