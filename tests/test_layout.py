@@ -71,7 +71,7 @@ INSIDE = {
         ["__init__"],
     ],
     "logic": [
-        ["supervise", "terms", "program"],
+        ["child", "supervise", "terms", "program"],
         ["constants", "solve", "text", "shown"],
         ["weights"],
         ["markers"],

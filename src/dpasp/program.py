@@ -43,7 +43,8 @@ from dpasp.language.arguments import (
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.text.files import Reach, load_text
 from dpasp.limits import UNLIMITED, Limits, Report, Watch, silent, started
-from dpasp.logic.ground import Grounder
+from dpasp.logic.child import can_fork
+from dpasp.logic.ground import Grounder, ground_in_child
 from dpasp.logic.objects import caller_objects
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.python import run_blocks, with_objects
@@ -109,6 +110,7 @@ class Program:
         self._trainable: Trainable | None = None
         self._history: History | None = None
         self._grounder: Grounder | None = None
+        self._ends = False  # whether grounding is known to come to an end
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Grounded] = OrderedDict()
         self._problem = _refuse(self.source, self.constants)
         self._known: dict[object, Checked] = {}
@@ -551,17 +553,28 @@ class Program:
             self._ground.move_to_end(checked.key)
             return self._ground[checked.key]
         started = time.perf_counter()
-        grounder, self._grounder = self._grounder, None  # after an error it is of no use
-        if grounder is None:
-            grounder = Grounder(
-                checked.program, constants=self.constants, python=self._functions(), watch=watch
-            )
-        found = grounder.ask(checked.program, watch)
-        self._grounder = grounder
+        found = self._asked_grounder(checked, watch)
         self._ground[checked.key] = Grounded(found, time.perf_counter() - started)
         while len(self._ground) > REMEMBERED:
             self._ground.popitem(last=False)
         return self._ground[checked.key]
+
+    def _asked_grounder(self, checked: Checked, watch: Watch) -> GroundProgram:
+        """The ground program; under a limit the first time in a child, which can be stopped."""
+        grounder, self._grounder = self._grounder, None  # after an error it is of no use
+        functions = self._functions()
+        limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
+        if grounder is None and limited and not self._ends and functions is None and can_fork():
+            found = ground_in_child(checked.program, constants=self.constants, watch=watch)
+            self._ends = True
+            return found
+        if grounder is None:
+            grounder = Grounder(
+                checked.program, constants=self.constants, python=functions, watch=watch
+            )
+        found = grounder.ask(checked.program, watch)
+        self._grounder = grounder
+        return found
 
     def _unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
         """The program with these questions, for who does not answer them here."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from itertools import pairwise
+import time
+from itertools import count, pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,10 +16,17 @@ from torch import Tensor
 
 import dpasp
 from dpasp.learning.history import Moment, Reason
+from dpasp.learning.steps import Learner
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.walks import Walked
 
 from .programs import addition
+
+SIMPLE = """?::a. ?::b. c :- a, not b. #learn @rows, niters = 5.
+#python
+def rows():
+    return [["c"]] * 3 + [["not c"]] * 2 + [["a"]]
+#end."""
 
 
 def state(program: dpasp.Program) -> dict[str, Tensor]:
@@ -239,3 +248,45 @@ def test_what_cannot_be_saved_is_told(tmp_path: Path) -> None:
     with pytest.raises(dpasp.UsageError, match="Is a directory"):
         program.save(tmp_path)
     assert list(tmp_path.parent.glob(f".{tmp_path.name}*")) == []  # nothing is left behind
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("rule", ["lagrange", "fixpoint"])
+def test_a_request_stops_a_step_and_saves_what_was_before_it(
+    number: signal.Signals, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = addition() if rule == "lagrange" else SIMPLE
+    expected = dpasp.loads(text, python=True)
+    history = expected.learn()
+    file, finished = tmp_path / "part.checkpoint", []
+    look, calls = Learner._look, count(1)
+
+    def interrupted(self: Learner, *arguments: Any) -> Any:
+        if next(calls) == 3:
+            os.kill(os.getpid(), number)
+            finished.append(True)
+        return look(self, *arguments)
+
+    monkeypatch.setattr(Learner, "_look", interrupted)
+    with pytest.raises(dpasp.Interrupted, match="what is learned so far is in"):
+        dpasp.loads(text, python=True).learn(checkpoint=file, periodic=False)
+    assert finished == []
+    rest = dpasp.loads(text, python=True)
+    assert rest.learn(resume=file).to_list() == history.to_list()
+    assert same(state(rest), state(expected))
+
+
+def test_the_end_of_the_time_stops_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, finished = tmp_path / "part.checkpoint", []
+
+    def long(self: Learner, *arguments: Any) -> Any:
+        time.sleep(60)
+        finished.append(True)
+
+    monkeypatch.setattr(Learner, "_look", long)
+    program = dpasp.loads(SIMPLE, python=True)
+    program.ground()
+    with pytest.raises(dpasp.TimeLimit, match="what is learned so far"):
+        program.learn(checkpoint=file, limits=dpasp.Limits(seconds=2))
+    assert (finished, file.exists()) == ([], True)
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -125,6 +128,22 @@ def test_what_to_install_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError) as caught:
         start(Wishes(), lambda address: None)
     assert caught.value.diagnostics[0].code == "playground-missing"
+
+
+def test_the_command_ends_with_ctrl_c() -> None:
+    pytest.importorskip("uvicorn")
+    command = [sys.executable, "-m", "dpasp", "playground", "--port", "0", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        address = it.stdout.readline().strip()
+        try:
+            with urlopen(address.split("?")[0], timeout=60) as page:
+                assert b"playground" in page.read()
+            it.send_signal(signal.SIGINT)
+            _, said = it.communicate(timeout=60)
+        finally:
+            it.kill()
+    assert (it.returncode, "error" in said) == (0, False)
 
 
 @pytest.mark.skipif(not SOURCES.exists(), reason="the sources of the page are not here")

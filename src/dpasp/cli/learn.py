@@ -48,6 +48,7 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
     given = {name: value for name, value in told.items() if value is not None}
     kept = checkpoint(options)
     stream = None if console.quiet or not speaks() else console.messages
+    console.answering()  # no watchdog: learning stops by itself, and saves
     with watching_learning(display, stream) as watcher:
         program.learn(
             semantics=wanted_semantics(options),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from contextlib import suppress
 
 from dpasp.cli.console import Console
 from dpasp.cli.options import OUTPUT, Group, Option, positive, whole
@@ -65,5 +66,6 @@ def execute(options: Namespace, console: Console) -> int:
         if not console.quiet:
             console.note("The playground is open at this address; Ctrl-C ends it.")
 
-    start(wishes, tell)
+    with suppress(KeyboardInterrupt):  # the way to end it, not a failure
+        start(wishes, tell)
     return 0

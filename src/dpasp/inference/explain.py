@@ -220,7 +220,7 @@ def _too_small(asked: Asked, evaluator: Evaluator, i: int, own: Masses) -> bool:
     meaning = asked.meaning
     if min(_behind(own, meaning)[0], masses.possible(own, meaning)[0]) >= TINY:
         return False
-    logs = evaluator.log_masses(asked.columns)[i, 0]
+    logs = evaluator.log_masses(asked.columns, asked.watch)[i, 0]
     some = (logs.qe, logs.e) if meaning.maxent else (logs.b, logs.d)
     return any(-np.inf < mass < LOG_TINY for mass in some)
 
@@ -236,8 +236,8 @@ def _conditional(asked: Asked, evaluator: Evaluator) -> Masses:
             columns.append(column)
     parts = []
     for first in range(0, len(columns), BATCH):
-        asked.watch.check()
-        parts.append(evaluator.masses(np.stack(columns[first : first + BATCH], axis=1)))
+        batch = np.stack(columns[first : first + BATCH], axis=1)
+        parts.append(evaluator.masses(batch, asked.watch))
     return joined(parts)
 
 

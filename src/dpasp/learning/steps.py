@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from dpasp.neural.sums import Sums
 
 LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
 CHUNK = 1000  # examples that networks see at once where a step may take any number
+Computing = Callable[[], AbstractContextManager[None]]
 SMALL = 1e-3  # below this probability a prior pulls no harder
 
 
@@ -67,11 +69,15 @@ class Learner:
         self.instances = Sums.by(own[own >= 0]).to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
 
-    def step(self, batch: Tensor) -> Tensor:
-        """Learn from the examples of a batch; their log-likelihood before it, summed."""
+    def step(self, batch: Tensor, computing: Computing = nullcontext) -> Tensor:
+        """Learn from the examples of a batch; their log-likelihood before it, summed.
+
+        ``computing`` is entered while no parameter has changed yet: it may be left by raising.
+        """
         if self.steps.rule == "fixpoint":
-            return self._expect(batch)
-        seen = self._ascend(batch)
+            return self._expect(batch, computing)
+        with computing():
+            seen = self._ascend(batch)
         for optimiser in self.steps.optimisers:
             if isinstance(optimiser, LBFGS):
                 optimiser.step(lambda: float(-self._ascend(batch).total))  # type: ignore[no-untyped-call]
@@ -139,18 +145,19 @@ class Learner:
     # --- probabilities that move by themselves -------------------------------------------------
 
     @torch.no_grad()
-    def _expect(self, batch: Tensor) -> Tensor:
+    def _expect(self, batch: Tensor, computing: Computing) -> Tensor:
         """Set the probabilities to their expected shares; the log-likelihood before that."""
         parameters = self.model.probabilities
         old = parameters()
         counts = torch.zeros_like(old)
         total: Tensor = old.new_zeros(())
-        for part in torch.split(batch, CHUNK if self.examples.data else len(batch)):
-            share = self.steps.group.share(part)
-            seen = self._look(self._weights(share), share)
-            whole = with_omitted(seen.slopes, seen.weights, self.groups, seen.mass)
-            counts += self._by_parameter(seen.weights * whole)
-            total += seen.total
+        with computing():
+            for part in torch.split(batch, CHUNK if self.examples.data else len(batch)):
+                share = self.steps.group.share(part)
+                seen = self._look(self._weights(share), share)
+                whole = with_omitted(seen.slopes, seen.weights, self.groups, seen.mass)
+                counts += self._by_parameter(seen.weights * whole)
+                total += seen.total
         self.steps.group.add([counts, total])
         free, room = parameters.free, parameters.room
         new = fixpoint(counts, old, free, room, self.steps.options.smoothing)

@@ -17,7 +17,7 @@ from torch import Tensor
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
 from dpasp.learning import belongs, checkpoints
 from dpasp.learning.history import History, Moment, Reason, Record, Watcher, unwatched
-from dpasp.learning.interrupts import Request, interrupts
+from dpasp.learning.interrupts import Request, StepStopped, interrupts
 from dpasp.learning.optimisers import optimisers
 from dpasp.learning.options import BATCH, PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
@@ -166,7 +166,7 @@ class Loop:
         if self.job.how.resume is not None:
             self._restore(self.job.how.resume)
         reason = Reason.DONE
-        with interrupts() as request:
+        with interrupts(self.job.how.watch) as request:
             while self.position.iteration < self.job.options.niters:
                 self.iterate(request)
                 if self._is_patient():
@@ -207,11 +207,27 @@ class Loop:
         with reproducible(self.device):
             for step in range(self.position.step, len(batches)):
                 self._check(request, total)
-                total += self.learner.step(batches[step])
+                while (gained := self._step(batches[step], request)) is None:
+                    self._check(request, total)
+                total += gained
                 self.position.step = step + 1
                 self._report(total)
         self.position.total = float(total)
         self._finish()
+
+    def _step(self, batch: Tensor, request: Request) -> Tensor | None:
+        """Learn from a batch; None, and everything as before, if the step was stopped."""
+        if self.job.group.size > 1:  # the others would wait for this process
+            return self.learner.step(batch)
+        random = torch.get_rng_state()
+        buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
+        try:
+            return self.learner.step(batch, request.computing)
+        except StepStopped:
+            torch.set_rng_state(random)
+            for buffer, before in buffers:
+                buffer.copy_(before)
+            return None
 
     def _finish(self) -> None:
         """Record an iteration, keep the best, save."""

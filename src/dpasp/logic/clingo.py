@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from clingo import Control, MessageCode, Observer, Symbol, TruthValue
 
-from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
+from dpasp.errors import Diagnostic, LimitReached, MemoryLimit, ProgramError, TimeLimit
 from dpasp.language import ast
 from dpasp.limits import Watch
 from dpasp.logic.encode import Encoding
@@ -26,6 +26,12 @@ _ENDLESS = (
 )
 LONG = 0.5  # seconds of grounding after which a rule may have no end
 MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program
+
+
+def while_grounding(error: TimeLimit | MemoryLimit, seconds: float) -> LimitReached:
+    """The limit that was reached after so many seconds of grounding, with what helps there."""
+    help = _ENDLESS if seconds > LONG else _GROUNDING
+    return type(error)(replace(d, help=help) for d in error.diagnostics)
 
 
 class GroundRules(Observer):
@@ -96,9 +102,7 @@ class ClingoGrounder:
         except RuntimeError as error:
             raise self._explain(error) from error
         except (TimeLimit, MemoryLimit) as error:
-            long = time.monotonic() - started > LONG
-            help = _ENDLESS if long else _GROUNDING
-            raise type(error)(replace(d, help=help) for d in error.diagnostics) from None
+            raise while_grounding(error, time.monotonic() - started) from None
 
     def _explain(self, error: RuntimeError) -> BaseException:
         """What stopped the grounder, in our words."""

@@ -8,18 +8,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from threading import Lock
+from typing import Any
 
-from dpasp.errors import Diagnostic, ProgramError
+from clingo import Symbol
+
+from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
 from dpasp.language import ast
 from dpasp.language import check as check_language
 from dpasp.language.collector import collector_paused
 from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.assemble import Assembly, assemble
-from dpasp.logic.clingo import ClingoGrounder
+from dpasp.logic.child import in_child
+from dpasp.logic.clingo import ClingoGrounder, while_grounding
 from dpasp.logic.constants import unused
 from dpasp.logic.encode import (
     add_questions,
@@ -51,6 +56,27 @@ def ground(
     and an empty mapping allows the program's ``#script`` blocks.
     """
     return Grounder(program, constants=constants, python=python, watch=watch).ask(program, watch)
+
+
+def ground_in_child(
+    program: ast.Program, *, constants: Mapping[str, str] | None = None, watch: Watch
+) -> GroundProgram:
+    """Like :func:`ground` for a program without Python, so that nothing is left at a limit."""
+
+    def work() -> tuple[GroundProgram, int]:
+        found = ground(program, constants=constants, watch=watch)
+        empty: Any = None  # what is here already, or follows from the rest, is not sent
+        return replace(found, program=empty, symbols=()), len(found.symbols)
+
+    started = time.monotonic()
+    try:
+        found, count = in_child(work, watch)
+    except (TimeLimit, MemoryLimit) as error:
+        raise while_grounding(error, time.monotonic() - started) from None
+    names: list[Symbol | None] = [None] * count
+    for symbol, atom in found.atoms.items():
+        names[atom] = symbol
+    return replace(found, program=program, symbols=tuple(names))
 
 
 class Grounder:

@@ -70,6 +70,7 @@ def listen(host: str, port: int | None) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, number))
+            listening.listen()  # from now on browsers wait rather than fail
         except (OSError, OverflowError) as error:
             listening.close()
             problem = error

@@ -28,7 +28,7 @@ from dpasp.inference.credal.symmetry import alike, count_vertices, different_ver
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.tiny import LOG_TINY, TINY, log_ratio, ratio_masses, too_improbable
-from dpasp.limits import Report, Watch
+from dpasp.limits import UNLIMITED, Report, Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
@@ -103,10 +103,9 @@ def _over_vertices(
     """The numbers of every question, from all vertices."""
     found: list[Extremes] = []
     for batch in vertex_weights(intervals, asked.columns, BATCH):
-        asked.watch.check()
         shape = batch.shape[1:]
         vectors = batch.reshape(len(batch), shape[0] * shape[1])
-        own = ratio_masses(evaluator, vectors, asked.layout)
+        own = ratio_masses(evaluator, vectors, asked.layout, asked.watch)
         new = [
             _of_masses(own[i], asked.meaning, batch if intervals else None, shape)
             for i in range(len(asked.questions))
@@ -170,9 +169,9 @@ class _Search:
         """Whether there are bounds to search for; of others only what is possible matters."""
         return isinstance(self.asked.questions[self.question], GroundQuery)
 
-    def masses(self, weights: Weights) -> Masses:
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The masses [batch] of the question."""
-        return ratio_masses(self.evaluator, weights, self.asked.layout)[self.question]
+        return ratio_masses(self.evaluator, weights, self.asked.layout, watch)[self.question]
 
 
 def _searches(
@@ -203,7 +202,7 @@ def _searched(search: _Search, watch: Watch) -> Extremes:
     found = _goals(search, watch)
     # What is possible at some vertex is possible in the middle of them all.
     ends = [*(one.weights for one in found.values()), search.relaxed.middle()]
-    own = search.masses(np.stack(ends, axis=1))
+    own = search.masses(np.stack(ends, axis=1))  # unwatched: the answer when time is over
     stopped = tuple(one.stopped for one in found.values() if one.stopped)
     low = high = least = most = np.nan
     if search.is_query:
@@ -270,9 +269,8 @@ def _over_different_vertices(search: _Search, watch: Watch) -> Extremes | None:
 
 def _batches(search: _Search, parts: Iterator[Weights], watch: Watch) -> Iterator[Extremes]:
     for batch in parts:
-        watch.check()
         shape = (batch.shape[1], 1)
-        own = search.masses(batch)
+        own = search.masses(batch, watch)
         yield _of_masses(own, search.asked.meaning, batch[:, :, np.newaxis], shape)
 
 

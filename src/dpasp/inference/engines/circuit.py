@@ -66,18 +66,18 @@ class OnCircuit:
             **({"cached": True} if self.circuit.cached else {}),
         }
 
-    def masses(self, weights: Weights) -> Masses:
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch]."""
-        found = self.circuit.masses(weights, fields=self.meaning.fields)
+        found = self.circuit.masses(weights, fields=self.meaning.fields, watch=watch)
         whole = Masses.of(np.moveaxis(found, 1, 0), self._inconsistent(found, weights))
         return completed(whole, self.meaning, self.questions)
 
-    def log_masses(self, weights: Weights) -> Masses:
+    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The logarithms of the masses [questions, batch], also of those below 1e-308."""
-        logs = self.circuit.masses(weights, fields=self.meaning.fields, log=True)
+        logs = self.circuit.masses(weights, fields=self.meaning.fields, log=True, watch=watch)
         lost = np.full(weights.shape[1], -np.inf)
         if self.meaning.has_undefined_model:
-            found = self.circuit.masses(weights, fields=("consistent",))
+            found = self.circuit.masses(weights, fields=("consistent",), watch=watch)
             with np.errstate(divide="ignore"):
                 lost = np.log(self._inconsistent(found, weights))
         whole = Masses.of(np.moveaxis(logs, 1, 0), lost)

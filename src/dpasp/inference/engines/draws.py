@@ -52,6 +52,7 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
     rejected = 0
     while len(found) < n:
         for choice in draw(generator, weights, source.starts, BLOCK):
+            asked.watch.check()  # also where all total choices are known
             models = source.of(choice)
             if len(found) < n and generator.random() < models.share:
                 found.append(models.kept[generator.integers(len(models.kept))])

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from dpasp.circuits import Circuit
 from dpasp.inference.engines.reference.enumerate import Enumeration
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
 
@@ -36,12 +37,13 @@ class Evaluator(Protocol):
     def enumeration(self) -> Enumeration | None:
         """All total choices and their models, where they were enumerated."""
 
-    def masses(self, weights: Weights) -> Masses:
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch].
 
         They are complete: what the semantics makes of total choices without stable models is
         in them. Only those that the answers are made of are known, the others are NaN.
+        Raises what the ``watch`` raises.
         """
 
-    def log_masses(self, weights: Weights) -> Masses:
+    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The logarithms of the masses, also of those below 1e-308."""

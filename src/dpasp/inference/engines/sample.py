@@ -59,6 +59,7 @@ def _sample(outcomes: Outcomes, weights: Weights, method: Method) -> Approximate
     while done < wanted and stopped is None:
         for choice in draw(generator, weights, outcomes.starts, min(BLOCK, wanted - done)):
             try:
+                outcomes.watch.check()  # also where all total choices are known
                 outcomes.of(choice)
             except LimitReached as limit:
                 if not done:

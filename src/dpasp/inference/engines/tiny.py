@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, InferenceError
 from dpasp.inference.engines.evaluator import Evaluator
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Array, Masses
 
@@ -24,9 +26,12 @@ CERTAIN = (("a", "d"), ("b", "c"))  # sums of P(θ), so none of less than the le
 COUNTED = (("qe", "e"),)  # weighted by shares of models, which may be small too
 
 
-def ratio_masses(evaluator: Evaluator, weights: Weights, layout: LeafLayout) -> Masses:
+def ratio_masses(
+    evaluator: Evaluator, weights: Weights, layout: LeafLayout, watch: Watch = UNLIMITED
+) -> Masses:
     """The masses [questions, batch] of an evaluator, good for the ratios that answers are."""
-    return enlarged(evaluator.masses(weights), weights, layout, evaluator.log_masses)
+    logs = partial(evaluator.log_masses, watch=watch)
+    return enlarged(evaluator.masses(weights, watch), weights, layout, logs)
 
 
 def enlarged(

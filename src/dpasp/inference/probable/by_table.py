@@ -84,7 +84,8 @@ def check_enumerable(own: MapQuestion) -> None:
     counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(own.ground.choices))]
     for i, count in enumerate(counts):
         weights[places.of(i)] /= count
-    share = float(own.circuit.masses(weights, fields=("consistent",))[own.place, 0])
+    found = own.circuit.masses(weights, fields=("consistent",), watch=own.watch)
+    share = float(found[own.place, 0])
     number = share * float(math.prod(map(int, counts)))
     if number > MOST_CHOICES:
         raise SizeLimit(

@@ -168,7 +168,7 @@ def _look(
 def _sure(own: MapQuestion, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
     """The total choices whose models all satisfy the evidence."""
     single = certain(rows, own.layout.starts)
-    found = own.circuit.masses(single, fields=("consistent", "a"))[own.place]
+    found = own.circuit.masses(single, fields=("consistent", "a"), watch=own.watch)[own.place]
     sure = found[1] > 0
     if own.undefined():
         sure |= found[0] == 0

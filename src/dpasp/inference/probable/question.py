@@ -70,11 +70,11 @@ class MapQuestion:
 
     def evidence_masses(self) -> Masses:
         """The masses of the evidence, each a number."""
-        return self.evaluator.masses(self.weights[:, np.newaxis])[self.place, 0]
+        return self.evaluator.masses(self.weights[:, np.newaxis], self.watch)[self.place, 0]
 
     def log_evidence_masses(self) -> Masses:
         """Their logarithms, also of those below 1e-308."""
-        return self.evaluator.log_masses(self.weights[:, np.newaxis])[self.place, 0]
+        return self.evaluator.log_masses(self.weights[:, np.newaxis], self.watch)[self.place, 0]
 
     def tiny(self) -> bool:
         """Whether the masses of the evidence may have lost digits."""

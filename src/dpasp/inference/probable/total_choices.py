@@ -127,7 +127,7 @@ def undefined_choices(own: MapQuestion, enough: float) -> list[Source]:
     while some := list(islice(stream, BATCH)):
         watch.check()
         single = certain(some, starts)
-        models = own.circuit.masses(single, fields=("consistent",))[own.place, 0]
+        models = own.circuit.masses(single, fields=("consistent",), watch=watch)[own.place, 0]
         for choice, count in zip(some, models.tolist(), strict=True):
             chance = log_probability_of(choice, own.weights, starts)
             if chance < max(best, enough) - CLOSE or len(rows) > MOST_TIES:

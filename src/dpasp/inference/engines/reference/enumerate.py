@@ -100,15 +100,17 @@ class Enumeration:
         """How many total choices with models there are, and how many models were found."""
         return {"total_choices": len(self.table), "models": self.models}
 
-    def masses(self, weights: Weights) -> Masses:
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch]."""
         tile = max(1, TILE // (len(self.table) + 1))
         if weights.shape[1] > tile:
             parts = range(0, weights.shape[1], tile)
-            return joined([self.masses(weights[:, i : i + tile]) for i in parts])
+            return joined([self.masses(weights[:, i : i + tile], watch) for i in parts])
+        watch.check()
         folded = self.table.fold(weights)
         result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
         for i, query in enumerate(self.queries):
+            watch.check()
             result[:, i] = question_masses(self.table, folded, query.both, query.given)
         whole = Masses.of(result, self.table.inconsistent(weights))
         return completed(whole, self.meaning, self.questions)
@@ -127,7 +129,7 @@ class Enumeration:
         shares = np.column_stack(seen) if seen else None
         return Counted(table.values, counts, shares, seconds)
 
-    def log_masses(self, weights: Weights) -> Masses:
+    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The logarithms of the masses [questions, batch], also of those below 1e-308."""
         result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
         for i, query in enumerate(self.queries):

@@ -1,0 +1,137 @@
+"""Work in a child process, of which nothing is left when it is stopped.
+
+clingo's grounder cannot be stopped from outside. Under a limit it therefore works in a copy
+of this process, which sends back what it found and ends, with whatever still runs in it.
+
+>>> from clingo import Function, Number, String
+>>> from dpasp.limits import UNLIMITED
+>>> in_child(lambda: [Number(1), Function("f", [String("x")])], UNLIMITED)
+[Number(1), Function('f', [String('x')], True)]
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import select
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from clingo import Symbol, parse_term
+
+from dpasp.errors import Error
+from dpasp.language.collector import collector_paused
+from dpasp.limits import Watch
+
+T = TypeVar("T")
+TICK = 0.02  # seconds between two looks at the clock
+LATE = 0.1  # seconds that the child has to notice by itself that a limit is passed
+
+
+def can_fork() -> bool:
+    """Whether this process may be copied: not where other threads of Python may hold locks."""
+    return hasattr(os, "fork") and threading.active_count() == 1
+
+
+def in_child(work: Callable[[], T], watch: Watch) -> T:
+    """What the work gives back or raises, done in a copy of this process.
+
+    The work looks at the watch itself; a copy that does not come to that is ended. Whatever
+    else the work changes is lost.
+    """
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # native threads do not matter here
+        child = os.fork()
+    if not child:
+        _serve(work, reading, writing)
+    os.close(writing)
+    try:
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            data = _received(pipe, watch)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        os.waitpid(child, 0)
+    if not data:  # it was killed, most likely for its memory
+        raise watch.out_of_memory()
+    kind, found = _unpacked(data)
+    if kind is not None:
+        raise kind(found)
+    return found  # type: ignore[no-any-return]
+
+
+def _received(pipe: io.RawIOBase, watch: Watch) -> bytes:
+    """All that comes through the pipe."""
+    parts: list[bytes] = []
+    while True:
+        if select.select([pipe], [], [], TICK)[0]:
+            part = pipe.read(1 << 20)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+        elif watch.limits.seconds is not None and watch.elapsed() > watch.limits.seconds + LATE:
+            raise watch.out_of_time()
+
+
+def _serve(work: Callable[[], object], reading: int, writing: int) -> None:
+    """Do the work in the copy, send what came of it, and end."""
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+        os.close(reading)
+        result: tuple[type[Error] | None, object]
+        try:
+            result = (None, work())
+        except Error as error:
+            result = (type(error), error.diagnostics)
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(_packed(result))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+# --- what is sent -----------------------------------------------------------------------------
+
+
+def _packed(result: object) -> bytes:
+    """A value as bytes; clingo's symbols, numbers in its memory, are told by their text."""
+    texts: dict[str, int] = {}
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
+    pickler.dispatch_table = {
+        Symbol: lambda symbol: (_symbol, (texts.setdefault(str(symbol), len(texts)),))
+    }
+    with collector_paused():
+        pickler.dump(result)
+    text = f"({','.join(texts)},)" if texts else "()"
+    return pickle.dumps((text, buffer.getvalue()))
+
+
+def _unpacked(data: bytes) -> Any:
+    """The value; all symbols are read at once, which is many times faster than one by one."""
+    text, rest = pickle.loads(data)  # what our own copy has written
+    with collector_paused():
+        return _Unpickler(rest, parse_term(text).arguments).load()
+
+
+def _symbol(number: int) -> Symbol:
+    """Stands for the symbol of this number; the reader puts its own list in this place."""
+    raise LookupError(number)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, symbols: Sequence[Symbol]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._symbols = symbols
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name == _symbol.__name__:
+            return self._symbols.__getitem__
+        return super().find_class(module, name)

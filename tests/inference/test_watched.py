@@ -1,0 +1,44 @@
+"""The limits of a query reach the evaluation of its circuit, and draws that need no solving."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dpasp
+from dpasp.circuits import Circuit
+from dpasp.limits import UNLIMITED, Limits
+
+TEXT = "0.3::a. 0.6::b. c :- a. c :- b. #query c."
+
+
+@pytest.mark.parametrize("text", [TEXT, f"{TEXT} [0.2, 0.4]::d. #query d | c.", f"{TEXT} #map a?."])
+@pytest.mark.parametrize("explained", [False, True])
+def test_every_evaluation_has_the_watch_of_its_query(
+    text: str, explained: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, watches = dpasp.loads(text), []
+    masses = Circuit.masses
+
+    def noting(self: Circuit, weights: Any, **options: Any) -> Any:
+        watches.append(options.get("watch", UNLIMITED))
+        return masses(self, weights, **options)
+
+    monkeypatch.setattr(Circuit, "masses", noting)
+    limits = Limits(seconds=1000)
+    if explained and "[" not in text:
+        program.explain("c", limits=limits)
+    else:
+        program.query(limits=limits)
+    assert watches
+    assert all(watch.limits.seconds == 1000 for watch in watches)
+
+
+def test_sampling_keeps_its_time_where_nothing_new_is_drawn() -> None:
+    program = dpasp.loads("0.5::a. #query a.")
+    with pytest.raises(dpasp.TimeLimit):
+        program.sample(10**9, limits=Limits(seconds=0.5))
+    answers = program.query(engine="sample", n=10**9, seed=1, limits=Limits(seconds=0.5))
+    assert [warning.code for warning in answers.warnings] == ["stopped-early"]
+    assert answers[0].samples < 10**9

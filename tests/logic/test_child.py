@@ -1,0 +1,107 @@
+"""Grounding in a child: what it gives back, and that nothing is left of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from clingo import Function, Infimum, Number, String, Supremum, Symbol
+
+import dpasp
+from dpasp.language import parse
+from dpasp.limits import UNLIMITED, Limits
+from dpasp.logic.child import in_child
+from dpasp.logic.ground import ground, ground_in_child
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+
+SYMBOLS: list[Symbol] = [
+    Number(-5),
+    Number(2**31 - 1),
+    Function("", []),
+    Function("", [Number(1)]),
+    Function("f", [String('a"b\\c\nd')], False),
+    Function("a", [], False),
+    String("ü\t%"),
+    Infimum,
+    Supremum,
+]
+TEXT = """d(1..3). 0.5::b(X) :- d(X). ?::c; ?::e. [0.1, 0.2]::k("s",#inf). -n(-3). { x; y } 1 :- c.
+#query b(X) | c. #query undefined. #map b(1)?. #evidence not e."""
+
+
+def test_symbols_come_back() -> None:
+    assert in_child(lambda: SYMBOLS, UNLIMITED) == SYMBOLS
+
+
+def test_a_child_finds_the_same() -> None:
+    program = parse(TEXT)
+    assert ground_in_child(program, watch=Limits(seconds=60).start()) == ground(program)
+
+
+def test_errors_come_back() -> None:
+    program = parse("d(2). X::a :- d(X).")
+    with pytest.raises(dpasp.ProgramError, match="which is not a probability"):
+        ground_in_child(program, watch=UNLIMITED)
+
+
+def test_a_child_that_dies_is_no_riddle() -> None:
+    with pytest.raises(dpasp.MemoryLimit, match="out of memory"):
+        in_child(lambda: os._exit(1), UNLIMITED)
+
+
+SCRIPT = """
+import os, threading, time
+import dpasp
+program = dpasp.loads({text!r})
+try:
+    program.query(limits=dpasp.Limits({limit}))
+except dpasp.LimitReached as error:
+    print(type(error).__name__)
+print([t.name for t in threading.enumerate()])
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("no children")
+before = time.process_time()
+time.sleep(0.3)
+print(time.process_time() - before < 0.1)
+assert dpasp.loads("0.3::a. #query a.").query(limits=dpasp.Limits(seconds=60))[0].lower == 0.3
+"""
+SILENT = "d(1..3000). p :- d(X), d(Y), d(Z), d(V), X+Y+Z+V < 0. #query p."
+GROWING = "p(0). p(X+1) :- p(X). #query p(1)."
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "name"),
+    [(SILENT, "seconds=0.5", "TimeLimit"), (GROWING, "megabytes=120", "MemoryLimit")],
+)
+def test_nothing_is_left_of_a_stopped_call(
+    text: str, limit: str, name: str, tmp_path: Path
+) -> None:
+    script = SCRIPT.format(text=text, limit=limit)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines() == [name, "['MainThread']", "no children", "True"]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_questions_after_the_first_do_not_ground_all_again() -> None:
+    program = dpasp.loads("0.3::a. 0.4::b.")
+    limits = Limits(seconds=60)
+    for text, expected in (("a", 0.3), ("b", 0.4), ("not a", 0.7)):
+        assert program.query(text, limits=limits)[0].lower == pytest.approx(expected)
+    assert program._grounder is not None
+
+
+def test_python_is_called_in_this_process() -> None:
+    calls: list[object] = []
+    text = "a(@note(1)). 0.3::b. #query b.\n#python\ndef note(x):\n    seen(x)\n    return x\n#end."
+    program = dpasp.loads(text, python=True)
+    program.functions["seen"] = calls.append
+    program.query(limits=Limits(seconds=60))
+    assert calls == [1]
