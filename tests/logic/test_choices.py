@@ -145,3 +145,17 @@ def test_no_name_of_ours_clashes_with_the_programs() -> None:
 def test_whether_nothing_can_be_chosen(text: str, nothing: bool) -> None:
     (choice,) = grounded(text).choices
     assert choice.nothing is nothing
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.5::a(1);0.5 ::  b( x , y2 ):-not c,d(1, y). 2.5e-1::e; 0.75::f. 0.4::d(1,y).",
+        "0.5::a(1); % a comment\n 0.5::b(x,y2) :- not c; d(1,y). 1/4::e; 3/4::f. 0.4::d(1,y).",
+        "#const k = 1. 0.5::a(k); 0.5::b(x,y2) :- not c, d(k,y). 0.25::e; 0.75::f. 0.4::d(1,y).",
+    ],
+)
+def test_rows_mean_the_same_however_they_are_written(text: str) -> None:
+    plain = "0.5::a(1); 0.5::b(x,y2) :- not c, d(1,y). 0.25::e; 0.75::f. 0.4::d(1,y)."
+    found, expected = (sorted(lines(one + " 0.3::c.")) for one in (text, plain))
+    assert found == expected

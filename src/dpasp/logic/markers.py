@@ -96,6 +96,14 @@ class _Shape(NamedTuple):
         return 1 + self.values + arguments
 
 
+class _GroundHead(NamedTuple):
+    """An atom without variables: its arguments as symbols and as text."""
+
+    signature: Signature
+    arguments: tuple[Symbol, ...]
+    text: str
+
+
 class Line(NamedTuple):
     """A rule as text, and the literals that it ends with."""
 
@@ -128,6 +136,7 @@ class ChoiceMarkers:
     rules: list[AST] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)  # rules without variables
     facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
+    _heads: dict[str, _GroundHead | None] = field(default_factory=dict)  # by text
     _predicates: dict[_Shape, int] = field(default_factory=dict)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _pooled: set[int] = field(default_factory=set)  # statements with a pool in the body
@@ -151,33 +160,42 @@ class ChoiceMarkers:
 
     def _add_ground(self, index: int, statement: ast.Annotated) -> bool:
         """Encode a statement without variables the short way; false when it may have some."""
-        body = [str(node) for node in statement.body]
-        text = " ".join(body)
-        if _OPEN.search(text) or self._has_constant(text):
-            return False
-        signatures, arguments, texts = [], [], []
-        for head in statement.heads:
-            text = str(head.atom)
-            symbol = parse_symbol(text)
-            if symbol is None or self._has_constant(text):
+        if (written := statement.written) is not None:
+            body, atoms = written.body, written.heads
+        else:
+            nodes = [str(node) for node in statement.body]
+            if _OPEN.search(" ".join(nodes)):
                 return False
-            signatures.append(Signature(symbol.name, len(symbol.arguments), symbol.positive))
-            if symbol.arguments:
-                arguments += symbol.arguments
-                texts.append(text[text.index("(") + 1 : -1])
+            body = "; ".join(nodes)
+            atoms = tuple(str(head.atom) for head in statement.heads)
+        if self._has_constant(body):
+            return False
+        heads = [self._ground_head(text) for text in atoms]
+        found = [head for head in heads if head is not None]
+        if len(found) < len(heads):
+            return False
         self._variables[index] = ()
-        shape = _Shape(0, tuple(signatures))
+        shape = _Shape(0, tuple(head.signature for head in found))
         predicate = self._predicate(shape)
         if body:
+            texts = [head.text for head in found if head.text]
             texts = [_tuple_text(texts)] if shape.is_wide else texts
             marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
-            self.lines.append(Line(f"{{{marker}}} :- {'; '.join(body)}.", statement.body))
+            self.lines.append(Line(f"{{{marker}}} :- {body}.", statement.body))
             return True
         if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
+        arguments = [argument for head in found for argument in head.arguments]
         arguments = [Function("", arguments)] if shape.is_wide else arguments
         self.facts[predicate].append(Function("", [Number(index), *arguments]))
         return True
+
+    def _ground_head(self, text: str) -> _GroundHead | None:
+        """An atom without variables and constants; rows of a table have the same ones."""
+        if text not in self._heads:
+            symbol = None if self._has_constant(text) else parse_symbol(text)
+            self._heads[text] = None if symbol is None else _ground_head(symbol, text)
+        return self._heads[text]
 
     def _has_constant(self, text: str) -> bool:
         """Whether a text may name a constant."""
@@ -238,6 +256,12 @@ class ChoiceMarkers:
             heads.append(atoms[Function(name, arguments[at : at + arity], positive)])
             at += arity
         return Instance(statement, substitution, tuple(heads), atom)
+
+
+def _ground_head(symbol: Symbol, text: str) -> _GroundHead:
+    arguments = tuple(symbol.arguments)
+    signature = Signature(symbol.name, len(arguments), symbol.positive)
+    return _GroundHead(signature, arguments, text[text.index("(") + 1 : -1] if arguments else "")
 
 
 def is_choice_marker(name: str) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
 from clingo.ast import AST
@@ -48,12 +48,25 @@ _BODY_HELP = (
 )
 _SEPARATORS = (";", "|", ",")
 _IF = re.compile("(?<!:):-")  # not the end of '::' and a classical negation, as in 0.3::-a
-# A single head with a number, which nearly all statements have, can be read at a glance.
-_COMMON = re.compile(
-    r"(?P<number>\d{1,9}\.\d+)(?P<mark>\s*::)\s*(?P<atom>(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?)"
-    r"\s*(?P<if>:-|\.\Z)",
+# Heads with plain numbers, and bodies of literals without variables, which tables are made of,
+# can be read at a glance.
+_PLAIN_ATOM = r"(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?"
+_PLAIN_HEAD = re.compile(
+    rf"\s*(?P<number>\d{{1,9}}\.\d{{1,99}}(?:[eE]-\d{{1,2}})?)(?P<mark>\s*::)\s*"
+    rf"(?P<atom>{_PLAIN_ATOM})\s*(?P<end>;|:-|\.\Z)",
     re.ASCII,
 )
+_GROUND_ATOM = r"(?!not\b)[a-z]\w*(?:\((?:[a-z]\w*|\d+)(?:,\s?(?:[a-z]\w*|\d+))*\))?"
+_GROUND_BODY = re.compile(
+    rf"\s*(?P<body>(?:not )?{_GROUND_ATOM}(?:,\s*(?:not )?{_GROUND_ATOM})*)\s*\.\Z", re.ASCII
+)
+
+
+class Written(NamedTuple):
+    """The atoms of the heads, and the body without variables, as the text has them."""
+
+    heads: tuple[str, ...]
+    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,7 @@ class Annotated(Statement):
     heads: tuple[Head, ...]
     body: tuple[AST, ...]
     span: Span = span_field()
+    written: Written | None = field(default=None, compare=False, repr=False)  # if it is plain
 
 
 class Slot(NamedTuple):
@@ -77,12 +91,15 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read the annotations of a statement and leave the rest of it to clingo."""
     weights: list[Weight] = []
     spans = []
-    if common := _COMMON.match(file.text, piece.start, piece.end):
-        has_body = common["if"] == ":-"
-        number = file.span(piece.start, common.end("number"))
-        weights.append(_fixed(float(common["number"]), number))
-        spans.append(file.span(piece.start, common.end("atom")))
-        buffer.blank(piece.start, common.end("mark"))
+    written = None
+    if plain := _plain_heads(file, piece):
+        has_body = plain[-1]["end"] == ":-"
+        for match in plain:
+            start = match.start("number")
+            weights.append(_fixed(float(match["number"]), file.span(start, match.end("number"))))
+            spans.append(file.span(start, match.end("atom")))
+            buffer.blank(start, match.end("mark"))
+        written = _written(file, piece, plain)
     else:
         cursor, has_body = _head(file, piece)
         for slot in _slots(cursor, piece):
@@ -97,9 +114,32 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
             return None
         (node,) = nodes
         heads = map(Head, weights, head_atoms(node, len(weights)), spans)
-        return Annotated(tuple(heads), tuple(node.body) if has_body else (), span)
+        return Annotated(tuple(heads), tuple(node.body) if has_body else (), span, written)
 
     return Draft(finish)
+
+
+def _plain_heads(file: SourceFile, piece: Piece) -> list[re.Match[str]]:
+    """The heads, if all of them are atoms with plain numbers."""
+    found: list[re.Match[str]] = []
+    at = piece.start
+    while match := _PLAIN_HEAD.match(file.text, at, piece.end):
+        found.append(match)
+        if match["end"] != ";":
+            return found
+        at = match.end()
+    return []
+
+
+def _written(file: SourceFile, piece: Piece, heads: list[re.Match[str]]) -> Written | None:
+    """The text of a statement whose body has no variables."""
+    body = ""
+    if heads[-1]["end"] == ":-":
+        match = _GROUND_BODY.match(file.text, heads[-1].end(), piece.end)
+        if match is None:
+            return None
+        body = match["body"]
+    return Written(tuple(head["atom"] for head in heads), body)
 
 
 def before_body(text: str) -> str:

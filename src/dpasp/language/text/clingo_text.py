@@ -18,6 +18,7 @@ _NESTING = re.compile(
     rf"{STRING}|(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<cut>[,;:])"
     r"|(?P<operator>\*\*|\.\.|[-+*/\\&?^~|<>=@]|\bnot\b)"
 )
+_DEEPER = re.compile(r"[(\[{\-+*/\\&?^~|<>=@.]|\bnot\b")  # whatever can add to the depth
 DEEPEST = 200  # operators and brackets around one term; clingo's recursion overflows the stack
 
 
@@ -83,7 +84,7 @@ def too_deep(text: str) -> int | None:
     >>> too_deep("a(f(g(1)))."), too_deep("a(" + "-" * 500 + "1).")
     (None, 201)
     """
-    if len(text) <= DEEPEST:
+    if len(text) <= DEEPEST or len(_DEEPER.findall(text)) <= DEEPEST:
         return None
     levels, depth = [0], 0  # operators seen at each level of brackets; their sum and the brackets
     for match in _NESTING.finditer(text):

@@ -1,0 +1,1 @@
+"""Bayesian networks written as programs, beside pyAgrum and ProbLog."""
