@@ -63,6 +63,8 @@ def read_network(text: str) -> Network:
         probabilities = {head[3]: float(head[1]) for head in found if head}
         variable = next(head[2] for head in found if head)
         network.values.setdefault(variable, {}).update(dict.fromkeys(probabilities))
+        for parent, value in parents:  # a value may have no row of its own
+            network.values.setdefault(parent, {})[value] = None
         network.rows.setdefault(variable, []).append(Row(parents, probabilities))
     return network
 

@@ -60,6 +60,8 @@ def overflows(
     for statement in program.statements:
         if not isinstance(statement, ast.Plain | ast.Annotated):
             continue
+        if isinstance(statement, ast.Annotated) and statement.written:
+            continue  # a plain row has no arithmetic
         nodes = list(ast.clingo_terms(statement))
         if not any(_can_grow(part, long) for node in nodes for part in walk(node)):
             continue
