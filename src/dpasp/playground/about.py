@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dpasp.editors.words import SEMANTICS
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.kind import kinds
 from dpasp.language.text.lexer import CLINGO_DIRECTIVES
@@ -14,18 +15,6 @@ from dpasp.version import __version__
 
 EXAMPLES = Path(__file__).parent / "examples"
 
-LOGICS = {
-    Logic.STABLE: "two-valued models that support themselves",
-    Logic.PARTIAL: "models in which atoms may be undefined",
-    Logic.LSTABLE: "partial models with as little undefined as possible",
-    Logic.SMPROBLOG: "stable models, or everything undefined where there are none",
-    Logic.WELLFOUNDED: "the one most cautious model",
-}
-PROBABILITIES = {
-    Probability.CREDAL: "from the least to the greatest probability",
-    Probability.MAXENT: "all models of a total choice equally probable",
-}
-
 
 def about(limits: Limits) -> dict[str, Any]:
     """Everything, as JSON values."""
@@ -33,8 +22,8 @@ def about(limits: Limits) -> dict[str, Any]:
         "version": __version__,
         "seconds": limits.seconds,
         "megabytes": limits.megabytes,
-        "logics": {logic.value: text for logic, text in LOGICS.items()},
-        "probabilities": {one.value: text for one, text in PROBABILITIES.items()},
+        "logics": {one.value: SEMANTICS[one.value] for one in Logic},
+        "probabilities": {one.value: SEMANTICS[one.value] for one in Probability},
         "directives": directives(),
         "examples": examples(),
     }
