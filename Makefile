@@ -11,7 +11,7 @@
 #   make sanitize the native part built with sanitizers, under the tests of circuits
 #   make threads  the same with the thread sanitizer, under evaluation and compilation
 #   make format   formats Python and C++; make tidy: clang-tidy over the C++
-#   make smoke    a minute of each of the last two
+#   make smoke    a few minutes of the last two
 #   make page     the page of the playground, built again from editors/web (needs npm)
 
 PYTHON ?= python3

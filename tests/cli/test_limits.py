@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -51,6 +52,11 @@ def ended(folder: Path, text: str, *words: str) -> tuple[int, str, float]:
     )
 
 
+def own_peak() -> float:
+    """Megabytes: a child is told to have used at least as much as the process that started it."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 @pytest.mark.parametrize("words", READING, ids=lambda words: words[0])
 def test_the_time_limit_holds_while_a_program_is_read(tmp_path: Path, words: Sequence[str]) -> None:
     code, said, _ = ended(tmp_path, MISTAKES, *words, "--time-limit", "0.1")
@@ -82,12 +88,12 @@ def test_the_memory_limit_holds_while_a_program_is_read(
         125,
         "error: stopped at the memory limit of 100 MB [memory-limit]",
     )
-    assert used < 120  # of a machine that is busy; 104 where it is not
+    assert used < max(120, own_peak() + 1)  # of a machine that is busy; 104 where it is not
 
 
 def test_the_memory_limit_holds_while_a_program_is_ground(tmp_path: Path) -> None:
     code, _, used = ended(tmp_path, ENDLESS, "run", "--memory-limit", "120")
-    assert (code, used < 144) == (125, True)
+    assert (code, used < max(144, own_peak() + 1)) == (125, True)
 
 
 def test_a_limit_is_told_in_json(tmp_path: Path) -> None:
@@ -191,9 +197,9 @@ def test_closed_streams(tmp_path: Path) -> None:
     assert done.returncode == 65
     assert done.stderr.startswith("error: cannot read standard input: Bad file descriptor [file]")
     done = closed(tmp_path, 0, "p.plp")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ℙ(a) = [0.300000, 0.300000]\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ℙ(a) = 0.300000\n", "")
     done = closed(tmp_path, 2, "p.plp")
-    assert (done.returncode, done.stdout) == (0, "ℙ(a) = [0.300000, 0.300000]\n")
+    assert (done.returncode, done.stdout) == (0, "ℙ(a) = 0.300000\n")
 
 
 @pytest.mark.parametrize("folder", ["~nobody-here/x", "relative", "/dev/null", "x" * 5000])
@@ -201,7 +207,7 @@ def test_odd_cache_folders(dpasp: Command, monkeypatch: pytest.MonkeyPatch, fold
     monkeypatch.setenv("XDG_CACHE_HOME", folder)
     monkeypatch.setenv("HOME", "nowhere")
     code, out, err = dpasp("run", text="0.3::a. #query a.")
-    assert (code, out, err) == (0, "ℙ(a) = [0.300000, 0.300000]\n", "")
+    assert (code, out, err) == (0, "ℙ(a) = 0.300000\n", "")
     assert not Path("relative").exists()
 
 

@@ -186,6 +186,7 @@ def test_a_link_holds_the_program(page: Page, address: str) -> None:
     write(page, text)
     until(page, 'a("→ & <b>")', "[0.2500, 0.2500]")
     page.click("#share")
+    page.wait_for_function("document.querySelector('#link').value")
     link = page.locator("#link").input_value()
     assert "token" not in link
     other = page.context.new_page()
