@@ -247,29 +247,37 @@ def test_a_program_that_never_ends_is_stopped(page: Page) -> None:
 
 
 def test_a_page_that_is_gone_takes_its_work_along(browser: Browser, address: str) -> None:
+    others = workers()
     context = browser.new_context()
     page = opened(context.new_page(), address)
-    before = workers(address)
-    assert before
+    own = workers() - others
+    assert own
     write(page, "p(0). p(X+1) :- p(X). #query p(1).")
     page.wait_for_selector("#stop", state="visible")
     context.close()
     deadline = time.monotonic() + 20
-    while workers(address) & before and time.monotonic() < deadline:
+    while workers() & own and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert not workers(address) & before
+    assert not workers() & own
 
 
-def workers(address: str) -> set[int]:
-    """The processes that work for pages of any playground on this machine."""
+def below(process: int) -> bool:
+    """Whether a process was started by this one, or by one that was."""
+    while process > 1 and process != os.getpid():
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return process == os.getpid()
+
+
+def workers() -> set[int]:
+    """The processes that work for pages of this process's playground."""
     found = set()
     for entry in Path("/proc").iterdir():
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0")
+            if b"dpasp.playground.worker" in words and below(int(entry.name)):
+                found.add(int(entry.name))
         except OSError:
             continue
-        if b"dpasp.playground.worker" in words:
-            found.add(int(entry.name))
     return found
 
 
