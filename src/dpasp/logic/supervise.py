@@ -59,7 +59,7 @@ class Supervisor:
             self._left = True
             thread.join(GRACE)
             if thread.is_alive():
-                _exit_at_once()
+                exit_at_once()
             raise
         thread.join()
         if failure:
@@ -73,11 +73,12 @@ def left_behind() -> bool:
 
 
 @cache
-def _exit_at_once() -> None:
+def exit_at_once() -> None:
     """When this process ends, let it end at once, with its exit code.
 
-    Otherwise the C library would first take down clingo's symbols under the work that
-    was left behind, and the process would crash. Where there is no ``on_exit`` to
+    To be called when work is left behind, or before: a process that may not load libraries
+    later calls it at its start. Otherwise the C library would first take down clingo's symbols
+    under the work that was left behind, and the process would crash. Where there is no ``on_exit`` to
     prevent that (it is glibc's), so be it.
     """
     if not sys.platform.startswith("linux"):

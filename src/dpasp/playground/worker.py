@@ -10,6 +10,7 @@ import sys
 from typing import TextIO
 
 from dpasp.limits import Limits
+from dpasp.logic.supervise import exit_at_once
 from dpasp.playground.sandbox import close_doors, die_with_parent
 from dpasp.playground.tasks import Desk
 
@@ -22,6 +23,7 @@ def main(seconds: float, megabytes: float) -> int:
     """Answer requests until there are no more."""
     desk = Desk(Limits(seconds, megabytes))
     warm_up(desk)
+    exit_at_once()  # grounding that goes on after its time must not keep a worker from ending
     close_doors(megabytes)
     serve(desk, sys.stdin, sys.stdout)
     return 0
