@@ -49,7 +49,7 @@ from dpasp.logic.objects import caller_objects
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.logic.python import run_blocks, with_objects
 from dpasp.logic.reading import read
-from dpasp.logic.shown import shown_by
+from dpasp.logic.shown import shown_atoms, shown_by
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
@@ -155,6 +155,48 @@ class Program:
         checked = self._checked(queries_given(queries), evidence_given(evidence), semantics)
         how = method(checked.program, engine, options)
         return self._answers(self._asked(checked, watch, how, inconsistent, data))
+
+    # More than six parameters: they are the keywords of the public interface.
+    def marginals(
+        self,
+        *,
+        evidence: object = (),
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+        **options: float | None,
+    ) -> Answers:
+        """Return the probability of every atom that the program shows, given the evidence.
+
+        Without ``#show`` these are all atoms; the program's own questions are not asked. One
+        circuit and one gradient answer for all atoms that the choices determine, where that is
+        less work than asking for each; the others are asked for one by one. The arguments,
+        and what is raised, are those of :meth:`query`.
+
+        >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.")
+        >>> print(program.marginals(evidence="c"))
+        ℙ(a) = 0.461538
+        ℙ(b) = 0.769231
+        ℙ(c) = 1.000000
+        """
+        watch = started(limits, progress)
+        shown = shown_by(self.source)
+        showing = self._showing(shown.program)
+        checked = showing._checked((), evidence_given(evidence), semantics)
+        how = method(checked.program, engine, options)
+        grounded = showing._grounded(checked, watch)
+        asked = ask(
+            shown_atoms(grounded.program, shown),
+            checked.meaning,
+            weights=self._weights(grounded.program, watch, data),
+            method=how,
+            inconsistent=inconsistent,
+            watch=watch,
+        )
+        return self._answers(asked, grounded.seconds)
 
     # More than six parameters: they are the keywords of the public interface.
     def map(
@@ -302,11 +344,12 @@ class Program:
             watch=watch,
         )
 
-    def _answers(self, asked: Asked) -> Answers:
-        """The answers, with what is known from grounding and learning."""
+    def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
+        """The answers, with what is known from grounding (in so many seconds) and learning."""
         answers = answer(asked)
         statistics = dict(answers.statistics)
-        statistics["seconds"] = {"ground": self._seconds(asked), **statistics["seconds"]}
+        ground = self._seconds(asked) if seconds is None else seconds
+        statistics["seconds"] = {"ground": ground, **statistics["seconds"]}
         learned, history = self._told()
         if self._trainable is not None and (labels := self._trainable.labels()):
             from dpasp.learning.accuracy import accuracies
