@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--capture", action="store_true", help="record dPASP's steps on a GPU")
     given = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(given.seed)
@@ -46,6 +47,7 @@ def main() -> None:
     trained = program._torch.trainable()
     own = program.functions
     options = {"batch": given.batch, "seed": given.seed, "device": given.device}
+    options["capture"] = given.capture
     how = HowToLearn(learn_options(program.source, {**options, "niters": given.epochs}))
     run = start(trained.model, trained.job(None, None, how))
     net = own["Net"]()
