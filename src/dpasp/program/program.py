@@ -146,6 +146,7 @@ class Program:
         less work than asking for each; the others are asked for one by one. The arguments,
         and what is raised, are those of :meth:`query`.
 
+        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.")
         >>> print(program.marginals(evidence="c"))
         ℙ(a) = 0.461538
