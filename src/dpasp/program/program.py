@@ -39,10 +39,10 @@ from dpasp.language.text.files import Reach
 from dpasp.limits import Limits, Report, Watch, silent, started
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import read
-from dpasp.logic.shown import shown_by
+from dpasp.logic.shown import shown_atoms, shown_by
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.program.grounding import Checked, Groundings
-from dpasp.program.learner import Learner, need_torch
+from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.objective import Objective
 from dpasp.shown import display
@@ -81,7 +81,7 @@ class Program:
         self._groundings = Groundings(
             self.source, python=python, constants=self.constants, objects=self.objects
         )
-        self._learner = Learner(self._groundings, owner=ref(self))
+        self._torch = TorchSide(self._groundings, owner=ref(self))
 
     def __repr__(self) -> str:
         files = ", ".join(self.source.files)
@@ -126,6 +126,49 @@ class Program:
         )
         how = method(checked.program, engine, options)
         return self._answers(self._asked(checked, watch, how, inconsistent, data))
+
+    # More than six parameters: they are the keywords of the public interface.
+    def marginals(
+        self,
+        *,
+        evidence: object = (),
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+        **options: float | None,
+    ) -> Answers:
+        """Return the probability of every atom that the program shows, given the evidence.
+
+        Without ``#show`` these are all atoms; the program's own questions are not asked. One
+        circuit and one gradient answer for all atoms that the choices determine, where that is
+        less work than asking for each; the others are asked for one by one. The arguments,
+        and what is raised, are those of :meth:`query`.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.")
+        >>> print(program.marginals(evidence="c"))
+        ℙ(a) = 0.461538
+        ℙ(b) = 0.769231
+        ℙ(c) = 1.000000
+        """
+        watch = started(limits, progress)
+        shown = shown_by(self.source)
+        groundings = self._groundings.showing(shown.program)
+        checked = groundings.checked((), evidence_given(evidence), semantics)
+        how = method(checked.program, engine, options)
+        ground = groundings.ground(checked, watch)
+        asked = ask(
+            shown_atoms(ground, shown),
+            checked.meaning,
+            weights=self._torch.weights(ground, watch, data),
+            method=how,
+            inconsistent=inconsistent,
+            watch=watch,
+        )
+        return self._answers(asked, groundings.seconds(ground))
 
     # More than six parameters: they are the keywords of the public interface.
     def map(
@@ -208,7 +251,7 @@ class Program:
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), evidence_given(given), semantics)
         ground = groundings.ground(checked, watch)
-        weights = self._learner.weights(ground, watch)
+        weights = self._torch.weights(ground, watch)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
         return islice(models(asked, shown), n)
 
@@ -248,20 +291,20 @@ class Program:
         return ask(
             ground,
             checked.meaning,
-            weights=self._learner.weights(ground, watch, data),
+            weights=self._torch.weights(ground, watch, data),
             method=how,
             inconsistent=inconsistent,
             watch=watch,
         )
 
-    def _answers(self, asked: Asked) -> Answers:
-        """The answers, with what is known from grounding and learning."""
+    def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
+        """The answers, with what is known from grounding (in so many seconds) and learning."""
         answers = answer(asked)
         statistics = dict(answers.statistics)
-        seconds = self._groundings.seconds(asked.ground)
-        statistics["seconds"] = {"ground": seconds, **statistics["seconds"]}
-        statistics |= self._learner.accuracies(answers)
-        learned, history = self._learner.record()
+        ground = self._groundings.seconds(asked.ground) if seconds is None else seconds
+        statistics["seconds"] = {"ground": ground, **statistics["seconds"]}
+        statistics |= self._torch.accuracies(answers)
+        learned, history = self._torch.record()
         return replace(answers, statistics=statistics, learned=learned, history=history)
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
@@ -295,9 +338,8 @@ class Program:
         >>> round(program.query()[0].value, 6), round(model.prob("a").item(), 6)
         (0.75, 0.75)
         """
-        model = self._learner.trainable(
-            started(limits), semantics, Objective(objective, weight)
-        ).model
+        goal = Objective(objective, weight)
+        model = self._torch.trainable(started(limits), semantics, goal).model
         model.limits = limits
         return model
 
@@ -347,11 +389,11 @@ class Program:
             watcher or unwatched,
             force,
         )
-        return self._learner.learn(observations, data, semantics, how)
+        return self._torch.learn(observations, data, semantics, how)
 
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors); :meth:`restore` reads it."""
-        self._learner.trainable().save(path)
+        self._torch.trainable().save(path)
 
     def restore(
         self, path: str | Path, *, force: bool = False, rules: Mapping[str, str] | None = None
@@ -362,7 +404,7 @@ class Program:
         which rule of the file each differing rule of this program takes its probabilities
         (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order.
         """
-        self._learner.trainable().restore(path, force, rules)
+        self._torch.trainable().restore(path, force, rules)
 
     def learned(self) -> list[dict[str, Any]]:
         """Return the learned probabilities, one entry for each parameter.
@@ -371,7 +413,7 @@ class Program:
         >>> loads("0.3?::a.").learned()[0]["values"]
         [0.3]
         """
-        return self._learner.trainable().learned()
+        return self._torch.trainable().learned()
 
     def accuracy(
         self, query: str, labels: Iterable[str], data: Mapping[str, object] | None = None
@@ -381,7 +423,7 @@ class Program:
         ``labels`` are texts such as ``"sum(3)"``, one a row; ``data`` is used in place of the
         program's test data.
         """
-        return self._learner.trainable().accuracy(query, labels, data)
+        return self._torch.trainable().accuracy(query, labels, data)
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """Return the ground program with the program's own questions.
@@ -461,7 +503,7 @@ class Program:
         """Copies and pickles are made of the texts, and of what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
         given = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
-        return _copy, (texts, given, self._learner.state(), self._learner.history)
+        return _copy, (texts, given, self._torch.state(), self._torch.history)
 
 
 def _copy(
@@ -475,8 +517,8 @@ def _copy(
     source = read(list(texts), reaches)
     program = Program(source, python=python, constants=constants, objects=objects)
     program._texts = texts
-    program._learner.set_state(learned)
-    program._learner.history = history
+    program._torch.set_state(learned)
+    program._torch.history = history
     return program
 
 
