@@ -4,6 +4,16 @@ Files are named by a hash of the ground program and of everything that shapes th
 circuit, and hold a hash of their own contents. They are written aside and moved into
 place, so that several processes can share a folder; a file that is damaged, cut short
 or from elsewhere is as good as none. The folder is the user's alone: another's is not read.
+
+>>> from pathlib import Path
+>>> from tempfile import TemporaryDirectory
+>>> from dpasp import loads
+>>> with TemporaryDirectory() as folder:
+...     Path(folder).chmod(0o700)
+...     cache = Cache(Path(folder), worth=0.0)
+...     cache.put("name", loads("0.3::a. #query a.").circuit())
+...     cache.get("name").questions, cache.get("another name")
+(1, None)
 """
 
 from __future__ import annotations
@@ -76,10 +86,10 @@ class Cache:
         """Whether the folder is this user's alone; one of the user's own is made so."""
         if not hasattr(os, "getuid"):  # Windows: folders of a user are the user's
             return True
-        found = self.folder.stat()
-        if found.st_uid != os.getuid():
+        status = self.folder.stat()
+        if status.st_uid != os.getuid():
             return False
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        if stat.S_IMODE(status.st_mode) & 0o077:
             self.folder.chmod(0o700)
         return True
 
@@ -91,8 +101,8 @@ class Cache:
         files = []
         for path in self.folder.glob(f"*{SUFFIX}"):
             with contextlib.suppress(OSError):
-                found = path.stat()
-                files.append((found.st_mtime, found.st_size, path))
+                status = path.stat()
+                files.append((status.st_mtime, status.st_size, path))
         left = sum(size for _, size, _ in files)
         for _, size, path in sorted(files):
             if left <= self.megabytes * 2**20:

@@ -6,10 +6,16 @@ when nothing is missing, and a true 1e-20 is not lost. Sums that are not over th
 values of one choice (a compiler may branch on atoms) hide what is missing: then there is
 only the difference to 1.
 
-Example::
-
-    known = consistency(circuit, layout(ground.choices))
-    known.missing(weights, 1.0 - consistent)            # [batch]
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> from dpasp.semantics import leaves
+>>> program = ground(parse("1e-20::a. :- a. #query a."))
+>>> known = consistency(compile(program, Meaning()), leaves.layout(program.choices))
+>>> weights = leaves.weights(program)[:, np.newaxis]
+>>> known.missing(weights, np.array([0.0]))
+array([1.e-20])
 """
 
 from __future__ import annotations
@@ -104,5 +110,5 @@ def _absent(layer: Layer, first: Integers, weights: Weights) -> Weights:
     leaves = np.repeat(first[choice] - places, widths) + np.arange(widths.sum())
     absent = np.ones(len(leaves), dtype=np.bool_)
     absent[np.repeat(places - first[choice], layer.lengths) + layer.weights] = False
-    found: Weights = np.add.reduceat(weights[leaves] * absent[:, np.newaxis], places)
-    return found
+    sums: Weights = np.add.reduceat(weights[leaves] * absent[:, np.newaxis], places)
+    return sums

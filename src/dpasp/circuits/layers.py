@@ -4,17 +4,18 @@ The children of a node lie in earlier layers, so that a sweep computes a whole l
 What it adds and multiplies is up to the caller: probabilities, logarithms with a maximum in
 place of the sum, bounds, numbers of a finite field, sets of bits.
 
-Example::
-
-    layers = circuit.layers.below(0)                    # the part that question 0 needs
-    wide = np.append(weights, 1.0)                      # the edge weight -1 is a 1
-    (values,) = sweep(
-        layers,
-        [circuit.values.channel("b")],
-        add=lambda layer, below: [layer.sum(wide[layer.weights] * below[0])],
-        multiply=lambda layer, left, right: [left[0] * right[0]],
-    )
-    values[layers.root]                                 # the mass b of the question
+>>> from dpasp import loads
+>>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+>>> layers = circuit.layers.below(0)                 # the part that the first question needs
+>>> wide = np.append([0.3, 0.7, 0.5, 0.5], 1.0)      # the edge weight -1 is a 1
+>>> (values,) = sweep(
+...     layers,
+...     [circuit.values.channel("b")],
+...     add=lambda layer, below: [layer.sum(wide[layer.weights] * below[0])],
+...     multiply=lambda layer, left, right: [left[0] * right[0]],
+... )
+>>> float(values[layers.root])                       # the mass b of the question
+0.65
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Layer:
 
     def sum(self, terms: Numbers) -> Numbers:
         """The sums of terms that are given by edge."""
-        found: Numbers = np.add.reduceat(terms, self.starts)
-        return found
+        sums: Numbers = np.add.reduceat(terms, self.starts)
+        return sums
 
     @property
     def lengths(self) -> Integers:
@@ -95,10 +96,10 @@ class Layers:
         alive[root] = True
         kept = []
         for layer in reversed(self.layers):  # a parent is marked before its children
-            own = layer.kept(alive)
-            for children in (own.children, own.left, own.right):
+            reduced = layer.kept(alive)
+            for children in (reduced.children, reduced.left, reduced.right):
                 alive[children] = True
-            kept.append(own)
+            kept.append(reduced)
         return Layers(tuple(reversed(kept)), np.where(alive, self.value, -1), root)
 
 
@@ -134,19 +135,22 @@ def sweep(
     factors of the products. Nodes that a part of a circuit does not have stay 0.
     """
     leaf = np.flatnonzero(layers.value >= 0)
-    channels = tuple(np.zeros((len(layers), *own.shape[1:]), dtype=own.dtype) for own in leaves)
-    for channel, own in zip(channels, leaves, strict=True):
-        channel[leaf] = own[layers.value[leaf]]
+    channels = tuple(
+        np.zeros((len(layers), *leaf_values.shape[1:]), dtype=leaf_values.dtype)
+        for leaf_values in leaves
+    )
+    for channel, leaf_values in zip(channels, leaves, strict=True):
+        channel[leaf] = leaf_values[layers.value[leaf]]
     for layer in layers.layers:
         if len(layer.sums):
             below = [channel[layer.children] for channel in channels]
-            for channel, found in zip(channels, add(layer, below), strict=True):
-                channel[layer.sums] = found
+            for channel, values in zip(channels, add(layer, below), strict=True):
+                channel[layer.sums] = values
         if len(layer.products):
             left = [channel[layer.left] for channel in channels]
             right = [channel[layer.right] for channel in channels]
-            for channel, found in zip(channels, multiply(layer, left, right), strict=True):
-                channel[layer.products] = found
+            for channel, values in zip(channels, multiply(layer, left, right), strict=True):
+                channel[layer.products] = values
     return channels
 
 

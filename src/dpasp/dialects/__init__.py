@@ -31,8 +31,8 @@ class Dialect:
     @property
     def converted(self) -> Callable[[str, str], str]:
         """The function that converts a text; imported when it is needed."""
-        found: Callable[[str, str], str] = import_module(self.module).converted
-        return found
+        function: Callable[[str, str], str] = import_module(self.module).converted
+        return function
 
 
 DIALECTS = {
@@ -51,15 +51,19 @@ TEXT = "<text>"  # the name of a text that is not in a file
 
 
 def convert(source: str | Path, dialect: str, *, from_str: bool = False) -> str:
-    """The dPASP program that another system's file (or, with ``from_str``, text) says.
+    """Return the dPASP program that another system's file (or, with ``from_str``, text) says.
 
-    Its comments are kept. What has no counterpart is an error that names its place.
+    Its comments are kept. Raises :class:`ProgramError`, which names the place, for what has no
+    counterpart, and :class:`UsageError` for a ``dialect`` that is not known.
+
+    >>> convert("0.3::a. query(a).", "problog", from_str=True).splitlines()[-1]
+    '0.3::a. #query a.'
     """
-    found = find_dialect(dialect)
+    system = find_dialect(dialect)
     if from_str:
-        return found.converted(text_given(source, "a program"), TEXT)
+        return system.converted(text_given(source, "a program"), TEXT)
     path = path_given(source)
-    return found.converted(load_text(path), str(path))
+    return system.converted(load_text(path), str(path))
 
 
 def find_dialect(name: str) -> Dialect:

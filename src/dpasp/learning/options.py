@@ -11,6 +11,7 @@ import torch
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
 from dpasp.language.statements.known_options import LEARN
+from dpasp.semantics.objective import Objective
 
 NETWORK_RATE = 0.001
 PARAMETER_RATE = 0.1
@@ -33,7 +34,12 @@ class LearnOptions:
     validation: float = 0.0
     patience: int | None = None
     objective: str = "midpoint"
+    weight: float | None = None
     device: str = "cpu"
+    schedule: str = "constant"
+    warmup: float = 0.0
+    average: float = 0.0
+    capture: bool = False
 
     @property
     def place(self) -> str:
@@ -51,12 +57,18 @@ class LearnOptions:
             raise UsageError(Diagnostic("device", message, help=help)) from error
         return self.device
 
+    @property
+    def goal(self) -> Objective:
+        """What is maximised under credal."""
+        return Objective(self.objective, self.weight)
+
     def to_dict(self) -> dict[str, Any]:
         """All options by name."""
         return asdict(self)
 
 
 _WHOLE = {"niters", "batch", "seed", "patience"}
+_SWITCHES = {"shuffle", "capture"}
 
 
 def learn_statement(program: ast.Program) -> ast.Learn | None:
@@ -90,6 +102,6 @@ def learn_options(program: ast.Program, given: Mapping[str, Any]) -> LearnOption
         found[name] = value
     for name in _WHOLE & found.keys():
         found[name] = found[name] if found[name] is None else int(found[name])
-    if "shuffle" in found:
-        found["shuffle"] = bool(found["shuffle"])
+    for name in _SWITCHES & found.keys():
+        found[name] = bool(found[name])
     return replace(LearnOptions(), **found)

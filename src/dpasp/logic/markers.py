@@ -16,6 +16,15 @@ those of the heads: ``a(A) :- _dpasp_choice0(I, X, T), (A,) = @_dpasp_heads(T, 0
 Rules with variables are built from the nodes of their statements, whose places clingo's
 messages then tell. Without variables there is little that clingo could complain about,
 and the rule is written as text, which is several times faster.
+
+>>> from dpasp.language import parse
+>>> statement = parse("0.3::a(X) :- c(X).").statements[0]
+>>> markers = ChoiceMarkers(frozenset())
+>>> markers.add(0, statement)
+>>> for rule in markers.rules:
+...     print(rule)
+a(A2) :- _dpasp_choice0(A0,A1,A2).
+{ _dpasp_choice0(0,X,X) } :- c(X).
 """
 
 from __future__ import annotations
@@ -171,21 +180,21 @@ class ChoiceMarkers:
         if self._has_constant(body):
             return False
         heads = [self._ground_head(text) for text in atoms]
-        found = [head for head in heads if head is not None]
-        if len(found) < len(heads):
+        possible = [head for head in heads if head is not None]
+        if len(possible) < len(heads):
             return False
         self._variables[index] = ()
-        shape = _Shape(0, tuple(head.signature for head in found))
+        shape = _Shape(0, tuple(head.signature for head in possible))
         predicate = self._predicate(shape)
         if body:
-            texts = [head.text for head in found if head.text]
+            texts = [head.text for head in possible if head.text]
             texts = [_tuple_text(texts)] if shape.is_wide else texts
             marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
             self.lines.append(Line(f"{{{marker}}} :- {body}.", statement.body))
             return True
         if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
-        arguments = [argument for head in found for argument in head.arguments]
+        arguments = [argument for head in possible for argument in head.arguments]
         arguments = [Function("", arguments)] if shape.is_wide else arguments
         self.facts[predicate].append(Function("", [Number(index), *arguments]))
         return True
@@ -216,12 +225,12 @@ class ChoiceMarkers:
 
     def _predicate(self, shape: _Shape) -> int:
         """The predicate of markers of a shape."""
-        found = self._predicates.get(shape)
-        if found is None:
-            found = self._predicates[shape] = len(self._predicates)
+        number = self._predicates.get(shape)
+        if number is None:
+            number = self._predicates[shape] = len(self._predicates)
             self.facts.append([])
-            self.rules.extend(_links(found, shape))
-        return found
+            self.rules.extend(_links(number, shape))
+        return number
 
     def find(self, control: Control) -> list[FoundMarker]:
         """The markers that clingo has found."""
@@ -233,10 +242,10 @@ class ChoiceMarkers:
         ]
 
     def read(
-        self, found: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
+        self, markers: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
     ) -> list[Instance]:
         """What markers say, in the order of the statements."""
-        instances = [self._instance(marker, links, atoms) for marker in found]
+        instances = [self._instance(marker, links, atoms) for marker in markers]
         instances.sort(key=itemgetter(0))
         return instances
 

@@ -7,6 +7,13 @@
     f(A,V,O) :- neural3(_, _, (A,)), value3(_, V), outcome3(_, O).
 
 (with hidden names) and ``input(0) ~ …`` the fact ``input(0)``.
+
+>>> from dpasp.language import parse
+>>> program = parse("?::f(X, {a, b}) as @net :- input(X). input(0) ~ test(@rows).")
+>>> markers = NeuralMarkers(frozenset({"input"}))
+>>> markers.add(0, program.statements[0])
+>>> print(markers.rules[0])
+{ _dpasp_neural0((X,),(X,),(X,)) } :- input(X).
 """
 
 from __future__ import annotations
@@ -163,11 +170,11 @@ def data_rules(index: int, statement: ast.Data) -> list[AST]:
 
 def read_data(control: Control, program: ast.Program) -> Iterator[GroundData]:
     """The data atoms of a ground program, in the order of the statements."""
-    found: dict[int, list[Symbol]] = {}
+    by_position: dict[int, list[Symbol]] = {}
     for atom in control.symbolic_atoms.by_signature(_DATA, 2):
         index, argument = atom.symbol.arguments
-        found.setdefault(index.number, []).append(argument)
+        by_position.setdefault(index.number, []).append(argument)
     for position, statement in enumerate(program.statements):
         if isinstance(statement, ast.Data):
-            for argument in found.get(position, ()):
+            for argument in by_position.get(position, ()):
                 yield GroundData(position, Function(statement.name, [argument]))

@@ -4,6 +4,12 @@ The grounder is native code that may work for a long time without coming back to
 Python. So it runs in a thread of its own while this one waits, looks at the clock,
 and can leave at any moment; the work then ends at its next call back into Python.
 (A join that finds nothing never calls back: it is left behind, to end with the process.)
+
+>>> from dpasp.limits import UNLIMITED
+>>> done = []
+>>> Supervisor(UNLIMITED).run(lambda: done.append("work"))
+>>> done
+['work']
 """
 
 from __future__ import annotations
@@ -78,8 +84,8 @@ def exit_at_once() -> None:
 
     To be called when work is left behind, or before: a process that may not load libraries
     later calls it at its start. Otherwise the C library would first take down clingo's symbols
-    under the work that was left behind, and the process would crash. Where there is no ``on_exit`` to
-    prevent that (it is glibc's), so be it.
+    under the work that was left behind, and the process would crash. Where there is no
+    ``on_exit`` to prevent that (it is glibc's), so be it.
     """
     if not sys.platform.startswith("linux"):
         return

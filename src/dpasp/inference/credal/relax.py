@@ -7,6 +7,19 @@ want the same one, as for monotone queries, the bound is attained.
 
 The functional that is bounded is ``n - λ (n + o)`` for two masses n and o: it is
 never negative exactly when n / (n + o) is at least λ everywhere.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> from dpasp.inference.credal.vertices import corners
+>>> asked = ask(ground(parse("[0.2, 0.4]::a. 0.5::b. c :- a, b. #query c.")), Meaning())
+>>> circuit = compile(asked.ground, asked.meaning)
+>>> relaxed = relaxation(circuit, 0, asked.weights, corners(asked.ground))
+>>> bound, _ = relaxed.bound(np.array([[-1]]), "lower", 0.1)     # the choice is open
+>>> bool(bound[0] > -1e-12)                          # so that nowhere P(c) < 0.1
+True
 """
 
 from __future__ import annotations
@@ -120,9 +133,9 @@ class _Bounded:
         names = (plain, mixed, MIXED[mixed].whole, MIXED[mixed].part)
         leaves = [columns(self.circuit.values.channel(name), batch) for name in names]
         leaves.append(self.combine(leaves[0], leaves[1]))
-        found = sweep(self.circuit.layers, leaves, self.add, self.multiply)
+        channels = sweep(self.circuit.layers, leaves, self.add, self.multiply)
         root = self.circuit.layers.root
-        return found[4][root], found[0][root] + found[1][root]
+        return channels[4][root], channels[0][root] + channels[1][root]
 
     def combine(self, plain: Weights, mixed: Weights) -> Weights:
         number, other = (mixed, plain) if self.goal == "upper" else (plain, mixed)

@@ -2,6 +2,17 @@
 
 Answers are ratios of masses, a / (a + d), b / (b + c) and qe / e, which are numbers like any
 other when the masses themselves are below 1e-308. Logarithms of the masses give them.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> text = "1e-200::a(1..2). b :- a(1), a(2). #query a(1) | b."
+>>> asked = ask(ground(parse(text)), Meaning())
+>>> evaluator = on_circuit(asked.ground, asked.meaning)
+>>> evaluator.masses(asked.columns).a, ratio_masses(evaluator, asked.columns, asked.layout).a
+(array([[0.]]), array([[1.]]))
 """
 
 from __future__ import annotations
@@ -56,10 +67,10 @@ def enlarged(
     consistent[:, columns] = np.where(there, LEAST, consistent[:, columns])
     changed: dict[str, Array] = {"consistent": consistent}
     for pair, tiny in small.items():
-        own = [getattr(precise, name) for name in pair]
-        most = np.maximum(*own)
+        logarithms = [getattr(precise, name) for name in pair]
+        most = np.maximum(*logarithms)
         most = np.where(np.isfinite(most), most, 0.0)
-        for name, exact in zip(pair, own, strict=True):
+        for name, exact in zip(pair, logarithms, strict=True):
             values: Array = getattr(masses, name).copy()
             part = values[:, columns]
             here = tiny[:, columns]
@@ -70,8 +81,8 @@ def enlarged(
 
 
 def _tiny(masses: Masses, pair: tuple[str, str]) -> NDArray[np.bool_]:
-    one, other = (getattr(masses, name) for name in pair)
-    small: NDArray[np.bool_] = one + other < TINY  # unknown masses are NaN
+    mass, other = (getattr(masses, name) for name in pair)
+    small: NDArray[np.bool_] = mass + other < TINY  # unknown masses are NaN
     return small
 
 

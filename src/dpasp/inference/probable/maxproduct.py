@@ -3,6 +3,17 @@
 Weights are divided by the largest of their choice first, so that a choice which a
 branch leaves out counts for 1 there, as it should: its best value is taken. All numbers are
 logarithms: the probability of one total choice among many is small.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe.")), Meaning())
+>>> circuit = compile(asked.ground, asked.meaning)
+>>> best = max_product(circuit.below(0), circuit.values.channel("b"), asked.layout, asked.weights)
+>>> list(best.choices()), round(float(np.exp(best.value)), 9)
+([(1, 0)], 0.42)
 """
 
 from __future__ import annotations
@@ -41,7 +52,7 @@ class MaxProduct:
         children, owners = self._edges(), self._owners()
         share = -np.inf if every else np.log1p(-CLOSE)  # of the best value, to be told
         options = [
-            [value for value, own in enumerate(self.scaled[self.layout.of(i)]) if own > share]
+            [value for value, weight in enumerate(self.scaled[self.layout.of(i)]) if weight > share]
             for i in range(len(self.layout.starts) - 1)
         ]
         todo: list[tuple[dict[int, int], list[int]]] = [({}, [self.below.root])]
@@ -97,7 +108,9 @@ def max_product(below: Layers, values: Weights, layout: LeafLayout, weights: Wei
     (best,) = sweep(
         below,
         [known],
-        lambda layer, found: [np.maximum.reduceat(scaled[layer.weights] + found[0], layer.starts)],
+        lambda layer, below_sum: [
+            np.maximum.reduceat(scaled[layer.weights] + below_sum[0], layer.starts)
+        ],
         lambda _, left, right: [left[0] + right[0]],
     )
     return MaxProduct(below, layout, scaled, factor, best)

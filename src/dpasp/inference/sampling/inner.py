@@ -151,7 +151,7 @@ class Situations:
         self._places = {atom: place for place, atom in enumerate(read)}
         self._own: list[int] = []
         if translation.least:
-            self._own = [a for a in translation.own if a in part.atoms]
+            self._own = [a for a in translation.own_atoms if a in part.atoms]
         twins = [translation.twins[atom] for atom in self._own]
         self._solver = Solver(
             part.rules,

@@ -16,8 +16,8 @@ import numpy as np
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.found import Approximate, Found, row_by_row
 from dpasp.inference.engines.outcomes import check_maps
+from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
 from dpasp.inference.sampling.stream import Prepared, Seen, Stream, outcomes
 from dpasp.inference.sampling.tally import Tally
 from dpasp.logic.program import GroundQuery
@@ -28,7 +28,7 @@ FEW = 100  # effective samples below which an estimate rests on little
 LOOK = 1.5  # how many times the samples of the last look at the precision the next one has
 
 
-def sample(asked: Asked) -> Found:
+def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed`` and ``gap``."""
     check_maps(asked.ground, "the engine sample")
     groups = [_Group(asked, queries) for queries in by_evidence(asked.queries)]
