@@ -43,7 +43,7 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(given.seed)
     program = dpasp.load(EXAMPLE)
-    trained = program._trained()
+    trained = program._learner.trainable()
     own = program.functions
     options = {"batch": given.batch, "seed": given.seed, "device": given.device}
     how = HowToLearn(learn_options(program.source, {**options, "niters": given.epochs}))
@@ -78,7 +78,7 @@ def report(program: dpasp.Program, own: Mapping[str, Any], net: torch.nn.Module)
     """Accuracies, and the time for all answers over the test pairs."""
     tests = [own["test_half"](i) for i in (0, 1)]
     labels = own["half"](own["test_labels"], 0).long(), own["half"](own["test_labels"], 1).long()
-    learned = program._trained().model.nets[0].module.eval()
+    learned = program._learner.trainable().model.nets[0].module.eval()
     for name, module in (("loop", net.eval()), ("dPASP", learned)):
         with torch.no_grad():
             pairs = zip(tests, labels, strict=True)

@@ -4,7 +4,7 @@ The directive ``#inference``, the option ``--engine`` and ``program.query(engine
 it. It stands here because a program's text is checked before anything is computed; what an
 engine does is named by its place, ``"module:function"``, and imported when it is asked.
 The function takes a :class:`dpasp.inference.asked.Asked` and returns a
-:class:`dpasp.inference.engines.found.Found`.
+:class:`dpasp.inference.engines.result.EngineResult`.
 
 >>> sorted(options_of("sample"))
 ['gap', 'n', 'seed']
