@@ -1,6 +1,7 @@
 #include "compile.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -250,8 +251,9 @@ class Compiler {
         Budget budget = this->budget(options_.work);
         Elimination way({problem_, part, asks, options_.mode, budget, builder, watch_});
         if (!forced && way.grouped() != groups) return {};
-        way.prepare();
-        if (!forced && way.cost() > most) return {};
+        if (forced) most = INFINITY;
+        way.prepare(most);
+        if (way.cost() > most) return {};
         try {
             auto nodes = way.run();
             add_report(part, {{Way::Elimination, Order::Tree}, {}}, way.width(), before, start,
