@@ -42,7 +42,7 @@ from dpasp.logic.reading import read
 from dpasp.logic.shown import shown_by
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.program.grounding import Checked, Groundings
-from dpasp.program.learner import Learner, need_torch
+from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.names import leaf_names
 from dpasp.shown import display
 from dpasp.writing import check_ending, write_text
@@ -80,7 +80,7 @@ class Program:
         self._groundings = Groundings(
             self.source, python=python, constants=self.constants, objects=self.objects
         )
-        self._learner = Learner(self._groundings, owner=ref(self))
+        self._torch = TorchSide(self._groundings, owner=ref(self))
 
     def __repr__(self) -> str:
         files = ", ".join(self.source.files)
@@ -207,7 +207,7 @@ class Program:
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), evidence_given(given), semantics)
         ground = groundings.ground(checked, watch)
-        weights = self._learner.weights(ground, watch)
+        weights = self._torch.weights(ground, watch)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
         return islice(models(asked, shown), n)
 
@@ -247,7 +247,7 @@ class Program:
         return ask(
             ground,
             checked.meaning,
-            weights=self._learner.weights(ground, watch, data),
+            weights=self._torch.weights(ground, watch, data),
             method=how,
             inconsistent=inconsistent,
             watch=watch,
@@ -259,8 +259,8 @@ class Program:
         statistics = dict(answers.statistics)
         seconds = self._groundings.seconds(asked.ground)
         statistics["seconds"] = {"ground": seconds, **statistics["seconds"]}
-        statistics |= self._learner.accuracies(answers)
-        learned, history = self._learner.record()
+        statistics |= self._torch.accuracies(answers)
+        learned, history = self._torch.record()
         return replace(answers, statistics=statistics, learned=learned, history=history)
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
@@ -292,7 +292,7 @@ class Program:
         >>> round(program.query()[0].value, 6), round(model.prob("a").item(), 6)
         (0.75, 0.75)
         """
-        model = self._learner.trainable(started(limits), semantics, objective).model
+        model = self._torch.trainable(started(limits), semantics, objective).model
         model.limits = limits
         return model
 
@@ -342,11 +342,11 @@ class Program:
             watcher or unwatched,
             force,
         )
-        return self._learner.learn(observations, data, semantics, how)
+        return self._torch.learn(observations, data, semantics, how)
 
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors); :meth:`restore` reads it."""
-        self._learner.trainable().save(path)
+        self._torch.trainable().save(path)
 
     def restore(
         self, path: str | Path, *, force: bool = False, rules: Mapping[str, str] | None = None
@@ -357,7 +357,7 @@ class Program:
         which rule of the file each differing rule of this program takes its probabilities
         (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order.
         """
-        self._learner.trainable().restore(path, force, rules)
+        self._torch.trainable().restore(path, force, rules)
 
     def learned(self) -> list[dict[str, Any]]:
         """Return the learned probabilities, one entry for each parameter.
@@ -366,7 +366,7 @@ class Program:
         >>> loads("0.3?::a.").learned()[0]["values"]
         [0.3]
         """
-        return self._learner.trainable().learned()
+        return self._torch.trainable().learned()
 
     def accuracy(
         self, query: str, labels: Iterable[str], data: Mapping[str, object] | None = None
@@ -376,7 +376,7 @@ class Program:
         ``labels`` are texts such as ``"sum(3)"``, one a row; ``data`` is used in place of the
         program's test data.
         """
-        return self._learner.trainable().accuracy(query, labels, data)
+        return self._torch.trainable().accuracy(query, labels, data)
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """Return the ground program with the program's own questions.
@@ -456,7 +456,7 @@ class Program:
         """Copies and pickles are made of the texts, and of what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
         given = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
-        return _copy, (texts, given, self._learner.state(), self._learner.history)
+        return _copy, (texts, given, self._torch.state(), self._torch.history)
 
 
 def _copy(
@@ -470,8 +470,8 @@ def _copy(
     source = read(list(texts), reaches)
     program = Program(source, python=python, constants=constants, objects=objects)
     program._texts = texts
-    program._learner.set_state(learned)
-    program._learner.history = history
+    program._torch.set_state(learned)
+    program._torch.history = history
     return program
 
 

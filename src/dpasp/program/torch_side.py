@@ -1,10 +1,10 @@
-"""What a program has learned: its torch module, made when it is first needed.
+"""The torch side of a program: its module with what it learned, made when it is first needed.
 
 >>> from dpasp.language import parse
 >>> from dpasp.limits import UNLIMITED
 >>> from dpasp.program.grounding import Groundings
->>> learner = Learner(Groundings(parse("0.3?::a.")))
->>> learner.trainable(UNLIMITED).learned()[0]["values"]
+>>> side = TorchSide(Groundings(parse("0.3?::a.")))
+>>> side.trainable(UNLIMITED).learned()[0]["values"]
 [0.3]
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpasp.learning.trainable import Trainable
 
 
-class Learner:
+class TorchSide:
     """The module of a program with all that it learned, and the history of the last learning.
 
     ``owner`` refers to the program, whose ``module`` makes such a module again when it is
@@ -127,7 +127,7 @@ class Learner:
         return None if self._trainable is None else self._trainable.state()
 
     def set_state(self, state: tuple[str, str, dict[str, Any]] | None) -> None:
-        """Take over what another learner of the same program has learned."""
+        """Take over what another side of the same program has learned."""
         if state is not None:
             semantics, objective, tensors = state
             self.trainable(UNLIMITED, semantics, objective).model.load_state_dict(tensors)
