@@ -1,7 +1,6 @@
 #include "compile.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -251,9 +250,14 @@ class Compiler {
         Budget budget = this->budget(options_.work);
         Elimination way({problem_, part, asks, options_.mode, budget, builder, watch_});
         if (!forced && way.grouped() != groups) return {};
-        if (forced) most = INFINITY;
+        if (forced) most = double(options_.work);
         way.prepare(most);
-        if (way.cost() > most) return {};
+        if (way.cost() > most) {
+            if (!forced) return {};
+            throw Stopped(Reason::Size, "elimination would make tables of more entries than the " +
+                                            std::to_string(options_.work) +
+                                            " steps that are allowed");
+        }
         try {
             auto nodes = way.run();
             add_report(part, {{Way::Elimination, Order::Tree}, {}}, way.width(), before, start,

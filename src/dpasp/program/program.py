@@ -39,7 +39,7 @@ from dpasp.language.text.files import Reach
 from dpasp.limits import Limits, Report, Watch, silent, started
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import read
-from dpasp.logic.shown import shown_by
+from dpasp.logic.shown import shown_atoms, shown_by
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
@@ -125,6 +125,49 @@ class Program:
         )
         how = method(checked.program, engine, options)
         return self._answers(self._asked(checked, watch, how, inconsistent, data))
+
+    # More than six parameters: they are the keywords of the public interface.
+    def marginals(
+        self,
+        *,
+        evidence: object = (),
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+        **options: float | None,
+    ) -> Answers:
+        """Return the probability of every atom that the program shows, given the evidence.
+
+        Without ``#show`` these are all atoms; the program's own questions are not asked. One
+        circuit and one gradient answer for all atoms that the choices determine, where that is
+        less work than asking for each; the others are asked for one by one. The arguments,
+        and what is raised, are those of :meth:`query`.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.")
+        >>> print(program.marginals(evidence="c"))
+        ℙ(a) = 0.461538
+        ℙ(b) = 0.769231
+        ℙ(c) = 1.000000
+        """
+        watch = started(limits, progress)
+        shown = shown_by(self.source)
+        groundings = self._groundings.showing(shown.program)
+        checked = groundings.checked((), evidence_given(evidence), semantics)
+        how = method(checked.program, engine, options)
+        ground = groundings.ground(checked, watch)
+        asked = ask(
+            shown_atoms(ground, shown),
+            checked.meaning,
+            weights=self._torch.weights(ground, watch, data),
+            method=how,
+            inconsistent=inconsistent,
+            watch=watch,
+        )
+        return self._answers(asked, groundings.seconds(ground))
 
     # More than six parameters: they are the keywords of the public interface.
     def map(
@@ -253,12 +296,12 @@ class Program:
             watch=watch,
         )
 
-    def _answers(self, asked: Asked) -> Answers:
-        """The answers, with what is known from grounding and learning."""
+    def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
+        """The answers, with what is known from grounding (in so many seconds) and learning."""
         answers = answer(asked)
         statistics = dict(answers.statistics)
-        seconds = self._groundings.seconds(asked.ground)
-        statistics["seconds"] = {"ground": seconds, **statistics["seconds"]}
+        ground = self._groundings.seconds(asked.ground) if seconds is None else seconds
+        statistics["seconds"] = {"ground": ground, **statistics["seconds"]}
         statistics |= self._torch.accuracies(answers)
         learned, history = self._torch.record()
         return replace(answers, statistics=statistics, learned=learned, history=history)
