@@ -34,6 +34,7 @@ class LearnOptions:
     patience: int | None = None
     objective: str = "midpoint"
     device: str = "cpu"
+    query: str | None = None
 
     @property
     def place(self) -> str:

@@ -55,6 +55,7 @@ LEARN = {
     "patience": COUNT,
     "objective": _word("lower", "upper", "midpoint"),
     "device": TEXT,
+    "query": TEXT,
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own
