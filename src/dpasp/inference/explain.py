@@ -23,8 +23,8 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.evaluator import Evaluator
-from dpasp.inference.engines.found import inconsistent_choices
 from dpasp.inference.engines.outcomes import Outcomes
+from dpasp.inference.engines.result import inconsistent_choices
 from dpasp.inference.engines.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery, Interval
 from dpasp.semantics import masses

@@ -246,10 +246,13 @@ class ProgramModule(nn.Module):
             message = f"data is a dictionary, not a {type(data).__name__}"
             help = f'write {{"{next(iter(self._needed), "input(0)")}": rows}}'
             raise UsageError(Diagnostic("data-none", message, help=help))
-        known = {*self._needed, *self.optional.values()}
+        wanted = {*self._needed, *self.optional.values()}
         for key, value in (data or {}).items():
+            if key in wanted and isinstance(value, Tensor):  # as the learning loop gives it
+                given[key] = value
+                continue
             for atom, rows in self.rows_of(key, value).items():
-                if atom in known:
+                if atom in wanted:
                     given[atom] = rows
         lengths = {atom: len(rows) for atom, rows in given.items()}  # one row an example
         if len(set(lengths.values())) > 1:
@@ -260,10 +263,6 @@ class ProgramModule(nn.Module):
 
     def rows_of(self, key: str | Symbol, value: object) -> dict[Symbol, Tensor]:
         """The rows of the data atoms that a key stands for: of one, or of all of a predicate."""
-        if (
-            isinstance(key, Symbol) and key in self.optional.values()
-        ):  # of our own: which of the rows are there
-            return {key: as_tensor(value)}
         atoms = self.atoms_of(key)
         if atoms[0].name != str(key):
             objects = Objects(as_tensor(value, str(key)))

@@ -124,6 +124,8 @@ def for_each(
         elif own is not None and not bool(own.all()):
             row = int((~own).nonzero()[0])
             message = f"there is no data for {atom} in row {row}"
-            help = f"say #external {name}(0..{len(atoms) - 1})., not as a fact, where examples lack some"
+            help = (
+                f"where examples lack some, write #external {name}(0..{len(atoms) - 1})., no facts"
+            )
             raise DataError(Diagnostic("data-objects", message, span, help))
     return found

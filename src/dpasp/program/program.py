@@ -1,28 +1,25 @@
-"""Programs as a user holds them: load, ask, read the answers.
+"""The class :class:`Program`: what a user holds, asks and lets learn.
 
+>>> from dpasp import loads
 >>> program = loads("0.3::a. p :- a, not q. q :- a, not p. #query p.")
 >>> print(program.query())
 ℙ(p) = [0.000000, 0.300000]
->>> program.query("p | a", semantics="maxent")[0].value
-0.5
 """
 
 from __future__ import annotations
 
 import sys
-import time
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import Diagnostic, ProgramError, UsageError
+from dpasp.errors import UsageError
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import Asked, ask
@@ -32,26 +29,20 @@ from dpasp.inference.engines.outcomes import check_questions
 from dpasp.inference.explain import TOP, Explanations, explain
 from dpasp.inference.method import Method, method
 from dpasp.inference.models import Model, models
-from dpasp.language import ast, extend
+from dpasp.language import ast
 from dpasp.language.arguments import (
     evidence_given,
     map_given,
-    path_given,
     queries_given,
-    text_given,
 )
-from dpasp.language.checks import check, effective_semantics
-from dpasp.language.text.files import Reach, load_text
-from dpasp.limits import UNLIMITED, Limits, Report, Watch, silent, started
-from dpasp.logic.child import can_fork
-from dpasp.logic.ground import Grounder, ground_in_child
-from dpasp.logic.objects import caller_objects
-from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.logic.python import run_blocks, with_objects
+from dpasp.language.text.files import Reach
+from dpasp.limits import Limits, Report, Watch, silent, started
+from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import read
 from dpasp.logic.shown import shown_by
 from dpasp.pictures.picture import Picture, drawn
-from dpasp.semantics.meaning import Meaning
+from dpasp.program.grounding import Checked, Groundings
+from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.names import leaf_names
 from dpasp.shown import display
 from dpasp.writing import check_ending, write_text
@@ -59,29 +50,9 @@ from dpasp.writing import check_ending, write_text
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
     from dpasp.learning.history import History, Watcher
-    from dpasp.learning.trainable import Trainable
     from dpasp.neural.module import ProgramModule
 
 NO_LIMITS = Limits()
-OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # other semantics may be asked for
-REMEMBERED = 4  # ground programs that are kept, by the questions they were ground with
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The program with the questions that are asked of it, checked under a meaning."""
-
-    program: ast.Program
-    meaning: Meaning
-    key: tuple[tuple[str, ...], tuple[str, ...]]  # the questions and the evidence that were added
-
-
-@dataclass(frozen=True, slots=True)
-class Grounded:
-    """A ground program, and how long it took."""
-
-    program: GroundProgram
-    seconds: float
 
 
 class Program:
@@ -106,14 +77,10 @@ class Program:
         self.python = python
         self.constants = {name: str(value) for name, value in (constants or {}).items()}
         self._texts: tuple[tuple[str, str], ...] = ()
-        self._module: ModuleType | None = None
-        self._trainable: Trainable | None = None
-        self._history: History | None = None
-        self._grounder: Grounder | None = None
-        self._ends = False  # whether grounding is known to come to an end
-        self._ground: OrderedDict[tuple[tuple[str, ...], ...], Grounded] = OrderedDict()
-        self._problem = _refuse(self.source, self.constants)
-        self._known: dict[object, Checked] = {}
+        self._groundings = Groundings(
+            self.source, python=python, constants=self.constants, objects=self.objects
+        )
+        self._torch = TorchSide(self._groundings, owner=ref(self))
 
     def __repr__(self) -> str:
         files = ", ".join(self.source.files)
@@ -146,13 +113,16 @@ class Program:
         :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
         answer, and :class:`LimitReached` at a limit.
 
+        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
         >>> print(program.query("a | c", "c", semantics="maxent"))
         ℙ(a | c) = 0.461538
         ℙ(c) = 0.650000
         """
         watch = started(limits, progress)
-        checked = self._checked(queries_given(queries), evidence_given(evidence), semantics)
+        checked = self._groundings.checked(
+            queries_given(queries), evidence_given(evidence), semantics
+        )
         how = method(checked.program, engine, options)
         return self._answers(self._asked(checked, watch, how, inconsistent, data))
 
@@ -175,12 +145,15 @@ class Program:
         choice, as ``#mpe`` asks for; the program's own questions are not asked. It raises
         what :meth:`query` raises.
 
+        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
         >>> program.map("a?, b? | not c")[0].assignment
         {'a': False, 'b': True}
         """
         watch = started(limits, progress)
-        checked = self._checked((map_given(question),), evidence_given(evidence), semantics)
+        checked = self._groundings.checked(
+            (map_given(question),), evidence_given(evidence), semantics
+        )
         how = method(checked.program, engine)
         return self._answers(self._asked(checked, watch, how, inconsistent))
 
@@ -199,12 +172,15 @@ class Program:
         weighs them; ``given`` joins the program's evidence, which all of them satisfy.
         Raises :class:`InferenceError` if no draw satisfies it.
 
+        >>> from dpasp import loads
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
         """
         if n < 0:
             raise UsageError(f"{n} models cannot be sampled")
-        asked = self._asked(self._checked((), evidence_given(given), semantics), started(limits))
+        asked = self._asked(
+            self._groundings.checked((), evidence_given(given), semantics), started(limits)
+        )
         check_questions(replace(asked.ground, questions=()), "sampling")
         return sample_models(asked, n, seed=seed)
 
@@ -221,28 +197,19 @@ class Program:
         ``given`` joins the program's evidence, which all of them satisfy; what ``#show``
         says is shown of each.
 
+        >>> from dpasp import loads
         >>> program = loads("0.3::a. b :- not a.")
         >>> [(str(model), model.probability) for model in program.models()]
         [('b', (0.7,)), ('a', (0.3,))]
         """
         watch = started(limits)
         shown = shown_by(self.source)
-        showing = self._showing(shown.program)
-        checked = showing._checked((), evidence_given(given), semantics)
-        found = showing._grounded(checked, watch).program
-        weights = self._weights(found, watch)
-        asked = ask(found, checked.meaning, weights=weights, watch=watch).one_row()
+        groundings = self._groundings.showing(shown.program)
+        checked = groundings.checked((), evidence_given(given), semantics)
+        ground = groundings.ground(checked, watch)
+        weights = self._torch.weights(ground, watch)
+        asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
         return islice(models(asked, shown), n)
-
-    def _showing(self, source: ast.Program) -> Program:
-        """This program with rules for what it shows, if there are any."""
-        if source is self.source:
-            return self
-        program = Program(
-            source, python=self.python, constants=self.constants, objects=self.objects
-        )
-        program._module = self._functions()
-        return program
 
     def explain(
         self,
@@ -257,31 +224,15 @@ class Program:
         The ``top`` most probable total choices, and what each choice contributes. The
         program's ``#map`` and ``#mpe`` are left out, with a warning.
 
+        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
         >>> program.explain("c")[0].ways[0].values
         ('not a', 'b')
         """
-        checked = self._checked(queries_given(queries), evidence_given(evidence), semantics)
+        checked = self._groundings.checked(
+            queries_given(queries), evidence_given(evidence), semantics
+        )
         return explain(self._asked(checked, started(limits)), top)
-
-    def _checked(
-        self, questions: tuple[str, ...], evidence: tuple[str, ...], semantics: str | None
-    ) -> Checked:
-        """The program with these questions and this evidence; raises what is wrong with it."""
-        key = (questions, evidence, semantics)
-        known = self._known.get(key)
-        if known is None:
-            program = self._with(questions, evidence)
-            if questions or evidence or semantics:
-                check(program, semantics, self.constants, numbers=False)
-            elif self._problem is not None:
-                raise ProgramError(self._problem.diagnostics)
-            meaning = Meaning(*effective_semantics(program, semantics))
-            known = Checked(program, meaning, (questions, evidence))
-            if len(self._known) >= REMEMBERED:
-                self._known.pop(next(iter(self._known)))
-            self._known[key] = known
-        return known
 
     def _asked(
         self,
@@ -292,11 +243,11 @@ class Program:
         data: Mapping[str, Any] | None = None,
     ) -> Asked:
         """What is asked of the ground program, with what was learned for weights."""
-        found = self._grounded(checked, watch).program
+        ground = self._groundings.ground(checked, watch)
         return ask(
-            found,
+            ground,
             checked.meaning,
-            weights=self._weights(found, watch, data),
+            weights=self._torch.weights(ground, watch, data),
             method=how,
             inconsistent=inconsistent,
             watch=watch,
@@ -306,18 +257,11 @@ class Program:
         """The answers, with what is known from grounding and learning."""
         answers = answer(asked)
         statistics = dict(answers.statistics)
-        statistics["seconds"] = {"ground": self._seconds(asked), **statistics["seconds"]}
-        learned, history = self._told()
-        if self._trainable is not None and (labels := self._trainable.labels()):
-            from dpasp.learning.accuracy import accuracies
-
-            statistics["accuracy"] = accuracies(answers, labels)
+        seconds = self._groundings.seconds(asked.ground)
+        statistics["seconds"] = {"ground": seconds, **statistics["seconds"]}
+        statistics |= self._torch.accuracies(answers)
+        learned, history = self._torch.record()
         return replace(answers, statistics=statistics, learned=learned, history=history)
-
-    def _seconds(self, asked: Asked) -> float:
-        """How long grounding took."""
-        known = (g.seconds for g in self._ground.values() if g.program is asked.ground)
-        return next(known, 0.0)
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
         """Print the answers to the program's questions and give them back as an array."""
@@ -341,13 +285,14 @@ class Program:
         ``objective`` says what P(O) is under credal: lower, upper or midpoint. ``limits`` hold
         for grounding, and for each compilation that the module does.
 
+        >>> from dpasp import loads
         >>> program = loads("?::a. #semantics maxent. #query a.")
         >>> model = program.module()
         >>> _ = program.learn([["a"], ["a"], ["a"], ["not a"]])
         >>> round(program.query()[0].value, 6), round(model.prob("a").item(), 6)
         (0.75, 0.75)
         """
-        model = self._trained(started(limits), semantics, objective).model
+        model = self._torch.trainable(started(limits), semantics, objective).model
         model.limits = limits
         return model
 
@@ -377,16 +322,16 @@ class Program:
         Raises :class:`DataError` for observations that cannot be read or have probability 0,
         :class:`UsageError` for options that there are not, and :class:`LimitReached` at a limit.
 
+        >>> from dpasp import loads
         >>> coin = loads("?::heads. #semantics maxent. #query heads.")
         >>> history = coin.learn([{"heads": True}, {"heads": True}, {"heads": False}])
         >>> print(coin.query())
         ℙ(heads) = 0.666667
         """
-        _need_torch()
+        need_torch()
         from dpasp.learning.history import unwatched
         from dpasp.learning.options import learn_options
         from dpasp.learning.train import HowToLearn
-        from dpasp.learning.trainable import seeded
 
         how = HowToLearn(
             learn_options(self.source, options),
@@ -397,14 +342,11 @@ class Program:
             watcher or unwatched,
             force,
         )
-        with seeded(how.options.seed):  # the first weights of a network depend on it
-            trained = self._trained(how.watch, semantics, how.options.objective)
-            self._history = trained.learn(observations, data, how)
-        return self._history
+        return self._torch.learn(observations, data, semantics, how)
 
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors); :meth:`restore` reads it."""
-        self._trained().save(path)
+        self._torch.trainable().save(path)
 
     def restore(
         self, path: str | Path, *, force: bool = False, rules: Mapping[str, str] | None = None
@@ -415,15 +357,16 @@ class Program:
         which rule of the file each differing rule of this program takes its probabilities
         (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order.
         """
-        self._trained().restore(path, force, rules)
+        self._torch.trainable().restore(path, force, rules)
 
     def learned(self) -> list[dict[str, Any]]:
         """Return the learned probabilities, one entry for each parameter.
 
+        >>> from dpasp import loads
         >>> loads("0.3?::a.").learned()[0]["values"]
         [0.3]
         """
-        return self._trained().learned()
+        return self._torch.trainable().learned()
 
     def accuracy(
         self, query: str, labels: Iterable[str], data: Mapping[str, object] | None = None
@@ -433,69 +376,21 @@ class Program:
         ``labels`` are texts such as ``"sum(3)"``, one a row; ``data`` is used in place of the
         program's test data.
         """
-        return self._trained().accuracy(query, labels, data)
-
-    def _trained(
-        self, watch: Watch = UNLIMITED, semantics: str | None = None, objective: str | None = None
-    ) -> Trainable:
-        """The module and what belongs to it; the last one, unless another is asked for."""
-        _need_torch()
-        from dpasp.learning.trainable import Trainable
-        from dpasp.logic.python import Python
-        from dpasp.neural.module import Basis, ProgramModule
-
-        meaning = Meaning(*effective_semantics(self.source, semantics))
-        last = None
-        if self._trainable is not None:
-            last = self._trainable.model
-            meaning = last.meaning if semantics is None else meaning
-            objective = objective or last.objective
-            if (meaning, objective) == (last.meaning, last.objective):
-                return self._trainable
-        python = Python(self.source, self._functions(), self.constants)
-        found = self._grounded(self._unchecked((), meaning), watch).program
-        basis = Basis(found, python, self._queries, self)
-        model = ProgramModule(basis, meaning, objective or "midpoint", last)
-        self._trainable = Trainable(model, python)
-        return self._trainable
-
-    def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
-        """The ground queries that a text stands for."""
-        checked = self._unchecked(queries_given((text,)))
-        found = self._grounded(checked, watch).program.questions
-        return [question for question in found if isinstance(question, GroundQuery)]
-
-    def _told(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """What was learned and how, for those who read the answers."""
-        if self._trainable is None:
-            return [], []
-        return self._trainable.learned(), self._history.to_list() if self._history else []
-
-    def _weights(
-        self, found: GroundProgram, watch: Watch, data: Mapping[str, Any] | None = None
-    ) -> NDArray[np.float64] | None:
-        """The leaf weights that networks and learned parameters give; None: the program's own.
-
-        ``data`` is used in place of the program's test data.
-        """
-        if self._trainable is None and not found.networks and not data:
-            return None
-        trained = self._trained(watch)
-        # Ground once or again after an error: the choices, and so the leaves, are the same.
-        assert found.choices == trained.model.ground.choices
-        return trained.weights(given=data)
+        return self._torch.trainable().accuracy(query, labels, data)
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """Return the ground program with the program's own questions.
 
+        >>> from dpasp import loads
         >>> len(loads("n(1..3). 0.5::a(X) :- n(X).").ground().choices)
         3
         """
-        return self._grounded(self._unchecked(()), started(limits)).program
+        return self._groundings.ground(self._groundings.unchecked(()), started(limits))
 
     def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
         """Return what compiling would work on: choices, parts, estimated widths, what is tried.
 
+        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a, not b. #query c.")
         >>> program.plan().choices
         2
@@ -503,9 +398,9 @@ class Program:
         from dpasp.circuits import Plan, plan
 
         watch = started(limits)
-        checked = self._checked((), (), semantics)
-        found = self._grounded(checked, watch).program
-        return Plan(len(found.choices), plan(found, checked.meaning, watch=watch))
+        checked = self._groundings.checked((), (), semantics)
+        ground = self._groundings.ground(checked, watch)
+        return Plan(len(ground.choices), plan(ground, checked.meaning, watch=watch))
 
     def circuit(
         self,
@@ -516,16 +411,17 @@ class Program:
     ) -> Circuit:
         """Return the circuit that answers the program's own questions, compiled or enumerated.
 
+        >>> from dpasp import loads
         >>> circuit = loads("0.3::a. 0.5::b. c :- a, not b. #query c.").circuit()
         >>> circuit.questions, circuit.leaves
         (1, 4)
         """
         watch = started(limits, progress)
-        checked = self._checked((), (), semantics)
-        found = self._grounded(checked, watch).program
-        circuit = on_circuit(found, checked.meaning, watch=watch).circuit
-        asked = tuple(question.text for question in found.questions)
-        return replace(circuit, leaf_names=tuple(leaf_names(found)), question_names=asked)
+        checked = self._groundings.checked((), (), semantics)
+        ground = self._groundings.ground(checked, watch)
+        circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
+        asked = tuple(question.text for question in ground.questions)
+        return replace(circuit, leaf_names=tuple(leaf_names(ground)), question_names=asked)
 
     def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
         """What depends on what: choices, rules, negations and loops; saved if there is a path.
@@ -548,185 +444,35 @@ class Program:
         answers = self.query(semantics=semantics, limits=limits)
         write_text(path, display("report.report")(self, answers))
 
-    def _grounded(self, checked: Checked, watch: Watch) -> Grounded:
-        if checked.key in self._ground:
-            self._ground.move_to_end(checked.key)
-            return self._ground[checked.key]
-        started = time.perf_counter()
-        found = self._asked_grounder(checked, watch)
-        self._ground[checked.key] = Grounded(found, time.perf_counter() - started)
-        while len(self._ground) > REMEMBERED:
-            self._ground.popitem(last=False)
-        return self._ground[checked.key]
-
-    def _asked_grounder(self, checked: Checked, watch: Watch) -> GroundProgram:
-        """The ground program; under a limit the first time in a child, which can be stopped."""
-        grounder, self._grounder = self._grounder, None  # after an error it is of no use
-        functions = self._functions()
-        limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
-        if grounder is None and limited and not self._ends and functions is None and can_fork():
-            found = ground_in_child(checked.program, constants=self.constants, watch=watch)
-            self._ends = True
-            return found
-        if grounder is None:
-            grounder = Grounder(
-                checked.program, constants=self.constants, python=functions, watch=watch
-            )
-        found = grounder.ask(checked.program, watch)
-        self._grounder = grounder
-        return found
-
-    def _unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
-        """The program with these questions, for who does not answer them here."""
-        return Checked(self._with(questions, ()), meaning, (questions, ()))
-
-    def _with(self, questions: tuple[str, ...], evidence: tuple[str, ...]) -> ast.Program:
-        """The program with other questions in place of its own (if given) and more evidence.
-
-        Questions come last, so that all other statements keep their places.
-        """
-        asked = [s for s in self.source.statements if isinstance(s, ast.Query | ast.Map)]
-        rest = [s for s in self.source.statements if not isinstance(s, ast.Query | ast.Map)]
-        statements = (*rest, *asked) if not questions else tuple(rest)
-        program = replace(self.source, statements=statements)
-        for i, text in enumerate((*questions, *evidence), 1):
-            program = extend(program, text, file="<query>" if i == 1 else f"<query {i}>")
-        return program
-
     @property
     def functions(self) -> Mapping[str, Any]:
         """What the program's ``#python`` blocks define, by name; nothing if they may not run."""
-        module = self._functions()
+        module = self._groundings.module()
         return {} if module is None else vars(module)
-
-    def _functions(self) -> ModuleType | None:
-        if self._module is None:
-            own = run_blocks(self.source) if self.python else None
-            self._module = with_objects(own, self.objects)
-        return self._module
 
     # --- copies --------------------------------------------------------------------------------
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made of the texts, and of what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
-        learned = None if self._trainable is None else self._trainable.state()
         given = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
-        return _again, (texts, given, learned, self._history)
+        return _copy, (texts, given, self._torch.state(), self._torch.history)
 
 
-def _again(
+def _copy(
     texts: tuple[tuple[str, str], ...],
     given: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
     learned: tuple[str, str, dict[str, Any]] | None,
     history: History | None,
 ) -> Program:
-    """A program from what was pickled."""
+    """The program that ``Program.__reduce__`` described."""
     python, constants, objects, reaches = given
     source = read(list(texts), reaches)
     program = Program(source, python=python, constants=constants, objects=objects)
     program._texts = texts
-    if learned is not None:
-        semantics, objective, tensors = learned
-        program._trained(UNLIMITED, semantics, objective).model.load_state_dict(tensors)
-    program._history = history
+    program._torch.set_state(learned)
+    program._torch.history = history
     return program
-
-
-def _read(
-    texts: list[tuple[str, str]], reaches: Mapping[str, Reach] | None = None, **given: Any
-) -> Program:
-    """The program of some named texts, with all that a caller gives with them."""
-    source = read(texts, reaches)
-    groups = {name: given.pop(name) for name in ("networks", "data", "functions")}
-    program = Program(source, objects=caller_objects(source, groups), **given)
-    program._texts = tuple(texts)
-    return program
-
-
-def load(
-    *paths: str | Path,
-    python: bool = True,
-    constants: Mapping[str, object] | None = None,
-    networks: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
-    functions: Mapping[str, Any] | None = None,
-) -> Program:
-    """The program in some files.
-
-    A file that you name may run its Python; a text may not, unless you say so. It runs when the
-    program is asked, and not at all if ``python`` is false. The files may include and read what
-    the user may read.
-
-    ``constants`` win over the program's ``#const``. ``networks``, ``data`` and ``functions`` are
-    objects of the calling program by the names after ``@``: modules, or functions that make
-    them; tensors, arrays or lists of rows; functions. They win over what ``#python`` defines,
-    and need no ``python=True``.
-    """
-    texts = [(name, load_text(name)) for name in map(path_given, paths)]
-    return _read(
-        texts,
-        python=python,
-        constants=constants,
-        networks=networks,
-        data=data,
-        functions=functions,
-    )
-
-
-# More than six parameters: they are the keywords of the public interface.
-def loads(
-    text: str,
-    *,
-    file: str = "<program>",
-    python: bool = False,
-    folder: str | Path | None = None,
-    constants: Mapping[str, object] | None = None,
-    networks: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
-    functions: Mapping[str, Any] | None = None,
-) -> Program:
-    """The program in a text, which may come from anywhere.
-
-    A file that you name may run its Python; a text may not, unless you say so: its Python runs
-    only if ``python`` is true, which says that the text is trusted. It reads
-    files (``#include``, data, observations) only inside ``folder``, from where their names are
-    taken; a trusted text without a folder reads any. The other arguments are those of
-    :func:`load`.
-
-    >>> program = loads("p(@f(3)). #query p(6).", functions={"f": lambda n: 2 * n})
-    >>> print(program.query())
-    ℙ(p(6)) = 1.000000
-    """
-    inside = None if folder is None else Path(path_given(folder))
-    return _read(
-        [(file, text_given(text, "a program"))],
-        {file: Reach(inside, anywhere=python and inside is None)},
-        python=python,
-        constants=constants,
-        networks=networks,
-        data=data,
-        functions=functions,
-    )
-
-
-def parse(source: str | Path, from_str: bool = False, *, python: bool | None = None) -> Program:
-    """The program in a file, or with ``from_str`` in a text."""
-    if from_str:
-        return loads(text_given(source, "a program"), python=bool(python))
-    return load(source, python=python is not False)
-
-
-def _need_torch() -> None:
-    """Say what to install where torch is missing."""
-    from importlib.util import find_spec
-
-    for name in ("torch", "safetensors"):
-        if find_spec(name) is None:
-            message = f"networks and learning need {name}, which is not installed"
-            raise UsageError(
-                Diagnostic("torch-missing", message, help="pip install 'dpasp[learn]'")
-            )
 
 
 def _need_source(source: object) -> None:
@@ -734,14 +480,3 @@ def _need_source(source: object) -> None:
     if not isinstance(source, ast.Program):
         help = "dpasp.loads(text) reads a program from a text, dpasp.load(path) from a file"
         raise UsageError(f"a {type(source).__name__} is no program that was read", help=help)
-
-
-def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:
-    """Raise what is wrong with a program; give back what another semantics may make right."""
-    try:
-        check(source, None, constants)
-    except ProgramError as error:
-        if any(problem.code not in OPEN_CODES for problem in error.diagnostics):
-            raise
-        return error
-    return None
