@@ -11,6 +11,7 @@ from clingo import Control, Function, Symbol, TruthValue
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.logic.clingo import GroundRules
+from dpasp.logic.edges import EDGE, PATH
 from dpasp.logic.encode import Encoding
 from dpasp.logic.markers import Instance, is_choice_marker, is_hidden
 from dpasp.logic.neural import NeuralInstances, NeuralMarker, external_names, read_data
@@ -83,12 +84,14 @@ def _atoms(control: Control) -> dict[Symbol, int]:
 
 
 def _hidden_atoms(control: Control) -> set[int]:
-    """Atoms of ours other than the markers of annotated statements."""
+    """Atoms of ours that are no part of the program: not those of edges, and not the markers of
+    annotated statements.
+    """
     base = control.symbolic_atoms
     return {
         atom.literal
         for name, arity, _ in base.signatures
-        if is_hidden(name) and not is_choice_marker(name)
+        if is_hidden(name) and not is_choice_marker(name) and name not in (EDGE, PATH)
         for atom in base.by_signature(name, arity)
     }
 

@@ -18,6 +18,7 @@ from clingo.ast import Program as Part
 from dpasp.language import ast
 from dpasp.language.statements.neural import data_names
 from dpasp.logic.constants import definitions, override
+from dpasp.logic.edges import acyclic, edges_of
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
 from dpasp.logic.neural import NeuralMarkers, data_rules, external_names
 from dpasp.logic.questions import Question, QuestionMarkers
@@ -90,6 +91,7 @@ def encode(program: ast.Program, constants: Mapping[str, str]) -> Encoding:
             encoding.plain += data_rules(index, statement, statement.name in external)
         else:
             _encode(encoding, index, statement)
+    encoding.plain += acyclic(edges_of(program))
     return encoding
 
 
