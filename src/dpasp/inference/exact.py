@@ -1,9 +1,12 @@
 """The engines that answer exactly: masses from a circuit or a table, then numbers.
 
-Example::
-
-    found = compiled(ask(ground, meaning))      # or enumerated(…)
-    found.answers, found.engine
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> result = compiled(ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning()))
+>>> result.answers[0].lower, result.engine
+(0.7, 'compile')
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.inference.engines.result import EngineResult, stopped_early
+from dpasp.inference.engines.together import answered_together
 from dpasp.inference.probable.answers import map_answers
 from dpasp.logic.program import GroundMap, Interval
 from dpasp.semantics import masses
@@ -36,7 +40,9 @@ def compiled(asked: Asked) -> EngineResult:
     _check_rows(asked)
     started = time.perf_counter()
     cache = circuits.Cache.default()
-    evaluator = on_circuit(asked.ground, asked.meaning, cache=cache, watch=asked.watch)
+    evaluator: Evaluator | None = answered_together(asked, cache)
+    if evaluator is None:
+        evaluator = on_circuit(asked.ground, asked.meaning, cache=cache, watch=asked.watch)
     result = _answered(asked, evaluator, time.perf_counter() - started)
     return replace(result, warnings=(*_not_compiled(asked, evaluator), *result.warnings))
 

@@ -1,4 +1,14 @@
-"""``#include "file.plp".``: stands for the statements of another file until they are read."""
+"""``#include "file.plp".``: stands for the statements of another file until they are read.
+
+>>> from pathlib import Path
+>>> from tempfile import TemporaryDirectory
+>>> from dpasp import load
+>>> with TemporaryDirectory() as folder:
+...     _ = Path(folder, "facts.plp").write_text("0.3::a.")
+...     _ = Path(folder, "main.plp").write_text('#include "facts.plp". #query a.')
+...     print(load(f"{folder}/main.plp").query())
+ℙ(a) = 0.300000
+"""
 
 from __future__ import annotations
 
@@ -17,7 +27,7 @@ from dpasp.language.text.source import SourceFile
 _FORM = 'a file is included by #include "file.plp".'
 
 _STANDARD = {
-    "incmode": "it solves a program again and again with more steps, and no answer is a probability; "
+    "incmode": "it solves a program again and again with more steps, which is no probability; "
     "say how many steps there are: #const n = 5. time(1..n).",
     "csp": "it needs a solver of its own; write plain rules and constraints",
 }
