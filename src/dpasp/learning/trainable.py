@@ -35,6 +35,7 @@ from dpasp.neural.module import ProgramModule
 from dpasp.neural.observations import ObservationReader
 from dpasp.neural.weights import needed
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.objective import Objective
 
 ROWS = 1000  # test rows that the networks see at once
 
@@ -179,7 +180,7 @@ class Trainable:
             belongs.check(self.model, facts, path)
         checkpoints.load_state(self.model, tensors, path)
 
-    def state(self) -> tuple[str, str, dict[str, torch.Tensor]]:
+    def state(self) -> tuple[str, Objective, dict[str, torch.Tensor]]:
         """What a copy needs to be the same: the semantics, the objective and the parameters."""
         tensors = {n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()}
         return self.model.semantics, self.model.objective, tensors

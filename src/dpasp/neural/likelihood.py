@@ -3,14 +3,14 @@
 There are two ways. With few distinct observations each is a root of one circuit. With
 many, one circuit serves all: the truth of every observed atom is a leaf, and an
 observation is a pattern of 0 and 1 at those leaves (possible where the choices determine
-the atoms).
+the atoms). Intervals of probabilities are :mod:`dpasp.neural.extremes`'s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,39 +18,17 @@ from torch import Tensor
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.engines import MassEngine, NativeEngine, masses, native_engine
+from dpasp.logic.program import GroundProgram, GroundQuery, Interval
+from dpasp.neural.engines import MassEngine, masses, native_engine
+from dpasp.neural.extremes import AtExtremes, at_extremes
+from dpasp.neural.mixtures import TINY, Mixture, log_or_never, mixture_of
 from dpasp.neural.observations import Observation, observation_text
-from dpasp.neural.walks import Fields
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.objective import Objective
 
-Objective = Literal["lower", "upper", "midpoint"]
 FEW = 64  # distinct observations that are worth a root each,
 LONG = 2000  # unless they have more literals than this together
-TINY = 1e-290  # below this, linear space has no digits left
-
-_CREDAL: dict[str, dict[str, float]] = {
-    "lower": {"a": 1.0},
-    "upper": {"b": 1.0},
-    "midpoint": {"a": 0.5, "b": 0.5},
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Mixture:
-    """What the probability of an observation is: Σ coefficients · masses + constant."""
-
-    fields: Fields
-    coefficients: Tensor  # [questions, fields]
-    constant: Tensor  # [questions]
-    single: bool  # whether it is one mass and nothing else
-
-    def to(self, device: torch.device) -> Mixture:
-        """The same on a device."""
-        return replace(
-            self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +76,7 @@ class AsRoots:
         scale = torch.where(own > TINY, counts / own.clamp(min=TINY), 0.0)
         seeds = (self.mixture.coefficients * scale[:, None])[:, :, None]
         slopes = self.engine.gradient(weights, seeds, self.mixture.fields)[1]
-        return _log_or_never(own), slopes
+        return log_or_never(own), slopes
 
     def _log_shared_in_log_space(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """As :meth:`log_shared` where some P are 0 or smaller than a number can be."""
@@ -160,7 +138,7 @@ class AsLeaves:
         return logs, total
 
 
-Likelihood = AsRoots | AsLeaves
+Likelihood = AsRoots | AsLeaves | AtExtremes
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,27 +150,23 @@ class Outlook:
 
 
 def _logarithm(
-    likelihood: Likelihood, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
+    likelihood: AsRoots | AsLeaves, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
 ) -> tuple[Tensor, Tensor]:
     """log P and its gradient from those of P; once more in log space where P is too small."""
     small = own <= TINY
     if own.device.type == "cpu" and likelihood.mixture.single and bool(small.any()):
         return _in_log_space(likelihood, weights, seeds)
     safe = own.clamp(min=TINY)
-    return _log_or_never(own), torch.where(small, 0.0, slopes / safe)
+    return log_or_never(own), torch.where(small, 0.0, slopes / safe)
 
 
-def _in_log_space(likelihood: Likelihood, weights: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:
+def _in_log_space(
+    likelihood: AsRoots | AsLeaves, weights: Tensor, seeds: Tensor
+) -> tuple[Tensor, Tensor]:
     """log P and its gradient, where P is one mass of the question that each column seeds."""
     logs, slopes = likelihood.engine.gradient(weights, seeds, likelihood.mixture.fields, log=True)
     picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
     return picked, torch.where(picked.isfinite(), slopes, 0.0)
-
-
-def _log_or_never(probabilities: Tensor) -> Tensor:
-    """The logarithms; -inf for what cannot be, with a gradient of 0 and not NaN."""
-    logs = probabilities.clamp(min=TINY).log()
-    return torch.where(probabilities <= 0, -torch.inf, logs)
 
 
 class _Log(torch.autograd.Function):
@@ -215,7 +189,7 @@ def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Ten
     """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
     if weights.shape[1] == 1 and len(ids) != 1:
         if isinstance(likelihood, AsRoots):
-            return _log_or_never(likelihood.probability(weights)[:, 0])[ids]
+            return log_or_never(likelihood.probability(weights)[:, 0])[ids]
         weights = weights.expand(-1, len(ids))
     return _Log.apply(weights, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
 
@@ -224,13 +198,14 @@ def likelihood_of(
     ground: GroundProgram,
     meaning: Meaning,
     observations: Sequence[Observation],
-    objective: str = "midpoint",
+    objective: Objective = Objective(),  # noqa: B008 - frozen
     watch: Watch = UNLIMITED,
     outlook: Outlook = Outlook(),  # noqa: B008 - frozen
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways."""
+    intervals = any(isinstance(choice.weight, Interval) for choice in ground.choices)
     many = len(observations) > outlook.few or sum(map(len, observations)) > LONG
-    if many or outlook.atoms:
+    if (many or outlook.atoms) and not intervals:
         found = _leaf_for_each(ground, meaning, observations, watch, outlook.atoms)
         if found is not None:
             return found
@@ -238,30 +213,9 @@ def likelihood_of(
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     ]
     engine = native_engine(ground, meaning, questions, watch=watch)
-    mixture = _mixture(engine, meaning, observations, objective)
-    return AsRoots(engine, mixture)
-
-
-def _mixture(
-    engine: NativeEngine,
-    meaning: Meaning,
-    observations: Sequence[Observation],
-    objective: str,
-) -> Mixture:
-    """What the semantics makes of the masses."""
-    parts = {"qe": 1.0} if meaning.maxent else _CREDAL[objective]
-    if not meaning.maxent and engine.circuit.definite:
-        parts = {"a": 1.0}  # lower and upper are the same
-    undefined = [meaning.holds_without_models(o) for o in observations]
-    fields = (*parts, "consistent") if any(undefined) else tuple(parts)
-    rows = torch.zeros(len(observations), len(fields), dtype=torch.float64)
-    for i, coefficient in enumerate(parts.values()):
-        rows[:, i] = coefficient
-    constant = torch.tensor(undefined, dtype=torch.float64)
-    if any(undefined):
-        # A total choice without stable models has one model, in which all is undefined.
-        rows[:, -1] = -constant
-    return Mixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
+    if intervals:
+        return at_extremes(ground, meaning, observations, objective, engine)
+    return AsRoots(engine, mixture_of(engine, meaning, observations, objective.lower))
 
 
 def _leaf_for_each(

@@ -14,20 +14,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 from clingo import Symbol
 from torch import Tensor, nn
 
 from dpasp.errors import DataError, Diagnostic, UsageError
-from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol
-from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.program import GroundProgram, GroundQuery, Interval
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds, probabilities
 from dpasp.neural.data import as_tensor
 from dpasp.neural.engines import MassEngine, native_engine
+from dpasp.neural.extremes import at_vertices, vertex_points
 from dpasp.neural.labels import LabelReader, in_order, places
 from dpasp.neural.likelihood import AsLeaves, Likelihood, Outlook, likelihood_of, log_probability
 from dpasp.neural.networks import Network, build
@@ -44,8 +43,8 @@ from dpasp.neural.weights import (
     network_outputs,
     presence,
 )
-from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.objective import Objective
 
 Data = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
 Query = str | Sequence[str]
@@ -78,13 +77,11 @@ class ProgramModule(nn.Module):
         self,
         basis: Basis,
         meaning: Meaning,
-        objective: str = "midpoint",
+        objective: Objective = Objective(),  # noqa: B008 - frozen
         other: ProgramModule | None = None,
     ) -> None:
         """``other`` is a module of the same program whose networks and parameters to share."""
         super().__init__()
-        if objective not in ("lower", "upper", "midpoint"):
-            raise UsageError(f"the objective is lower, upper or midpoint, not {objective!r}")
         ground = basis.ground
         self.basis, self.ground = basis, ground
         self.meaning = meaning
@@ -98,7 +95,7 @@ class ProgramModule(nn.Module):
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
         self._instances: dict[str, Sequence[GroundQuery]] = {}
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
-        self._vertices = _vertices(ground)
+        self.has_intervals = any(isinstance(one.weight, Interval) for one in ground.choices)
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
@@ -143,7 +140,8 @@ class ProgramModule(nn.Module):
         ``query`` such as ``"sum(Z)"`` they are integers: the numbers of the columns of
         ``prob(query)``, as class labels are; for several objects, ``"digit(I,D)"``, a matrix
         [batch, objects] of them (:mod:`dpasp.neural.labels`). Under credal, P is what
-        ``objective`` says: the lower or upper probability or their mean.
+        ``objective`` says: the lower or upper probability or a mean of them; intervals of the
+        program count at their extremes.
 
         >>> import dpasp
         >>> model = dpasp.loads("0.2::c(red); 0.8::c(blue). #semantics maxent.").module()
@@ -156,8 +154,6 @@ class ProgramModule(nn.Module):
             rows = weights.shape[1]
             message = f"there are {len(observations)} observations but {rows} rows of data"
             raise DataError(Diagnostic("data-length", message, help="give one for each row"))
-        if self.has_intervals:
-            raise _no_intervals()
         ids = observations.ids.to(weights.device)
         return self._log(weights, ids).to(self._dtype)
 
@@ -169,8 +165,9 @@ class ProgramModule(nn.Module):
         weights = self.weights(data)
         queries, engine = self._asked(query, weights.device)
         count = 1
-        if self._vertices is not None:
-            weights, count = self._at_vertices(weights)
+        if self.has_intervals:
+            points = self._vertices
+            weights, count = at_vertices(weights, points), points.shape[1]
         found = probabilities(weights, engine, queries, self.meaning, count)
         if isinstance(found, Bounds):
             return Bounds(found.lower.to(self._dtype), found.upper.to(self._dtype))
@@ -227,11 +224,6 @@ class ProgramModule(nn.Module):
     def nets(self) -> list[Network]:
         """The networks, one for each neural statement."""
         return list(self.networks)  # type: ignore[arg-type]
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether some probabilities are intervals."""
-        return self._vertices is not None
 
     def leaf_sources_on(self, device: torch.device) -> LeafSources:
         """Where each leaf weight comes from, on a device."""
@@ -381,41 +373,15 @@ class ProgramModule(nn.Module):
         """By atom that a choice derives: the choice, and the place of the atom in it."""
         return places(self.ground)
 
-    def _at_vertices(self, weights: Tensor) -> tuple[Tensor, int]:
-        """The weights at every vertex of the credal choices, columns of an example together."""
-        assert self._vertices is not None
-        corners = self._vertices.to(weights)
-        count = corners.shape[1]
-        wide = weights[:, :, None].expand(-1, -1, count)
-        corners = corners[:, None, :].expand_as(wide)
-        joined = torch.where(corners.isnan(), wide, corners)
-        return joined.reshape(len(weights), -1), count
+    @cached_property
+    def _vertices(self) -> Tensor:
+        return vertex_points(self.ground)
 
 
 def _again(
-    owner: Any, semantics: str, objective: str, training: bool, tensors: Mapping[str, Tensor]
+    owner: Any, semantics: str, objective: Objective, training: bool, tensors: Mapping[str, Tensor]
 ) -> ProgramModule:
     """A module from what was pickled."""
-    model: ProgramModule = owner.module(semantics, objective)
+    model: ProgramModule = owner.module(semantics, objective.name, weight=objective.weight)
     model.load_state_dict(tensors)
     return model.train(training)
-
-
-def _vertices(ground: GroundProgram) -> Tensor | None:
-    """The weights [leaves, vertices] of credal choices, NaN elsewhere; None if there are none."""
-    found = corners(ground)
-    if not found:
-        return None
-    blank = np.full((leaves.layout(ground.choices).size, 1), np.nan)
-    batches = vertex_weights(found, blank, 1 << 16)
-    return torch.cat([torch.from_numpy(batch[:, :, 0].copy()) for batch in batches], dim=1)
-
-
-def _no_intervals() -> UsageError:
-    return UsageError(
-        Diagnostic(
-            "learn-intervals",
-            "a program with intervals of probabilities cannot be learned",
-            help="give one probability in place of each interval, or learn it with ?::",
-        )
-    )
