@@ -9,7 +9,7 @@ the atoms). Intervals of probabilities are :mod:`dpasp.neural.extremes`'s.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
