@@ -76,7 +76,7 @@ INSIDE = {
         ["constants", "solve", "text", "shown"],
         ["weights"],
         ["markers"],
-        ["messages", "neural", "overflow", "python", "objects"],
+        ["edges", "messages", "neural", "overflow", "python", "objects"],
         ["questions"],
         ["encode"],
         ["clingo"],
