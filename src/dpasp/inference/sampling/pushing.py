@@ -27,7 +27,7 @@ PAIRS = 20_000  # gates that are compared with one another, at most
 
 def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...]:
     """What can be pushed of the evidence (literals that all hold)."""
-    known = _consequences(definitions, evidence)
+    known = consequences(definitions, evidence)
     claimed: set[int] = set()
     found = []
     # Positive evidence first: it says more about a choice.
@@ -99,7 +99,7 @@ class Exclusive:
         return all(self._conjunctions(one.body, other.body) for one in ours for other in theirs)
 
 
-def _consequences(definitions: Definitions, evidence: Iterable[int]) -> dict[int, bool]:
+def consequences(definitions: Definitions, evidence: Iterable[int]) -> dict[int, bool]:
     """The atoms that are known from the evidence, and their values."""
     known: dict[int, bool] = {}
     todo = list(evidence)

@@ -29,7 +29,7 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, translate
 
 BLOCKS = 128  # that are drawn at once, at most
-PIECE = 64  # worlds whose inner parts are solved together, at first
+PIECE = 8  # worlds whose inner parts are solved together, at first
 QUICK = 0.05  # seconds for which a piece may take before it stops growing
 
 
