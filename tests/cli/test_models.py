@@ -112,6 +112,10 @@ def test_doubts_about_the_program_are_told(dpasp: Command, command: str) -> None
     for code in ("undefined-atom", "unknown-atom", "body-semicolon"):
         assert f"[{code}]" in found.err
     told = json.loads(dpasp(command, "-n", "1", "--json", text=text).out)["warnings"]
-    assert sorted(one["code"] for one in told) == ["body-semicolon", "undefined-atom", "unknown-atom"]
+    assert sorted(one["code"] for one in told) == [
+        "body-semicolon",
+        "undefined-atom",
+        "unknown-atom",
+    ]
     assert "warnings" not in json.loads(dpasp(command, "--json", text="0.5::a.").out)
     assert dpasp(command, "-q", text=text).err == ""
