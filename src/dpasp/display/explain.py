@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpasp.inference.answers import number_text
+from dpasp.inference.answers import bounds_text, number_text
 from dpasp.inference.explain import Explanation
-from dpasp.shown import harmless
+from dpasp.shown import harmless, printable
 
 LINES = 20  # contributions that are shown
 
@@ -33,7 +33,7 @@ def explanation_text(found: Explanation) -> str:
         lines += _table(("prior", "given query", "if certain", "value"), rows)
         more = len(found.contributions) - LINES
         lines += [f"    and {more} more"] if more > 0 else []
-    return harmless("\n".join(lines))
+    return printable(harmless("\n".join(lines)))
 
 
 def _given(posterior: float | None) -> str:
@@ -41,10 +41,7 @@ def _given(posterior: float | None) -> str:
 
 
 def _numbers(numbers: Sequence[float]) -> str:
-    texts = [number_text(number) for number in numbers]
-    if not texts:
-        return "impossible"
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return bounds_text(numbers) if numbers else "impossible"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
