@@ -73,8 +73,9 @@ INSIDE = {
     "logic": [
         ["child", "supervise", "terms", "program"],
         ["constants", "solve", "text", "shown"],
-        ["weights"],
+        ["weights", "matching"],
         ["markers"],
+        ["origins"],
         ["messages", "neural", "overflow", "python", "objects"],
         ["questions"],
         ["encode"],

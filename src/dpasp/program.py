@@ -29,7 +29,15 @@ from dpasp.inference.asked import Asked, ask
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.draws import sample_models
 from dpasp.inference.engines.outcomes import check_questions
-from dpasp.inference.explain import TOP, Explanations, explain
+from dpasp.inference.explain import (
+    TOP,
+    Explanations,
+    Inconsistencies,
+    Texts,
+    Traced,
+    explain,
+    why_inconsistent,
+)
 from dpasp.inference.method import Method, method
 from dpasp.inference.models import Model, models
 from dpasp.language import ast, extend
@@ -51,6 +59,7 @@ from dpasp.logic.python import run_blocks, with_objects
 from dpasp.logic.reading import read
 from dpasp.logic.shown import shown_by
 from dpasp.pictures.picture import Picture, drawn
+from dpasp.semantics.leaves import same_layout
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.shown import display
@@ -250,6 +259,7 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         top: int = TOP,
+        target: float | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Explanations:
         """Return what is behind the answers to the queries, or to those of the program.
@@ -262,7 +272,44 @@ class Program:
         ('not a', 'b')
         """
         checked = self._checked(queries_given(queries), evidence_given(evidence), semantics)
-        return explain(self._asked(checked, started(limits)), top)
+        asked = self._asked(checked, started(limits))
+        return explain(asked, self._origins(checked, asked), top, target)
+
+    def why_inconsistent(
+        self,
+        *,
+        given: object = (),
+        semantics: str | None = None,
+        top: int = TOP,
+        limits: Limits = NO_LIMITS,
+    ) -> Inconsistencies:
+        """Return what leaves no model: values of choices and rules, each of which is needed.
+
+        The ``top`` most probable reasons; none if every total choice has a model. With
+        evidence (``given`` joins the program's), what leaves no model that satisfies it.
+
+        >>> program = loads("0.5::a. 0.4::b. 0.9::c. d :- a. :- d, b.")
+        >>> reason = program.why_inconsistent()[0]
+        >>> reason.values, reason.probability, [rule.text for rule in reason.rules]
+        (('a', 'b'), 0.2, ['d :- a.', ':- d, b.'])
+        """
+        checked = self._checked((), evidence_given(given), semantics)
+        asked = self._asked(checked, started(limits))
+        return why_inconsistent(asked, self._origins(checked, asked), top)
+
+    def _origins(self, checked: Checked, asked: Asked) -> Texts:
+        """The rules of the program with their instances, which takes grounding it again."""
+        functions = self._functions()
+        grounder = Grounder(
+            checked.program,
+            constants=self.constants,
+            python=functions,
+            watch=asked.watch,
+            origins=True,
+        )
+        found = grounder.ask(checked.program, asked.watch)
+        assert same_layout(found.choices, asked.ground.choices)
+        return Texts.of(Traced(found, grounder.instances), self.constants)
 
     def _checked(
         self, questions: tuple[str, ...], evidence: tuple[str, ...], semantics: str | None

@@ -37,7 +37,7 @@ def compiled(asked: Asked) -> Found:
     started = time.perf_counter()
     cache = circuits.Cache.default()
     evaluator = on_circuit(asked.ground, asked.meaning, cache=cache, watch=asked.watch)
-    found = _answered(asked, evaluator, time.perf_counter() - started)
+    found = answered(asked, evaluator, time.perf_counter() - started)
     return replace(found, warnings=(*_not_compiled(asked, evaluator), *found.warnings))
 
 
@@ -46,7 +46,7 @@ def enumerated(asked: Asked) -> Found:
     _check_rows(asked)
     started = time.perf_counter()
     evaluator = enumerate_models(asked.ground, asked.meaning, watch=asked.watch)
-    return _answered(asked, evaluator, time.perf_counter() - started)
+    return answered(asked, evaluator, time.perf_counter() - started)
 
 
 def _check_rows(asked: Asked) -> None:
@@ -54,7 +54,7 @@ def _check_rows(asked: Asked) -> None:
         raise UsageError("#map and #mpe cannot be asked for several test rows at once")
 
 
-def _answered(asked: Asked, evaluator: Evaluator, seconds: float) -> Found:
+def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> Found:
     """The answers from an evaluator that took so many seconds to make."""
     ready = time.perf_counter()
     numbers = extremes(asked, evaluator)

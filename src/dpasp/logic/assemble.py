@@ -14,6 +14,7 @@ from dpasp.logic.clingo import GroundRules
 from dpasp.logic.encode import Encoding
 from dpasp.logic.markers import Instance, is_choice_marker, is_hidden
 from dpasp.logic.neural import NeuralInstances, NeuralMarker
+from dpasp.logic.origins import RULE
 from dpasp.logic.program import Choice, FromNetwork, GroundNetwork, Rule
 from dpasp.logic.weights import Weights
 
@@ -72,12 +73,12 @@ def _atoms(control: Control) -> dict[Symbol, int]:
 
 
 def _hidden_atoms(control: Control) -> set[int]:
-    """Atoms of ours other than the markers of annotated statements."""
+    """Atoms of ours other than the markers of annotated statements and of rules."""
     base = control.symbolic_atoms
     return {
         atom.literal
         for name, arity, _ in base.signatures
-        if is_hidden(name) and not is_choice_marker(name)
+        if is_hidden(name) and not is_choice_marker(name) and name != RULE
         for atom in base.by_signature(name, arity)
     }
 

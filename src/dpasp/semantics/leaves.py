@@ -100,6 +100,17 @@ def bounds(
     return np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
 
 
+def ends(ground: GroundProgram, weights: Weights) -> tuple[Weights, Weights]:
+    """The lowest and the highest weight of every leaf by itself, ``weights`` but for intervals."""
+    low, high = weights.copy(), weights.copy()
+    places = layout(ground.choices)
+    for i, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, Interval):
+            own = places.of(i)
+            low[own], high[own] = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+    return low, high
+
+
 def middle(lower: Weights, upper: Weights) -> Weights:
     """A distribution between the bounds: the same share of every interval."""
     room = float((upper - lower).sum())

@@ -1,0 +1,165 @@
+"""Models of a program that knows its rules: which atoms are true, possible, and in which order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpasp.inference.answers import Value
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines.draws import satisfy
+from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
+from dpasp.logic.origins import Instance
+from dpasp.logic.program import GroundLiteral, GroundProgram, Rule
+from dpasp.logic.solve import Solver
+from dpasp.semantics.total_choices import TotalChoice, selector_literals
+from dpasp.semantics.translate import translate
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A ground program and the instances of its rules (see :mod:`dpasp.logic.origins`)."""
+
+    ground: GroundProgram
+    instances: tuple[Instance, ...]
+
+
+@dataclass(frozen=True)
+class World:
+    """A model of a total choice, by atom: which are true, and which are not false.
+
+    ``collapsed`` says that the total choice has no stable model, so that every atom is
+    undefined (smproblog).
+    """
+
+    choice: TotalChoice
+    true: frozenset[int]
+    possible: frozenset[int]
+    collapsed: bool = False
+
+    def value(self, atom: int) -> Value:
+        """What an atom is; 0 stands for atoms that cannot occur."""
+        if self.collapsed:
+            return "undef"
+        if atom in self.true:
+            return True
+        return "undef" if atom in self.possible else False
+
+    def holds(self, literal: int) -> Value:
+        """What a literal of a ground rule is."""
+        value = self.value(abs(literal))
+        return value if literal > 0 or value == "undef" else not value
+
+
+class Worlds:
+    """The models of total choices, one at a time."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.ground, self.meaning, self.watch = asked.ground, asked.meaning, asked.watch
+        self._translation = translate(self.ground, asked.meaning.logic, asked.watch, refusing=False)
+        self._atoms = list(range(1, len(self.ground.symbols)))
+        twins = [self._translation.twins[atom] for atom in self._atoms]
+        groups = live_groups(self.ground)
+        self._possible = {atom for group in groups for atom in group.atoms}
+        self._solver = Solver(self._translation.rules, groups, self._atoms + twins)
+
+    def first(
+        self,
+        choice: TotalChoice,
+        given: Sequence[GroundLiteral],
+        literals: Sequence[GroundLiteral],
+        wanted: bool = True,
+    ) -> World | None:
+        """The first model that satisfies what is given, and (or, not wanted: but not) the rest."""
+        nothing = True
+        for true, possible in self._models(choice):
+            nothing = False
+            good = satisfy(self._atoms, true, possible, given)
+            held = satisfy(self._atoms, true, possible, literals)
+            rows = np.flatnonzero(good & (held if wanted else ~held))
+            if len(rows):
+                row = rows[0]
+                return World(choice, self._set(true[row]), self._set(possible[row]))
+        meaning = self.meaning
+        if nothing and meaning.has_undefined_model and meaning.holds_without_models(given):
+            if meaning.holds_without_models(literals) is wanted:
+                return World(choice, frozenset(), frozenset(self._atoms), collapsed=True)
+        return None
+
+    def _set(self, row: np.ndarray) -> frozenset[int]:
+        return frozenset((np.flatnonzero(row) + 1).tolist())
+
+    def _models(self, choice: TotalChoice) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks of models: what is true and what is possible."""
+        assumed = selector_literals(self.ground, choice, self._possible)
+        if not self._translation.least:
+            for bits in self._solver.blocks(assumed, self.watch):
+                true, possible = np.hsplit(bits, 2)
+                yield true, possible
+            return
+        bits = self._solver.models(assumed, self.watch)
+        if len(bits):  # which are the least is known only at the end
+            true, possible = np.hsplit(bits, 2)
+            own = np.array(self._translation.own, dtype=np.intp) - 1
+            least = least_undefined(bits[:, :0], (~true & possible)[:, own])
+            yield true[least], possible[least]
+
+
+def derivation(ground: GroundProgram, world: World) -> Mapping[int, int]:
+    """When each true atom is first derived, by counting: founded ones, each from earlier ones.
+
+    Atoms that only each other give (heads of disjunctions through a loop) are not in it.
+    """
+    order: dict[int, int] = {}
+    waiting: dict[int, list[int]] = {}
+    missing: list[float] = []
+    rules = [rule for rule in ground.rules if _applies(rule, world)]
+    queue: deque[int] = deque()
+
+    def derive(atom: int) -> None:
+        if atom in world.true and atom not in order:
+            order[atom] = len(order)
+            queue.append(atom)
+
+    def fire(rule: Rule) -> None:
+        heads = [atom for atom in rule.head if atom in world.true]
+        if rule.choice or len(heads) == 1:
+            for atom in heads:
+                derive(atom)
+
+    selectors = {s for choice in ground.choices for s in choice.selectors}
+    for atom in sorted(selectors & world.true):
+        derive(atom)
+    for number, rule in enumerate(rules):
+        weights = rule.weights or (1,) * len(rule.body)
+        bound = len(rule.body) if rule.weights is None else rule.bound
+        sure = sum(w for b, w in zip(rule.body, weights, strict=True) if b < 0 and world.holds(b))
+        missing.append(bound - sure)
+        for literal in dict.fromkeys(rule.body):
+            if literal > 0:
+                waiting.setdefault(literal, []).append(number)
+        if missing[number] <= 0:
+            fire(rule)
+    while queue:
+        atom = queue.popleft()
+        for number in waiting.get(atom, ()):
+            rule = rules[number]
+            weights = rule.weights or (1,) * len(rule.body)
+            gain = sum(w for b, w in zip(rule.body, weights, strict=True) if b == atom)
+            before, missing[number] = missing[number], missing[number] - gain
+            if before > 0 >= missing[number]:
+                fire(rule)
+    return order
+
+
+def _applies(rule: Rule, world: World) -> bool:
+    """Whether the body of a rule holds."""
+    if not rule.head:
+        return False
+    if rule.weights is None:
+        return all(world.holds(literal) is True for literal in rule.body)
+    held = (w for b, w in zip(rule.body, rule.weights, strict=True) if world.holds(b) is True)
+    return sum(held) >= rule.bound
