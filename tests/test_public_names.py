@@ -32,6 +32,7 @@ def test_all_errors_are_errors() -> None:
 def test_the_methods_of_a_program() -> None:
     methods = {name for name in vars(dpasp.Program) if not name.startswith("_")}
     asking = {"circuit", "explain", "ground", "map", "models", "plan", "query", "sample"}
+    asking |= {"why_inconsistent"}
     showing = {"plot", "report"}
     learning = {"accuracy", "functions", "learn", "learned", "module", "restore", "save"}
     assert methods == asking | showing | learning

@@ -59,7 +59,6 @@ from dpasp.logic.python import run_blocks, with_objects
 from dpasp.logic.reading import read
 from dpasp.logic.shown import shown_by
 from dpasp.pictures.picture import Picture, drawn
-from dpasp.semantics.leaves import same_layout
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.shown import display
@@ -308,8 +307,7 @@ class Program:
             origins=True,
         )
         found = grounder.ask(checked.program, asked.watch)
-        assert same_layout(found.choices, asked.ground.choices)
-        return Texts.of(Traced(found, grounder.instances), self.constants)
+        return Texts.of(Traced(found, grounder.instances, asked.ground), self.constants)
 
     def _checked(
         self, questions: tuple[str, ...], evidence: tuple[str, ...], semantics: str | None

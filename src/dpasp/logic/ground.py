@@ -84,8 +84,8 @@ class Grounder:
     """A program that is ground once, and asked any number of questions.
 
     The arguments are those of :func:`ground`. With ``origins``, the ``instances`` of its rules
-    are known, and every ground rule of the program has its instance's atom for a body. After an error of :meth:`ask` it cannot be
-    asked again: make a new one.
+    are known, and every ground rule of the program has its instance's atom for a body. After
+    an error of :meth:`ask` it cannot be asked again: make a new one.
 
     >>> from dpasp.language import extend, parse
     >>> program = parse("d(1..2). 0.5::b(X) :- d(X).")
@@ -115,6 +115,8 @@ class Grounder:
             functions = Functions(program, scripts, python, encoding.choices.facts)
             clingo = self._clingo = ClingoGrounder(encoding, functions, watch)
             clingo.ground("base")
+            if encoding.rules is not None:
+                clingo.rules.rules = encoding.rules.closed(clingo.control, clingo.rules.rules)
             numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)

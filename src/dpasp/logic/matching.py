@@ -11,7 +11,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from clingo import Number, Symbol, SymbolType
 from clingo.ast import AST, ASTType
@@ -39,12 +39,16 @@ def match(atom: AST, symbol: Symbol, known: Values) -> Values | None:
         symbol.positive,
     ):
         return None
-    values: Values | None = known
-    for term, part in zip(arguments, own, strict=True):
-        values = _term(term, part, values)
-        if values is None:
+    return _terms(arguments, own, known)
+
+
+def _terms(terms: Sequence[AST], symbols: Sequence[Symbol], known: Values) -> Values | None:
+    for term, symbol in zip(terms, symbols, strict=True):
+        found = _term(term, symbol, known)
+        if found is None:
             return None
-    return values
+        known = found
+    return known
 
 
 def _term(term: AST, symbol: Symbol, known: Values) -> Values | None:
@@ -78,9 +82,4 @@ def _function(term: AST, symbol: Symbol, known: Values) -> Values | None:
         return None
     if (symbol.name, len(symbol.arguments)) != (term.name, len(term.arguments)):
         return None
-    values: Values | None = known
-    for part, own in zip(term.arguments, symbol.arguments, strict=True):
-        values = _term(part, own, values)
-        if values is None:
-            return None
-    return values
+    return _terms(term.arguments, symbol.arguments, known)

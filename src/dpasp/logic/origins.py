@@ -6,7 +6,8 @@
 
 which has the same models: a marker holds exactly where its body does. What clingo finds to be
 certain stays certain, so grounding ends where it does without markers. Facts without
-variables need none.
+variables need none. Constraints, disjunctions and choice rules make nothing certain; their
+bodies have one more atom, which is taken out again, so that clingo keeps their markers.
 
 >>> from dpasp.language import parse
 >>> markers = RuleMarkers()
@@ -17,6 +18,7 @@ variables need none.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,10 +28,22 @@ from clingo.ast import Rule as RuleNode
 
 from dpasp.language.text.trees import global_variables, variables
 from dpasp.logic.markers import ABSENT, HIDDEN
-from dpasp.logic.terms import atom_literal, function, number, rule, symbolic, unpooled_bodies
+from dpasp.logic.program import Rule
+from dpasp.logic.terms import (
+    atom_literal,
+    choice_rule,
+    function,
+    number,
+    symbolic,
+    unpooled_bodies,
+)
+from dpasp.logic.terms import (
+    rule as marked,
+)
 from dpasp.logic.weights import Substitution
 
 RULE = f"{HIDDEN}rule"
+OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
 
 
 class Instance(NamedTuple):
@@ -47,6 +61,7 @@ class RuleMarkers:
 
     rules: list[AST] = field(default_factory=list)
     _names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _open: bool = False
 
     def add(self, index: int, node: AST) -> None:
         """Take a rule, a constraint or a fact."""
@@ -56,14 +71,33 @@ class RuleMarkers:
         known = global_variables((node.head, *node.body))
         self._names[index] = tuple(known)
         bodies = unpooled_bodies(node.body)
+        if not _is_atom(node.head):
+            bodies = [(*body, atom_literal(function(OPEN, []))) for body in bodies]
+            if not self._open:
+                self._open = True
+                self.rules.append(choice_rule(function(OPEN, []), []))
         for body in bodies:
             present = known if len(bodies) == 1 else global_variables((node.head, *body))
             values = [present.get(name) or symbolic(ABSENT) for name in known]
             marker = function(RULE, [number(index), function("", values)], node.location)
-            self.rules.append(rule(marker, body, node.location))
+            self.rules.append(marked(marker, body, node.location))
         # The head is bound to what the marker says, also where a pool leaves some open.
         marker = function(RULE, [number(index), function("", list(known.values()))])
         self.rules.append(RuleNode(node.location, node.head, [atom_literal(marker)]))
+
+    def closed(self, control: Control, ground: Iterable[Rule]) -> list[Rule]:
+        """The ground rules without the atom that kept markers from being certain."""
+        found = control.symbolic_atoms[Function(OPEN)] if self._open else None
+        if found is None:
+            return list(ground)
+        added = found.literal
+        return [
+            rule._replace(body=tuple(b for b in rule.body if b != added))
+            if added in rule.body
+            else rule
+            for rule in ground
+            if rule.head != (added,)
+        ]
 
     def read(self, control: Control) -> tuple[Instance, ...]:
         """The instances that clingo has found, in the order of the statements."""

@@ -78,8 +78,8 @@ def exit_at_once() -> None:
 
     To be called when work is left behind, or before: a process that may not load libraries
     later calls it at its start. Otherwise the C library would first take down clingo's symbols
-    under the work that was left behind, and the process would crash. Where there is no ``on_exit`` to
-    prevent that (it is glibc's), so be it.
+    under the work that was left behind, and the process would crash. Where there is no
+    ``on_exit`` to prevent that (it is glibc's), so be it.
     """
     if not sys.platform.startswith("linux"):
         return

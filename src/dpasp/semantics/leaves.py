@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from dpasp.logic.program import Choice, Fixed, FromNetwork, GroundProgram, Interval, Learned
 
 Weights = NDArray[np.float64]
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,11 @@ def ends(ground: GroundProgram, weights: Weights) -> tuple[Weights, Weights]:
     for i, choice in enumerate(ground.choices):
         if isinstance(choice.weight, Interval):
             own = places.of(i)
-            low[own], high[own] = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+            least, most = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+            # What the others must at least, or can at most, take is not left for a leaf.
+            floor, ceiling = 1.0 - (most.sum() - most), 1.0 - (least.sum() - least)
+            low[own] = np.where(floor > least + ROUNDING, floor, least)
+            high[own] = np.where(ceiling < most - ROUNDING, np.maximum(ceiling, 0.0), most)
     return low, high
 
 

@@ -104,9 +104,7 @@ def _wellfounded(ground: GroundProgram, known: NDArray[np.bool_], watch: Watch) 
 
 
 # A semantics by translation is one line here (and a name in dpasp.language.ast.Logic).
-TRANSLATIONS: Mapping[
-    Logic, Callable[[GroundProgram, NDArray[np.bool_], Watch], Translation]
-] = {
+TRANSLATIONS: Mapping[Logic, Callable[[GroundProgram, NDArray[np.bool_], Watch], Translation]] = {
     Logic.STABLE: _stable,
     Logic.PARTIAL: _partial,
     Logic.LSTABLE: _lstable,

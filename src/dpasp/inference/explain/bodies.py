@@ -31,6 +31,7 @@ class Part:
     negated: bool = False
     symbol: Symbol | None = None
     pattern: AST | None = None
+    node: AST | None = None  # an aggregate or a conditional literal
     values: Values | None = None
 
 
@@ -114,9 +115,7 @@ class Texts:
     def body(self, index: int, values: Values) -> list[Part]:
         """The body with values for its variables; comparisons are left out."""
         known = {**self.constants, **values}
-        return [
-            part for node in self.body_nodes(index) if (part := _part(node, known)) is not None
-        ]
+        return [part for node in self.body_nodes(index) if (part := _part(node, known)) is not None]
 
     def other_heads(self, index: int, values: Values, symbol: Symbol) -> list[Symbol]:
         """The other atoms of a disjunction."""
@@ -162,11 +161,11 @@ def head_atoms(head: AST) -> Iterator[AST]:
 def _part(node: AST, known: Values) -> Part | None:
     text = with_values(str(node), known)
     if node.ast_type != ASTType.Literal:
-        return Part(text)
+        return Part(text, node=node, values=known)
     if node.atom.ast_type in _SILENT:
         return None
     if node.atom.ast_type != ASTType.SymbolicAtom:
-        return Part(text)
+        return Part(text, node=node, values=known)
     term, negated = node.atom.symbol, node.sign == Sign.Negation
     if term.ast_type != ASTType.Pool:
         signature, arguments = split_atom(term)
@@ -175,7 +174,7 @@ def _part(node: AST, known: Values) -> Part | None:
         if len(symbols) == len(parts):
             symbol = Function(signature.name, symbols, signature.positive)
             return Part(f"{'not ' * negated}{symbol}", negated, symbol)
-    return Part(text, negated, None, term, known)
+    return Part(text, negated, None, term, None, known)
 
 
 def with_values(text: str, known: Values) -> str:

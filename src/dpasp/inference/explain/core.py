@@ -7,7 +7,7 @@ other choices fall. That is one question to the solver, with the set as assumpti
 rules are never worse than fewer; so leaving out one after the other ends with a set in which
 each is needed. (Such sets are the minimal strongly inconsistent ones of Brewka, Thimm and
 Ulbricht.) What clingo finds to be certain, facts and what follows from them alone, is taken
-as given.
+as given; what of it the rules rest on is told.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
-from clingo.ast import ASTType
 
 from dpasp import circuits
 from dpasp.errors import Span
@@ -28,7 +27,6 @@ from dpasp.inference.engines.reference.enumerate import live_groups
 from dpasp.inference.explain.bodies import Texts, with_values
 from dpasp.inference.explain.shrink import smallest
 from dpasp.inference.explain.ways import Kind, Partial, Ways
-from dpasp.language import ast
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.origins import Instance
 from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
@@ -191,7 +189,9 @@ class _Cores:
     def _made(self) -> tuple[Solver, list[int]]:
         """The solver, and a literal for each piece of evidence that makes it count."""
         switched = _switched(self.ground, self.switches)
-        translation = translate(switched, self.asked.meaning.logic, self.asked.watch, refusing=False)
+        translation = translate(
+            switched, self.asked.meaning.logic, self.asked.watch, refusing=False
+        )
         rules, given, fresh = list(translation.rules), [], translation.size
         groups = live_groups(switched)
         for literal in self.evidence:
@@ -208,9 +208,9 @@ class _Cores:
     def of(self, values: Partial) -> Inconsistency:
         """A smallest set of rules that leaves no model with these values of choices."""
         fixed = [
-            selector if position == values[number] else -selector
-            for number, choice in enumerate(self.ground.choices)
-            if number in values
+            selector if position == values[place] else -selector
+            for place, choice in zip(self.texts.traced.places, self.ground.choices, strict=True)
+            if place is not None and place in values
             for position, selector in enumerate(choice.selectors)
         ]
 
@@ -223,8 +223,6 @@ class _Cores:
         by_switch = dict(zip(self.switches.values(), self.instances, strict=True))
         rules = [by_switch[literal] for literal in kept if literal in by_switch]
         needed = [self._rule(one.statement, dict(one.substitution)) for one in rules]
-        if not needed:
-            needed = self._certain()
         facts = dict.fromkeys(fact for one in rules for fact in self._facts(one))
         return Inconsistency(
             self._values(values),
@@ -241,17 +239,6 @@ class _Cores:
     def _rule(self, index: int, values: Mapping[str, Any]) -> NeededRule:
         text = self.texts.text(index)
         return NeededRule(text, with_values(text, values), self.texts.span(index))
-
-    def _certain(self) -> list[NeededRule]:
-        """The constraint that facts alone violate, if there is one."""
-        statements = self.ground.program.statements
-        for one in self.texts.traced.instances:
-            statement = statements[one.statement]
-            if one.certain and isinstance(statement, ast.Plain):
-                head = statement.node.head
-                if head.ast_type == ASTType.Literal and str(head) == "#false":
-                    return [self._rule(one.statement, dict(one.substitution))]
-        return []
 
     def _facts(self, instance: Instance) -> list[str]:
         """The certain atoms in the body of an instance."""
@@ -276,7 +263,9 @@ class _Cores:
     def _bounds(self, values: Partial) -> tuple[float, ...]:
         starts = self.asked.layout.starts
         places = [starts[i] + value for i, value in values.items()]
-        low, high = (float(np.prod(own[places])) for own in ends(self.asked.ground, self.asked.weights))
+        low, high = (
+            float(np.prod(own[places])) for own in ends(self.asked.ground, self.asked.weights)
+        )
         return (low,) if low == high else (low, high)
 
 
@@ -292,8 +281,14 @@ def _switched(ground: GroundProgram, switches: Mapping[int, int]) -> GroundProgr
         for rule in ground.rules
     )
     fresh = tuple(
-        Choice(ground.choices[0].statement if ground.choices else 0, (), (own,), (own,),
-               Fixed((0.5,)), True)
+        Choice(
+            ground.choices[0].statement if ground.choices else 0,
+            (),
+            (own,),
+            (own,),
+            Fixed((0.5,)),
+            True,
+        )
         for own in switches.values()
     )
     symbols = (*ground.symbols, *(None for _ in switches))

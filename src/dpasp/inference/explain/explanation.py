@@ -77,8 +77,9 @@ class Sensitivity:
 
     ``bounds`` is its value, or both ends where it is an interval. ``slope`` is the derivative:
     one number under maxent, that of the lower and of the upper value under credal (by the end
-    of an interval that attains the value). ``reach`` is the nearest value between 0 and 1 that the number must
-    take for the answer (or for each bound) to be the target; None where no value does.
+    of an interval that attains the value). ``reach`` is the nearest value between 0 and 1
+    that the number must take for the answer (or for each bound) to be the target; None where
+    no value does.
     """
 
     name: str

@@ -103,7 +103,7 @@ def _number(
     written = asked.ground.program.sources.text_of(statement.heads[k].span)
     one = len(places) == 1 and choice.substitution
     value = float(weights[asked.layout.of(i).start + k])
-    bounds = (value,)
+    bounds: tuple[float, ...] = (value,)
     if isinstance(choice.weight, Interval):
         bounds = (choice.weight.lower[k], choice.weight.upper[k])
     name = f"{interval_text(bounds)}::{label}" if one or not written else written
@@ -132,9 +132,7 @@ def sensitivities(
             slopes.append(_slope(own, names, every[side][position].direction, meaning))
         reach: tuple[float | None, ...] = ()
         if target is not None and along is not None:
-            reach = tuple(
-                _reach(asked, number, along, names, target, meaning) for names in parts
-            )
+            reach = tuple(_reach(asked, number, along, names, target, meaning) for names in parts)
         found.append(Sensitivity(number.name, number.line, number.bounds, tuple(slopes), reach))
     return tuple(sorted(found, key=lambda one: -max(map(abs, one.slope))))
 
@@ -199,4 +197,3 @@ def _reach(
         if all_ > 0 and abs(away) / all_ < REACHED
     ]
     return value + min(good, key=abs) if good else None
-

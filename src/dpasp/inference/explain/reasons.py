@@ -60,8 +60,9 @@ def explain(
 ) -> Explanations:
     """An explanation of every answer to a query, with at most ``top`` ways of each kind.
 
-    ``texts`` are the rules of the same program with their instances. ``target`` asks what every number of the program must be for the answer to be that.
-    ``#map`` and ``#mpe`` are left out, with a warning.
+    ``texts`` are the rules of the same program with their instances. ``target`` asks what every
+    number of the program must be for the answer to be that. ``#map`` and ``#mpe`` are left
+    out, with a warning.
     """
     if top < 0:
         raise UsageError(f"{top} ways cannot be shown")
@@ -203,12 +204,21 @@ class Reasons:
             if not (own.b if wanted else own.d) > 0:
                 continue
             literals = self._again(query.literals), self._again(query.evidence)
-            world = self.worlds.first(choice, literals[1], literals[0], wanted)
+            told = self.texts.traced.total_choice(choice)
+            world = self.worlds.first(told, literals[1], literals[0], wanted)
             if world is not None:
-                chances = [self.asked.weights[self.asked.layout.of(n)] for n in range(len(choice))]
                 people = People.of(self.asked.ground.program)
-                return Teller(self.texts, world, people, chances).query(literals[0])
+                teller = Teller(self.texts, world, people, self._chances())
+                return replace(teller.query(literals[0]), chosen=self._values(choice))
         return None
+
+    def _chances(self) -> list[Weights | None]:
+        """The probabilities of the values of every choice of the program that knows its rules."""
+        asked = self.asked
+        return [
+            None if place is None else asked.weights[asked.layout.of(place)]
+            for place in self.texts.traced.places
+        ]
 
     def _again(self, literals: Sequence[GroundLiteral]) -> list[GroundLiteral]:
         """The same literals over the atoms of the program that knows its rules."""
@@ -273,9 +283,7 @@ class Reasons:
 
     # --- total choices -------------------------------------------------------------------------
 
-    def _total_choices(
-        self, i: int, total: float | None, top: int
-    ) -> tuple[tuple[Way, ...], bool]:
+    def _total_choices(self, i: int, total: float | None, top: int) -> tuple[tuple[Way, ...], bool]:
         """The total choices with the largest shares, and whether that is certain."""
         found: list[tuple[float, Way]] = []
         if total == 0 or top < 1:
@@ -292,8 +300,12 @@ class Reasons:
             mass = chance * float(behind(own, maxent))
             if mass > 0:
                 share = None if total is None else mass / total
-                way = Way(self._values(choice), self._chance(dict(enumerate(choice))), share,
-                          bool(own.a > 0))
+                way = Way(
+                    self._values(choice),
+                    self._chance(dict(enumerate(choice))),
+                    share,
+                    bool(own.a > 0),
+                )
                 found = nlargest(top, [*found, (mass, way)], key=lambda pair: pair[0])
             if seen + 1 >= LOOKED_AT:
                 return tuple(way for _, way in found), False

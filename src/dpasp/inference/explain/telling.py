@@ -7,16 +7,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from clingo import Symbol
+from clingo.ast import ASTType
 
 from dpasp.inference.answers import Value, number_text
 from dpasp.inference.explain.bodies import Part, Texts
 from dpasp.inference.explain.trees import Tree
 from dpasp.inference.explain.worlds import World, derivation
 from dpasp.language.ast import Mode
+from dpasp.language.text.trees import walk
 from dpasp.logic.matching import match
 from dpasp.logic.origins import Instance
 from dpasp.logic.people import People
 from dpasp.logic.program import Choice, Fixed, FromNetwork, GroundLiteral, Interval, Learned
+from dpasp.logic.terms import unpooled_atoms
+from dpasp.semantics.leaves import Weights
 
 MOST = 300  # lines of a tree
 SHOWN = 8  # rules that do not give an atom
@@ -30,7 +34,7 @@ class Teller:
     texts: Texts
     world: World
     people: People
-    probabilities: Sequence[Sequence[float]]  # of the values of every choice
+    probabilities: Sequence[Weights | None]  # of the values of every choice, where known
     _told: set[tuple[Symbol, Value]] = field(default_factory=set)
     _lines: int = 0
 
@@ -62,8 +66,8 @@ class Teller:
         here: Path = (*path, (symbol, negated))
         if value is True:
             return self._true(symbol, negated, here)
-        return self._undefined(symbol, negated, here) if value else self._false(
-            symbol, negated, here
+        return (
+            self._undefined(symbol, negated, here) if value else self._false(symbol, negated, here)
         )
 
     # --- what is true --------------------------------------------------------------------------
@@ -75,8 +79,11 @@ class Teller:
             if self.texts.is_fact(index) and self.texts.head_kind(index) == "one":
                 words = f"{name}: a fact (line {self.texts.span(index).line})"
                 return self._node(text, "fact", words, index)
-        supports = [(self._when(own.atom), own) for own in self.texts.rule_instances(symbol)
-                    if own.atom in self.world.true]
+        supports = [
+            (self._when(own.atom), own)
+            for own in self.texts.rule_instances(symbol)
+            if own.atom in self.world.true
+        ]
         chosen = self._chosen(atom)
         if chosen is not None and (not supports or chosen[0] <= min(s[0] for s in supports)):
             return self._choice(text, symbol, chosen[1], chosen[2], path)
@@ -85,7 +92,9 @@ class Teller:
             return self._by_rule(text, symbol, instance, path)
         for index, _ in self.texts.giving(symbol):
             line = self.texts.span(index).line
-            return self._node(text, "free", f"{name}: left open by line {line}, and true here", index)
+            return self._node(
+                text, "free", f"{name}: left open by line {line}, and true here", index
+            )
         return Tree(text, True, "fact", f"{name}: given")
 
     def _chosen(self, atom: int) -> tuple[int, Choice, int] | None:
@@ -121,11 +130,11 @@ class Teller:
         words = f"{name}: by line {line}{since}"
         return self._node(text, "rule", words, instance.statement, self._all(parts, path))
 
-    def _all(self, parts: Sequence[Part], path: Path) -> tuple[Tree, ...]:
-        return tuple(self._part(part, path) for part in parts)
+    def _all(self, parts: Sequence[Part], path: Path, met: bool = True) -> tuple[Tree, ...]:
+        return tuple(self._part(part, path, met) for part in parts)
 
-    def _part(self, part: Part, path: Path) -> Tree:
-        """Why a literal of a body is what it is."""
+    def _part(self, part: Part, path: Path, met: bool = True) -> Tree:
+        """Why a literal of a body is what it is; ``met``: whether a condition holds."""
         if self._lines > MOST:
             return Tree(part.text, self.holds(part), "again", f"{part.text}: not told any further")
         if part.symbol is not None:
@@ -137,15 +146,38 @@ class Teller:
                 return self.literal(wanted[0], part.negated, path)
             return Tree(part.text, part.negated, "none", f"{part.text}: there is no such atom")
         self._lines += 1
-        return Tree(part.text, None, "condition", f"{part.text}: a condition over several atoms")
+        held = self._inside(part)
+        these = f"; these of its atoms hold: {', '.join(map(self.name, held))}" if held else ""
+        words = f"the condition {part.text} is {'' if met else 'not '}met{these}"
+        below = tuple(self.literal(symbol, False, path) for symbol in held[:SHOWN])
+        return Tree(part.text, None, "condition", words, below=below)
+
+    def _inside(self, part: Part) -> list[Symbol]:
+        """The atoms inside an aggregate or a conditional literal that hold."""
+        if part.node is None:
+            return []
+        terms = [
+            term
+            for node in walk(part.node)
+            if node.ast_type == ASTType.SymbolicAtom
+            for term in unpooled_atoms(node)
+        ]
+        known = part.values or {}
+        return sorted(
+            symbol
+            for symbol, atom in self.texts.traced.ground.atoms.items()
+            if atom in self.world.true
+            and any(match(term, symbol, known) is not None for term in terms)
+        )
 
     # --- what is not true ----------------------------------------------------------------------
 
     def _false(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
         below = tuple(self._blocked(symbol, path))
-        name = self.name(symbol)
         why = "no rule applies that gives it" if below else "no rule gives it"
-        return Tree(_text(symbol, negated), False, "none", f"not {name}: {why}", below=below)
+        return Tree(
+            _text(symbol, negated), False, "none", f"{self._not(symbol)}: {why}", below=below
+        )
 
     def _blocked(self, symbol: Symbol, path: Path) -> Iterable[Tree]:
         """Every rule that could give an atom, and what it lacks."""
@@ -162,20 +194,20 @@ class Teller:
         for index, term in self.texts.giving(symbol):
             if index not in used and not self.texts.is_fact(index):
                 used.add(index)
-                found.append(self._never(symbol, index, dict(match(term, symbol, {}) or {})))
+                found.append(self._never(index, dict(match(term, symbol, {}) or {}), path))
         return found
 
     def _blocked_choice(self, choice: Choice, position: int, path: Path) -> Tree:
         index = choice.statement
         line = self.texts.span(index).line
         parts = self.texts.body(index, dict(choice.substitution))
-        failing = [part for part in parts if self.holds(part) is not True]
         if choice.selectors[position] not in self.world.true:
             chance = self._probability(choice, position)
             words = f"line {line} does not give it: not chosen{chance}"
-            return self._node("", "choice", words, index, self._all(failing, path), None)
-        words = f"line {line} does not give it, since {self._listed(failing)}"
-        return self._node("", "blocked", words, index, self._all(failing, path), None)
+            return self._node("", "choice", words, index, (), None)
+        failing = self._failing(parts)
+        words = f"line {line} does not give it, since {self._listed(failing, False)}"
+        return self._node("", "blocked", words, index, self._all(failing, path, False), None)
 
     def _blocked_rule(self, symbol: Symbol, instance: Instance, path: Path) -> Tree:
         index, values = instance.statement, dict(instance.substitution)
@@ -185,24 +217,32 @@ class Teller:
             if self.texts.head_kind(index) == "free":
                 words = f"line {line} leaves it open, and it is not true here"
                 return self._node("", "free", words, index, (), None)
-            others = [one for one in self.texts.other_heads(index, values, symbol)
-                      if self.value(one) is True]
+            others = [
+                one
+                for one in self.texts.other_heads(index, values, symbol)
+                if self.value(one) is True
+            ]
             names = " and ".join(map(self.name, others)) or "a condition of its head"
             words = f"line {line} does not give it: {names} holds instead"
             return self._node("", "blocked", words, index, (), None)
-        failing = [part for part in parts if self.holds(part) is not True]
-        failing = failing or [part for part in parts if part.symbol is None]
-        words = f"line {line} does not give it, since {self._listed(failing)}"
-        return self._node("", "blocked", words, index, self._all(failing, path), None)
+        failing = self._failing(parts)
+        words = f"line {line} does not give it, since {self._listed(failing, False)}"
+        return self._node("", "blocked", words, index, self._all(failing, path, False), None)
 
-    def _never(self, symbol: Symbol, index: int, values: dict[str, Symbol]) -> Tree:
+    def _failing(self, parts: Sequence[Part]) -> list[Part]:
+        """The literals that do not hold; if all atoms do, the conditions that cannot."""
+        plain = [part for part in parts if self.holds(part) in (False, "undef")]
+        return plain or [part for part in parts if self.holds(part) is None]
+
+    def _never(self, index: int, values: dict[str, Symbol], path: Path) -> Tree:
         """A rule that has no instance for an atom: its body can never hold."""
         line = self.texts.span(index).line
         for part in self.texts.body(index, values):
             if self._can_hold(part):
                 continue
             words = f"line {line} can never give it, since {self._listed([part])}"
-            return self._node("", "blocked", words, index, (), None)
+            below = self._all([part] if part.symbol is not None else [], path)
+            return self._node("", "blocked", words, index, below, None)
         words = f"line {line} can never give it: its body cannot hold"
         return self._node("", "blocked", words, index, (), None)
 
@@ -228,7 +268,9 @@ class Teller:
             line = self.texts.span(index).line
             words = f"line {line} neither gives it nor does not, since {self._listed(open_)}"
             trees.append(self._node("", "rule", words, index, self._all(open_, path), None))
-        words = f"{self.name(symbol)} is undefined: no rule surely gives it, and not all are ruled out"
+        words = (
+            f"{self.name(symbol)} is undefined: no rule surely gives it, and not all are ruled out"
+        )
         return Tree(_text(symbol, negated), "undef", "undefined", words, below=tuple(trees))
 
     def _loop(self, symbol: Symbol, negated: bool, path: Path, value: Value) -> Tree:
@@ -272,20 +314,30 @@ class Teller:
         found = [symbol for symbol in atoms if match(pattern, symbol, known) is not None]
         return sorted(found, key=lambda one: (self.value(one) is not True, self._when(atoms[one])))
 
-    def _listed(self, parts: Sequence[Part]) -> str:
+    def _listed(self, parts: Sequence[Part], met: bool = True) -> str:
         """Literals as people are told what holds."""
-        return " and ".join(self._said(part) for part in parts) or "nothing more is needed"
+        return " and ".join(self._said(part, met) for part in parts) or "nothing more is needed"
 
-    def _said(self, part: Part) -> str:
+    def _said(self, part: Part, met: bool) -> str:
         value = self.holds(part)
-        if part.symbol is None:
-            return {True: part.text, False: f"{part.text} is not so", "undef": f"{part.text} is "
-                    "undefined", None: f"the condition {part.text}"}[value]
-        return self._says(part.symbol, self.value(part.symbol))
+        if part.symbol is not None:
+            return self._says(part.symbol, self.value(part.symbol))
+        if value is None:
+            return f"the condition {part.text} is {'met' if met else 'not met'}"
+        if value is False:
+            return f"there is no {part.text}" if not part.negated else f"{part.text} is not so"
+        return f"{part.text} is undefined" if value == "undef" else part.text
 
     def _says(self, symbol: Symbol, value: Value) -> str:
         name = self.name(symbol)
-        return {True: name, False: f"not {name}", "undef": f"{name} is undefined"}[value]
+        if value is True:
+            return name
+        return f"{name} is undefined" if value else self._not(symbol)
+
+    def _not(self, symbol: Symbol) -> str:
+        """An atom that does not hold."""
+        name = self.name(symbol)
+        return f"not {name}" if name == str(symbol) else f"it is not so that {name}"
 
     def _probability(self, choice: Choice, position: int) -> str:
         number = self.texts.traced.ground.choices.index(choice)
@@ -294,7 +346,8 @@ class Teller:
                 low, high = number_text(lower[position]), number_text(upper[position])
                 return f", with a probability in [{low}, {high}]"
             case Fixed() | Learned() | FromNetwork():
-                return f", with probability {self.probabilities[number][position]:.6g}"
+                own = self.probabilities[number]
+                return "" if own is None else f", with probability {own[position]:.6g}"
 
     def _is_short(self, symbol: Symbol, value: Value) -> bool:
         """Whether an atom is told on one line, so that it may be told again."""
@@ -320,9 +373,7 @@ class Teller:
         value: Value | None = True,
     ) -> Tree:
         self._lines += 1
-        return Tree(
-            text, value, kind, words, self.texts.text(index), self.texts.span(index), below
-        )
+        return Tree(text, value, kind, words, self.texts.text(index), self.texts.span(index), below)
 
 
 def _text(symbol: Symbol, negated: bool) -> str:

@@ -20,7 +20,8 @@ class Tree:
     (a value of a choice), ``free`` (a choice rule leaves it open), ``none`` (nothing gives it),
     ``blocked`` (a rule that does not give it), ``undefined``, ``loop`` (it is told above, and
     goes round), ``again`` (it is told elsewhere), ``condition`` (not an atom) or ``all``
-    (several literals). ``rule`` is the text of the rule, ``span`` its place.
+    (several literals). ``rule`` is the text of the rule, ``span`` its place. The top of a tree
+    says what is ``chosen`` in the model that it is about.
     """
 
     literal: str
@@ -30,6 +31,7 @@ class Tree:
     rule: str = ""
     span: Span | None = None
     below: tuple[Tree, ...] = ()
+    chosen: tuple[str, ...] = ()
 
     @property
     def line(self) -> int | None:
@@ -52,6 +54,8 @@ class Tree:
         }
         if self.span is not None:
             found |= {"rule": self.rule, "file": self.span.file, "line": self.span.line}
+        if self.chosen:
+            found["chosen"] = list(self.chosen)
         return found | {"below": [one.to_dict() for one in self.below]}
 
     def plot(self, path: str | Path | None = None) -> Picture:

@@ -32,7 +32,6 @@ from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Masses
 
 
-
 class Kind(Enum):
     """What a set of values has to make of every total choice that has a model."""
 
@@ -78,7 +77,7 @@ class Ways:
         self.blocks.clear()
         found: list[frozenset[Pair]] = []
         heap: list[tuple[float, int, tuple[Pair, ...]]] = [(0.0, 0, ())]
-        seen = {()}
+        seen: set[tuple[Pair, ...]] = {()}
         listed = checked = 0
         while heap and listed < most:
             _, _, key = heapq.heappop(heap)
@@ -167,7 +166,8 @@ class Ways:
         lost = own.inconsistent > 0
         if self._tiny:
             logs = self.circuit.log_masses(columns, self.watch)[self.question]
-            return _Some(*(getattr(logs, name) > -np.inf for name in "abcd"), lost)
+            none = -np.inf
+            return _Some(logs.a > none, logs.b > none, logs.c > none, logs.d > none, lost)
         return _Some(own.a > 0, own.b > 0, own.c > 0, own.d > 0, lost)
 
     def _column(self, values: Partial) -> Weights:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.engines.draws import satisfy
 from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
 from dpasp.logic.origins import Instance
-from dpasp.logic.program import GroundLiteral, GroundProgram, Rule
+from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, Rule
 from dpasp.logic.solve import Solver
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate
@@ -21,10 +22,30 @@ from dpasp.semantics.translate import translate
 
 @dataclass(frozen=True)
 class Traced:
-    """A ground program and the instances of its rules (see :mod:`dpasp.logic.origins`)."""
+    """A ground program and the instances of its rules (see :mod:`dpasp.logic.origins`).
+
+    It may have other choices than the program as it is answered, ``plain``: some whose body
+    never holds, which clingo leaves out of the one and not of the other. ``places`` are those
+    of its choices among the plain ones; None for one that is not there.
+    """
 
     ground: GroundProgram
     instances: tuple[Instance, ...]
+    plain: GroundProgram
+
+    @cached_property
+    def places(self) -> tuple[int | None, ...]:
+        """Where its choices are among those of the program as it is answered."""
+        known = {_key(self.plain, choice): i for i, choice in enumerate(self.plain.choices)}
+        return tuple(known.get(_key(self.ground, choice)) for choice in self.ground.choices)
+
+    def total_choice(self, plain: TotalChoice) -> TotalChoice:
+        """A total choice of the program as it is answered, as one of this program."""
+        return tuple(0 if place is None else plain[place] for place in self.places)
+
+
+def _key(ground: GroundProgram, choice: Choice) -> tuple[object, ...]:
+    return choice.statement, choice.substitution, tuple(ground.symbols[h] for h in choice.heads)
 
 
 @dataclass(frozen=True)
@@ -84,10 +105,11 @@ class Worlds:
                 row = rows[0]
                 return World(choice, self._set(true[row]), self._set(possible[row]))
         meaning = self.meaning
-        if nothing and meaning.has_undefined_model and meaning.holds_without_models(given):
-            if meaning.holds_without_models(literals) is wanted:
-                return World(choice, frozenset(), frozenset(self._atoms), collapsed=True)
-        return None
+        if not (nothing and meaning.has_undefined_model and meaning.holds_without_models(given)):
+            return None
+        if meaning.holds_without_models(literals) is not wanted:
+            return None
+        return World(choice, frozenset(), frozenset(self._atoms), collapsed=True)
 
     def _set(self, row: np.ndarray) -> frozenset[int]:
         return frozenset((np.flatnonzero(row) + 1).tolist())
