@@ -147,7 +147,7 @@ def test_statements_keep_their_places_whatever_is_asked() -> None:
     indices = [choice.statement for choice in program.ground().choices]
     program.query("a, b")
     asked = program._asked(
-        program._checked(("#query a, b.",), (), None), dpasp.Limits().start()
+        program._groundings.checked(("#query a, b.",), (), None), dpasp.Limits().start()
     ).ground
     assert [choice.statement for choice in asked.choices] == indices
 

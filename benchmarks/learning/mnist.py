@@ -39,13 +39,15 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--capture", action="store_true", help="record dPASP's steps on a GPU")
     given = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(given.seed)
     program = dpasp.load(EXAMPLE)
-    trained = program._trained()
+    trained = program._torch.trainable()
     own = program.functions
     options = {"batch": given.batch, "seed": given.seed, "device": given.device}
+    options["capture"] = given.capture
     how = HowToLearn(learn_options(program.source, {**options, "niters": given.epochs}))
     run = start(trained.model, trained.job(None, None, how))
     net = own["Net"]()
@@ -78,7 +80,7 @@ def report(program: dpasp.Program, own: Mapping[str, Any], net: torch.nn.Module)
     """Accuracies, and the time for all answers over the test pairs."""
     tests = [own["test_half"](i) for i in (0, 1)]
     labels = own["half"](own["test_labels"], 0).long(), own["half"](own["test_labels"], 1).long()
-    learned = program._trained().model.nets[0].module.eval()
+    learned = program._torch.trainable().model.nets[0].module.eval()
     for name, module in (("loop", net.eval()), ("dPASP", learned)):
         with torch.no_grad():
             pairs = zip(tests, labels, strict=True)

@@ -97,8 +97,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("maxnet", ["maxent", "credal"])
     "did you mean 'maxent'?"
     """
-    found = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
-    return f"did you mean '{found[0]}'?" if found else ""
+    matches = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f"did you mean '{matches[0]}'?" if matches else ""
 
 
 class Error(Exception):

@@ -47,8 +47,8 @@ class Limits:
     noticed: Callable[[], None] = field(default=unnoticed, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        given: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
-        for name, value in given:
+        named: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
+        for name, value in named:
             if value is not None and not (isinstance(value, int | float) and value > 0):
                 raise UsageError(f"the {name} limit must be a positive number, not {value!r}")
 

@@ -22,8 +22,8 @@ COMMANDS = re.compile(
 def display(name: str) -> Callable[..., Any]:
     """A function of ``dpasp.display``, as ``"html.answers"``; its module is imported only now."""
     module, function = name.split(".")
-    found: Callable[..., Any] = getattr(import_module(f"dpasp.display.{module}"), function)
-    return found
+    displayed: Callable[..., Any] = getattr(import_module(f"dpasp.display.{module}"), function)
+    return displayed
 
 
 def harmless(text: str) -> str:
@@ -32,7 +32,7 @@ def harmless(text: str) -> str:
     >>> harmless('a("\\x1b[2J")')
     'a("\\\\u001b[2J")'
     """
-    return COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return COMMANDS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def markup(text: str, quote: bool = True) -> str:

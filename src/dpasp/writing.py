@@ -109,8 +109,8 @@ def _sweep(folder: Path) -> None:
     """Remove what killed runs left in a folder."""
     with suppress(OSError):
         for entry in os.scandir(folder):
-            found = _ASIDE.fullmatch(entry.name)
-            if found and _is_left(entry, found[1], int(found[2])):
+            match = _ASIDE.fullmatch(entry.name)
+            if match and _is_left(entry, match[1], int(match[2])):
                 with suppress(OSError):
                     os.unlink(entry.path)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import dpasp.cli.run
-import dpasp.program
 from dpasp.cli import main
+from dpasp.inference.method import Method
+from dpasp.program import grounding
 
 
 @pytest.mark.parametrize("verbose", [(), ("-v",)])
@@ -25,14 +26,14 @@ def test_once(
         real = getattr(owner, name)
 
         def call(*arguments: object, **options: object) -> object:
-            calls[name] += not isinstance(arguments[-1], dpasp.program.Method)
+            calls[name] += not isinstance(arguments[-1], Method)
             return real(*arguments, **options)
 
         monkeypatch.setattr(owner, name, call)
 
-    counted(dpasp.program, "check")
-    counted(dpasp.program, "Grounder")
-    counted(dpasp.program.Program, "_with")
+    counted(grounding, "check")
+    counted(grounding, "Grounder")
+    counted(grounding.Groundings, "_with")
     counted(dpasp.cli.run, "method")
     file = tmp_path / "p.plp"
     file.write_text("0.3::a. p :- a, not q. q :- a, not p. #query p.")

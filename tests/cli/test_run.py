@@ -50,6 +50,20 @@ def test_more_queries_follow_the_programs(dpasp: Command) -> None:
     ]
 
 
+def test_marginals_are_asked_in_place_of_the_queries(dpasp: Command) -> None:
+    words = ("--marginals", "--evidence", "busy", "-p", "maxent")
+    found = "ℙ(busy) = 1.000000\nℙ(coffee) = 0.500000\nℙ(nap) = 0.500000\n"
+    assert dpasp("run", *words, text=NAP) == (0, found, "")
+    answers = json.loads(dpasp("run", *words, "--json", text=NAP).out)["answers"]
+    assert answers[1] == {"query": "coffee", "kind": "probability", "value": 0.5}
+
+
+def test_marginals_and_queries_are_refused_together(dpasp: Command) -> None:
+    code, out, err = dpasp("run", "--marginals", "--query", "nap", text=NAP)
+    assert (code, out) == (2, "")
+    assert "leave one of them out" in err
+
+
 def test_constants(dpasp: Command) -> None:
     text = "#const n = 1. #const p = 0.5.\np::a(1..n). b :- not a(1..n). #query not b.\n"
     assert dpasp("-p", "maxent", "-c", "n=2", "-c", "p=0.1", text=text).out == (

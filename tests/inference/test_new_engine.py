@@ -12,7 +12,7 @@ import dpasp
 from dpasp.cli import main
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.found import Found
+from dpasp.inference.engines.result import EngineResult
 from dpasp.language.statements.engines import ENGINES, Engine, register
 from dpasp.language.statements.known_options import COUNT
 
@@ -20,10 +20,10 @@ SOURCE = Path(__file__).parents[2] / "src" / "dpasp"
 TEXT = "0.3::a. #semantics maxent. #query a. #query not a."
 
 
-def solve(asked: Asked) -> Found:
+def solve(asked: Asked) -> EngineResult:
     """The same for everything: one part in ``n``."""
     value = 1 / (asked.method.whole("n") or 2)
-    return Found(tuple(Answer(query.text, value=value) for query in asked.queries), "toy")
+    return EngineResult(tuple(Answer(query.text, value=value) for query in asked.queries), "toy")
 
 
 @pytest.fixture

@@ -51,3 +51,30 @@ s(Z) :- d(0,X), d(1,Y), Z = X+Y.
 
     assert torch.autograd.gradcheck(ask, x)
     assert ask(x).device.type == "cuda"
+
+
+@pytest.mark.parametrize("optimiser", ["Adam", "AdamW"])
+def test_recorded_steps_learn_the_same(optimiser: str) -> None:
+    text = (
+        addition(optimiser).replace("Dropout(0.2)", "Identity()").replace("?::noise", "0.1::noise")
+    )
+    options = {"device": "cuda", "schedule": "cosine", "average": 0.9, "niters": 8, "batch": 30}
+    found = []
+    for capture in (False, True):
+        program = dpasp.loads(text, python=True)
+        history = program.learn(capture=capture, **options)
+        values = [answer.value for answer in program.query()]
+        found.append(([record.log_likelihood for record in history], values))
+    assert found[1][0] == pytest.approx(found[0][0], rel=1e-4)
+    assert found[1][1] == pytest.approx(found[0][1], abs=1e-3)
+
+
+def test_a_network_that_looks_at_its_numbers_is_not_recorded() -> None:
+    text = addition().replace("?::noise", "0.1::noise")
+    text = text.replace("torch.nn.ReLU()", "Looks()").replace(
+        "def net():",
+        "class Looks(torch.nn.Module):\n    def forward(self, x): return x * float(x.sum() > 0)\n"
+        "def net():",
+    )
+    with pytest.raises(dpasp.DataError, match="cannot be recorded"):
+        dpasp.loads(text, python=True).learn(device="cuda", capture=True, batch=30)

@@ -29,12 +29,12 @@ def test_stable_and_smproblog_change_nothing() -> None:
     for logic in (Logic.STABLE, Logic.SMPROBLOG):
         ground, translation = translated("0.3::x. a :- x, not b. b :- not a.", logic)
         assert translation.rules == ground.rules
-        assert translation.own == ()
+        assert translation.own_atoms == ()
 
 
 def test_only_atoms_that_can_be_undefined_get_twins() -> None:
     ground, translation = translated("0.3::x. a :- x, not b. b :- not a. c :- x.", Logic.PARTIAL)
-    twinned = {str(ground.symbols[atom]) for atom in translation.own}
+    twinned = {str(ground.symbols[atom]) for atom in translation.own_atoms}
     assert twinned == {"a", "b"}
     for name in ("x", "c"):
         atom = ground.atoms[Function(name)]

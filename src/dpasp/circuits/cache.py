@@ -76,10 +76,10 @@ class Cache:
         """Whether the folder is this user's alone; one of the user's own is made so."""
         if not hasattr(os, "getuid"):  # Windows: folders of a user are the user's
             return True
-        found = self.folder.stat()
-        if found.st_uid != os.getuid():
+        status = self.folder.stat()
+        if status.st_uid != os.getuid():
             return False
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        if stat.S_IMODE(status.st_mode) & 0o077:
             self.folder.chmod(0o700)
         return True
 
@@ -91,8 +91,8 @@ class Cache:
         files = []
         for path in self.folder.glob(f"*{SUFFIX}"):
             with contextlib.suppress(OSError):
-                found = path.stat()
-                files.append((found.st_mtime, found.st_size, path))
+                status = path.stat()
+                files.append((status.st_mtime, status.st_size, path))
         left = sum(size for _, size, _ in files)
         for _, size, path in sorted(files):
             if left <= self.megabytes * 2**20:

@@ -71,8 +71,8 @@ class LeafValues:
         """The numbers of a channel at the leaves; ``qe`` and ``e`` are the shares."""
         if name in ("qe", "e"):
             return self.qe if name == "qe" else self.e
-        found: NDArray[np.float64] = CHANNELS[name](self.kinds).astype(np.float64)
-        return found
+        values: NDArray[np.float64] = CHANNELS[name](self.kinds).astype(np.float64)
+        return values
 
 
 def kinds_text(kinds: int) -> str:

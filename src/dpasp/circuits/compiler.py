@@ -53,9 +53,9 @@ def compile(
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, observed)
     key = _key(flat, meaning, options) if cache else ""
-    found = cache.get(key) if cache else None
-    if found is not None:
-        return replace(found, cached=True)
+    cached = cache.get(key) if cache else None
+    if cached is not None:
+        return replace(cached, cached=True)
     circuit = compile_flat(flat, len(ground.choices), meaning, options, watch)
     if cache:
         cache.put(key, circuit)
@@ -66,7 +66,7 @@ def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
     """A name for all that shapes a circuit."""
     shape = (_native.build, meaning.logic, meaning.probability, options, flat.atoms)
     digest = hashlib.sha256(repr(shape).encode())
-    for array in (flat.rules, flat.choices, flat.questions, flat.own, flat.observed):
+    for array in (flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed):
         digest.update(len(array).to_bytes(8, "little"))
         digest.update(array.tobytes())
     return digest.hexdigest()
@@ -96,17 +96,17 @@ def plan(
     with stopping(watch) as limits:
         report = _native.plan(_ground(flat), _options(flat, meaning, options), limits)
     parts: list[PartPlan] = []
-    for one in report["parts"]:
-        text = f"{one['way']}, {one['order']}"
+    for section in report["parts"]:
+        text = f"{section['way']}, {section['order']}"
         # The tries of a part come in a row; a part begins with the first way again.
         same = parts and text not in parts[-1].tries
-        size = (one["choices"], one["guesses"], one["gates"])
+        size = (section["choices"], section["guesses"], section["gates"])
         if same and size == (parts[-1].choices, parts[-1].guesses, parts[-1].gates):
             last = parts.pop()
-            width = min(last.width, one["width"] or last.width)
+            width = min(last.width, section["width"] or last.width)
             parts.append(PartPlan(*size, width, (*last.tries, text)))
         else:
-            parts.append(PartPlan(*size, one["width"], (text,)))
+            parts.append(PartPlan(*size, section["width"], (text,)))
     return tuple(sorted(parts, key=lambda part: -part.width))
 
 
@@ -130,14 +130,14 @@ def compile_flat(
 def _ground(flat: Flat) -> _native.Ground:
     """The program as the native compiler takes it."""
     return _native.Ground(
-        flat.atoms, flat.rules, flat.choices, flat.questions, flat.own, flat.observed
+        flat.atoms, flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed
     )
 
 
 def _options(flat: Flat, meaning: Meaning, options: Options) -> _native.Options:
     """The options as the native compiler takes them."""
     mode: Mode = "counts" if meaning.maxent else "bits"
-    if len(flat.own):
+    if len(flat.own_atoms):
         mode = "least"
     return _native.Options(mode, options.way, options.order, options.nodes, options.work)
 

@@ -104,5 +104,5 @@ def _absent(layer: Layer, first: Integers, weights: Weights) -> Weights:
     leaves = np.repeat(first[choice] - places, widths) + np.arange(widths.sum())
     absent = np.ones(len(leaves), dtype=np.bool_)
     absent[np.repeat(places - first[choice], layer.lengths) + layer.weights] = False
-    found: Weights = np.add.reduceat(weights[leaves] * absent[:, np.newaxis], places)
-    return found
+    sums: Weights = np.add.reduceat(weights[leaves] * absent[:, np.newaxis], places)
+    return sums

@@ -69,10 +69,10 @@ def nnf(circuit: Circuit, question: int = 0) -> str:
     occur; of the variables of a choice at most one is on a path.
     """
     flat = _lists(circuit)
-    found = _simplified(flat, flat["roots"][question])
+    simplified = _simplified(flat, flat["roots"][question])
     lines: list[str] = []
     place: dict[Formula, int] = {}
-    for formula in _children_first(found):
+    for formula in _children_first(simplified):
         place[formula] = len(lines)
         lines.append(_line(formula, place))
     edges = sum(len(formula.parts) for formula in place)
@@ -113,21 +113,21 @@ TRUE, FALSE = Formula("A"), Formula("O")
 def _simplified(flat: dict[str, list[int]], root: int) -> Formula:
     """The formula below a node, without constants inside."""
     variables: dict[int, Formula] = {}
-    found: dict[int, Formula] = {}
+    formulas: dict[int, Formula] = {}
     for node in _below(flat, root):
         op, begin, end = flat["op"][node], flat["begin"][node], flat["end"][node]
         if op == LEAF:
-            found[node] = TRUE if flat["kinds"][begin] & QE else FALSE
+            formulas[node] = TRUE if flat["kinds"][begin] & QE else FALSE
             continue
         branches = []
         for child, weight in zip(flat["child"][begin:end], flat["weight"][begin:end], strict=True):
-            branch = found[child]
+            branch = formulas[child]
             if op == SUM and weight >= 0:
-                own = variables.setdefault(weight, Formula("L", variable=weight + 1))
-                branch = _all([own, branch])
+                literal = variables.setdefault(weight, Formula("L", variable=weight + 1))
+                branch = _all([literal, branch])
             branches.append(branch)
-        found[node] = _any(branches) if op == SUM else _all(branches)
-    return found[root]
+        formulas[node] = _any(branches) if op == SUM else _all(branches)
+    return formulas[root]
 
 
 def _all(parts: list[Formula]) -> Formula:

@@ -24,7 +24,7 @@ class Flat:
     rules: Integers
     choices: Integers
     questions: Integers
-    own: Integers
+    own_atoms: Integers
     observed: Integers
 
 
@@ -35,16 +35,16 @@ def flatten(
     observed: Sequence[int],
 ) -> Flat:
     """The program and the questions as arrays."""
-    own: list[int] = []
+    own_atoms: list[int] = []
     if translation.least:
-        for atom in translation.own:
-            own += (atom, translation.twins[atom])
+        for atom in translation.own_atoms:
+            own_atoms += (atom, translation.twins[atom])
     return Flat(
         translation.size,
         flat_rules(translation.rules),
         flat_choices(choices),
         flat_questions(translation, questions),
-        np.array(own, dtype=np.int64),
+        np.array(own_atoms, dtype=np.int64),
         np.array(observed, dtype=np.int64),
     )
 
@@ -78,9 +78,9 @@ def flat_questions(translation: Translation, questions: Iterable[Question]) -> I
     data: list[int] = []
     for question in questions:
         for part in (query_literals(question), question.evidence):
-            found = translation.conjunction(part)
-            if found is None:
-                found = (NEVER,)
-            data.append(len(found))
-            data += found
+            conjunction = translation.conjunction(part)
+            if conjunction is None:
+                conjunction = (NEVER,)
+            data.append(len(conjunction))
+            data += conjunction
     return np.array(data, dtype=np.int64)

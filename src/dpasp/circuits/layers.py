@@ -47,8 +47,8 @@ class Layer:
 
     def sum(self, terms: Numbers) -> Numbers:
         """The sums of terms that are given by edge."""
-        found: Numbers = np.add.reduceat(terms, self.starts)
-        return found
+        sums: Numbers = np.add.reduceat(terms, self.starts)
+        return sums
 
     @property
     def lengths(self) -> Integers:
@@ -95,10 +95,10 @@ class Layers:
         alive[root] = True
         kept = []
         for layer in reversed(self.layers):  # a parent is marked before its children
-            own = layer.kept(alive)
-            for children in (own.children, own.left, own.right):
+            reduced = layer.kept(alive)
+            for children in (reduced.children, reduced.left, reduced.right):
                 alive[children] = True
-            kept.append(own)
+            kept.append(reduced)
         return Layers(tuple(reversed(kept)), np.where(alive, self.value, -1), root)
 
 
@@ -134,19 +134,22 @@ def sweep(
     factors of the products. Nodes that a part of a circuit does not have stay 0.
     """
     leaf = np.flatnonzero(layers.value >= 0)
-    channels = tuple(np.zeros((len(layers), *own.shape[1:]), dtype=own.dtype) for own in leaves)
-    for channel, own in zip(channels, leaves, strict=True):
-        channel[leaf] = own[layers.value[leaf]]
+    channels = tuple(
+        np.zeros((len(layers), *leaf_values.shape[1:]), dtype=leaf_values.dtype)
+        for leaf_values in leaves
+    )
+    for channel, leaf_values in zip(channels, leaves, strict=True):
+        channel[leaf] = leaf_values[layers.value[leaf]]
     for layer in layers.layers:
         if len(layer.sums):
             below = [channel[layer.children] for channel in channels]
-            for channel, found in zip(channels, add(layer, below), strict=True):
-                channel[layer.sums] = found
+            for channel, values in zip(channels, add(layer, below), strict=True):
+                channel[layer.sums] = values
         if len(layer.products):
             left = [channel[layer.left] for channel in channels]
             right = [channel[layer.right] for channel in channels]
-            for channel, found in zip(channels, multiply(layer, left, right), strict=True):
-                channel[layer.products] = found
+            for channel, values in zip(channels, multiply(layer, left, right), strict=True):
+                channel[layer.products] = values
     return channels
 
 

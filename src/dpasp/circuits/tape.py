@@ -74,18 +74,18 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     leaf_values = [circuit.values.channel(name) for name in channels]
     others = np.setdiff1d(np.concatenate(leaf_values), [0.0, 1.0])
     constants = np.concatenate([[1.0, 0.0], others])  # the entries ONE and ZERO come first
-    one, zero, first = weights, weights + 1, weights + len(constants)
+    unit, zero, first = weights, weights + 1, weights + len(constants)
     entry = _entries(layers, leaf_values, constants, weights)
     level = np.tile(_levels(layers), len(channels))
     roots = entry[:, layers.roots]  # [channels, questions]
     wanted = roots[[channels.index(name) for name in fields]].T.ravel()
-    kept, live = _useful(_terms(layers, channels, entry, one), level, (first, zero), wanted)
+    kept, live = _useful(_terms(layers, channels, entry, unit), level, (first, zero), wanted)
     wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
     nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
     code = np.arange(first + len(level))
     code[nodes] = first + np.arange(len(nodes))
     kept = _Terms(code[kept.row] - first, code[kept.left], code[kept.right])
-    plan = _schedule(kept, level[nodes - first], first, one)
+    plan = _schedule(kept, level[nodes - first], first, unit)
     pairs = _moved(plan.pairs, first, plan.place)
     out = _moved(code[wanted], first, plan.place)
     return Tape(weights, constants, plan.levels, plan.starts, pairs, out)
@@ -96,7 +96,7 @@ def backward_tape(tape: Tape) -> Tape:
 
     The first factor of each pair is an entry of the slopes, the second one of the values.
     """
-    values, seeds, one = tape.heads + len(tape.constants), len(tape.out), tape.heads
+    values, seeds, unit = tape.heads + len(tape.constants), len(tape.out), tape.heads
     parent = values + np.repeat(np.arange(len(tape.starts) - 1), np.diff(tape.starts))
     left, right = tape.pairs[:, 0], tape.pairs[:, 1]
     first = seeds + 1  # after the seeds there is a zero, for weights that nothing depends on
@@ -106,15 +106,15 @@ def backward_tape(tape: Tape) -> Tape:
     code = np.full(tape.entries, -1)
     code[entries] = np.arange(len(entries))
     slope = np.concatenate([first + code[parent], first + code[parent], np.arange(seeds)])
-    other = np.concatenate([right, left, np.full(seeds, one)])
+    other = np.concatenate([right, left, np.full(seeds, unit)])
     terms = _Terms(code[row[variable]], slope[variable], other[variable])
     depth = len(tape.levels) - 1
     level = np.full(tape.entries, depth)  # the weights come last
     level[values:] = depth - 1 - np.repeat(np.arange(depth), np.diff(tape.levels))
-    plan = _schedule(terms, level[entries], first, one)
+    plan = _schedule(terms, level[entries], first, unit)
     pairs = np.stack([_moved(plan.pairs[:, 0], first, plan.place), plan.pairs[:, 1]], axis=1)
-    found = code[: tape.heads]
-    out = np.where(found < 0, seeds, first + plan.place[np.maximum(found, 0)])
+    codes = code[: tape.heads]
+    out = np.where(codes < 0, seeds, first + plan.place[np.maximum(codes, 0)])
     return Tape(seeds, np.zeros(1), plan.levels, plan.starts, pairs, out)
 
 
@@ -145,12 +145,12 @@ def _levels(layers: Layers) -> Integers:
     return level
 
 
-def _terms(layers: Layers, channels: list[str], entry: Integers, one: int) -> _Terms:
+def _terms(layers: Layers, channels: list[str], entry: Integers, unit: int) -> _Terms:
     """All products, in all channels."""
     parts: list[tuple[Integers, Integers, Integers]] = []
     for layer in layers.layers:
         above = np.repeat(layer.sums, layer.lengths) if len(layer.sums) else layer.sums
-        factor = np.where(layer.weights < 0, one, layer.weights)
+        factor = np.where(layer.weights < 0, unit, layer.weights)
         for i, name in enumerate(channels):
             parts.append((entry[i, above], factor, entry[i, layer.children]))
             rule = MIXED.get(name)
@@ -210,14 +210,14 @@ class _Plan:
     place: Integers
 
 
-def _schedule(terms: _Terms, level: Integers, first: int, one: int) -> _Plan:
+def _schedule(terms: _Terms, level: Integers, first: int, unit: int) -> _Plan:
     """Put sums into levels, the longest first in each, after cutting long ones into pieces.
 
     The sums are numbered from 0; as factors they are the entries from ``first`` on.
     """
     deep = (level + 1) * ROUNDS - 1  # room below each level for the pieces of its sums
     for turn in range(ROUNDS - 1):
-        owner, terms = _cut(terms, len(deep), first, one)
+        owner, terms = _cut(terms, len(deep), first, unit)
         deep = np.concatenate([deep, deep[owner] // ROUNDS * ROUNDS + turn])
     counts = np.bincount(terms.row, minlength=len(deep))
     ranked = np.lexsort((-counts, deep))
@@ -230,7 +230,7 @@ def _schedule(terms: _Terms, level: Integers, first: int, one: int) -> _Plan:
     return _Plan(levels, starts, np.stack([terms.left[order], terms.right[order]], axis=1), place)
 
 
-def _cut(terms: _Terms, sums: int, first: int, one: int) -> tuple[Integers, _Terms]:
+def _cut(terms: _Terms, sums: int, first: int, unit: int) -> tuple[Integers, _Terms]:
     """Cut sums of more than ``LONGEST`` products into new sums, and add those up instead.
 
     Returns which sum each of the new ones belongs to, and all products.
@@ -247,5 +247,5 @@ def _cut(terms: _Terms, sums: int, first: int, one: int) -> tuple[Integers, _Ter
     return owner, _Terms(
         np.concatenate([row, owner]),
         np.concatenate([left, first + new]),
-        np.concatenate([right, np.full(len(owner), one)]),
+        np.concatenate([right, np.full(len(owner), unit)]),
     )

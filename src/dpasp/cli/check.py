@@ -24,8 +24,8 @@ OPTIONS = (FILES, CONSTANTS, LIMITS, OUTPUT)
 def execute(options: Namespace, console: Console) -> int:
     """Report what is wrong with a program; give 0 when nothing is."""
     program = read_program(options, console)
-    found = check(program, constants=dict(options.constants))
-    warnings = (*program.warnings, *found)
+    doubts = check(program, constants=dict(options.constants))
+    warnings = (*program.warnings, *doubts)
     if console.json:
         console.answer(to_json(warnings))
         return 0

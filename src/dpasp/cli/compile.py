@@ -81,8 +81,8 @@ def write(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
     if path.suffix == ".nnf":
         (question,) = ground.questions
         evidence = ", ".join(map(str, question.evidence))
-        told = nnf_map(names, known_weights(ground), question.text, evidence)
-        files[path.with_name(f"{path.name}.map")] = told
+        names_and_weights = nnf_map(names, known_weights(ground), question.text, evidence)
+        files[path.with_name(f"{path.name}.map")] = names_and_weights
     for file, text in files.items():
         write_text(file, text)
 
@@ -114,8 +114,8 @@ def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]
 
 def show(circuit: Circuit, console: Console) -> None:
     """Print the statistics of a circuit."""
-    found = circuit.statistics
+    statistics = circuit.statistics
     if console.json:
-        console.answer(json.dumps(asdict(found), indent=2))
+        console.answer(json.dumps(asdict(statistics), indent=2))
     else:
-        console.answer(statistics_text(found, parts=console.verbose))
+        console.answer(statistics_text(statistics, parts=console.verbose))

@@ -74,8 +74,8 @@ def _format(file: str, options: Namespace, console: Console) -> bool:
     if changed and not (options.check or options.diff):
         _write(Path(file), result)
     if not console.quiet and (changed or console.verbose):
-        told = "would be formatted" if options.check or options.diff else "formatted"
-        console.note(f"{name}: {told if changed else 'stays as it is'}")
+        verb = "would be formatted" if options.check or options.diff else "formatted"
+        console.note(f"{name}: {verb if changed else 'stays as it is'}")
     return changed
 
 

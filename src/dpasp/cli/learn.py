@@ -44,8 +44,8 @@ def speaks() -> bool:
 
 def _learn(program: Program, statement: ast.Learn, options: Namespace, console: Console) -> None:
     display = next((str(o.value) for o in statement.options if o.name == "display"), "progress")
-    told = {"seed": options.seed, "device": options.device}
-    given = {name: value for name, value in told.items() if value is not None}
+    written = {"seed": options.seed, "device": options.device}
+    wanted = {name: value for name, value in written.items() if value is not None}
     kept = checkpoint(options)
     stream = None if console.quiet or not speaks() else console.messages
     console.answering()  # no watchdog: learning stops by itself, and saves
@@ -58,7 +58,7 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
             force=options.force,
             limits=read_limits(options),
             watcher=watcher,
-            **given,
+            **wanted,
         )
     if speaks():
         kept.unlink(missing_ok=True)  # it is finished
@@ -66,13 +66,13 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
 
 def _tell(program: Program, console: Console) -> None:
     """Say what the learned probabilities are, where they are few."""
-    found = program.learned()
-    for one in found[:SHOWN]:
-        key = ", ".join(f"{name} = {value}" for name, value in one.get("key", {}).items())
-        values = ", ".join(f"{value:.6f}" for value in one["values"])
-        console.note(f"learned {one['rule']}{f' with {key}' if key else ''}  {values}")
-    if len(found) > SHOWN:
-        console.note(f"and {len(found) - SHOWN} more; --json lists them all")
+    records = program.learned()
+    for record in records[:SHOWN]:
+        key = ", ".join(f"{name} = {value}" for name, value in record.get("key", {}).items())
+        values = ", ".join(f"{value:.6f}" for value in record["values"])
+        console.note(f"learned {record['rule']}{f' with {key}' if key else ''}  {values}")
+    if len(records) > SHOWN:
+        console.note(f"and {len(records) - SHOWN} more; --json lists them all")
 
 
 def checkpoint(options: Namespace) -> Path:

@@ -32,24 +32,24 @@ def execute(options: Namespace, console: Console) -> int:
     source = read_program(options, console)
     console.report(source.warnings)
     program = Program(source, python=python_allowed(options), constants=dict(options.constants))
-    found = program.models(
+    models = program.models(
         options.number,
         given=options.given,
         semantics=wanted_semantics(options),
         limits=read_limits(options),
     )
     write = write_json if console.json else write_text
-    some = write(found, console)
+    some = write(models, console)
     if not some and not console.quiet:
         console.note("there is no model")
     return 0
 
 
-def write_text(found: Iterator[Model], console: Console) -> bool:
+def write_text(models: Iterator[Model], console: Console) -> bool:
     """Each total choice on a line, its models below; whether there were any."""
     before: tuple[str, ...] = ()
     some = False
-    for model in found:
+    for model in models:
         if model.choice != before:
             console.answer(model.choice_text)
         before, some = model.choice, True
@@ -57,11 +57,11 @@ def write_text(found: Iterator[Model], console: Console) -> bool:
     return some
 
 
-def write_json(found: Iterator[Model], console: Console) -> bool:
+def write_json(models: Iterator[Model], console: Console) -> bool:
     """One object, written piece by piece."""
     console.answer('{"models": [')
     some = False
-    for model in found:
+    for model in models:
         text = json.dumps(model.to_dict(), ensure_ascii=False)
         console.answer(f"  {',' if some else ''}{text}")
         some = True

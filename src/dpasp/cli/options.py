@@ -166,6 +166,10 @@ QUESTIONS = Group(
             "E",
             repeatable=True,
         ),
+        Option(
+            ("--marginals",),
+            "in place of the queries: the probability of every atom that the program shows",
+        ),
         *SEMANTICS,
         CONSTANT,
     ),

@@ -86,8 +86,8 @@ def read_limits(options: Namespace) -> Limits:
 
 def python_allowed(options: Namespace) -> bool:
     """Whether the program may run Python: as told, otherwise unless it is standard input."""
-    told: bool | None = options.python
-    return "-" not in options.files if told is None else told
+    wish: bool | None = options.python
+    return "-" not in options.files if wish is None else wish
 
 
 def _standard_input(console: Console) -> tuple[str, str]:

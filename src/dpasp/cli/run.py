@@ -44,6 +44,7 @@ Learn if the program says #learn, then answer its queries. Several files are one
 examples:
     dpasp run alarm.plp
     dpasp run alarm.plp --query "burglary | alarm" --evidence "not earthquake"
+    dpasp run alarm.plp --marginals --evidence alarm  every atom that the program shows
     dpasp run alarm.plp --semantics lstable,maxent --json
     dpasp run graph.plp -c n=5 --time-limit 10
     dpasp run alarm.plp --report alarm.html           a page with answers and reasons
@@ -56,6 +57,7 @@ OPTIONS = (FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OU
 def execute(options: Namespace, console: Console) -> int:
     """Print the answers to the questions of a program and of the command line."""
     check_files(options)
+    check_marginals(options)
     source = read_program(options, console)
     program = asked(source, options, console)
     how = chosen_method(options, program)
@@ -70,11 +72,12 @@ def execute(options: Namespace, console: Console) -> int:
         if not speaks():
             return 0
     semantics, limits = wanted_semantics(options), read_limits(options)
+    ask = program.marginals if options.marginals else program.query
     plan = None
-    if how.compiles:
+    if how.compiles and not options.marginals:
         plan = partial(program.plan, semantics=semantics, limits=limits)
     with planned("answering", plan, console) as progress:
-        answers = program.query(
+        answers = ask(
             semantics=semantics,
             engine=how,
             inconsistent=options.inconsistent,
@@ -96,6 +99,15 @@ def check_files(options: Namespace) -> None:
     ):
         if path is not None:
             check_ending(path, what, endings)
+
+
+def check_marginals(options: Namespace) -> None:
+    """Refuse questions that would not be answered."""
+    if options.marginals and options.queries:
+        raise UsageError(
+            "--marginals asks for every atom that the program shows, in place of --query",
+            help="leave one of them out; what is given goes into --evidence",
+        )
 
 
 def write_files(answers: Answers, program: Program, options: Namespace) -> None:

@@ -38,7 +38,7 @@ def execute(options: Namespace, console: Console) -> int:
     program = Program(
         shown.program, python=python_allowed(options), constants=dict(options.constants)
     )
-    found = program.sample(
+    samples = program.sample(
         options.number,
         given=options.given,
         semantics=wanted_semantics(options),
@@ -46,10 +46,12 @@ def execute(options: Namespace, console: Console) -> int:
         limits=read_limits(options),
     )
     if console.json:
-        own = [{k: v for k, v in one.items() if not shown.is_term(k)} for one in found]
-        console.answer(json.dumps({"samples": own}, indent=2, ensure_ascii=False))
+        without_terms = [
+            {k: v for k, v in sample.items() if not shown.is_term(k)} for sample in samples
+        ]
+        console.answer(json.dumps({"samples": without_terms}, indent=2, ensure_ascii=False))
         return 0
-    for one in found:
-        undefined = (f"undef({name})" for name in shown.names(one, "undef"))
-        console.answer(" ".join([*shown.names(one), *undefined]) or EMPTY)
+    for sample in samples:
+        undefined = (f"undef({name})" for name in shown.names(sample, "undef"))
+        console.answer(" ".join([*shown.names(sample), *undefined]) or EMPTY)
     return 0

@@ -31,8 +31,8 @@ class Dialect:
     @property
     def converted(self) -> Callable[[str, str], str]:
         """The function that converts a text; imported when it is needed."""
-        found: Callable[[str, str], str] = import_module(self.module).converted
-        return found
+        function: Callable[[str, str], str] = import_module(self.module).converted
+        return function
 
 
 DIALECTS = {
@@ -55,11 +55,11 @@ def convert(source: str | Path, dialect: str, *, from_str: bool = False) -> str:
 
     Its comments are kept. What has no counterpart is an error that names its place.
     """
-    found = find_dialect(dialect)
+    system = find_dialect(dialect)
     if from_str:
-        return found.converted(text_given(source, "a program"), TEXT)
+        return system.converted(text_given(source, "a program"), TEXT)
     path = path_given(source)
-    return found.converted(load_text(path), str(path))
+    return system.converted(load_text(path), str(path))
 
 
 def find_dialect(name: str) -> Dialect:

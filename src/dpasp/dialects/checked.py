@@ -29,8 +29,8 @@ def checked(
         first = head.count("\n") + 1
         problems = [d for d in error.diagnostics if d.code not in {*allowed, "file-not-allowed"}]
         if problems:
-            found = dict.fromkeys(_moved(d, first, body, source) for d in problems)
-            raise ProgramError(found) from error
+            moved = dict.fromkeys(_moved(d, first, body, source) for d in problems)
+            raise ProgramError(moved) from error
     return text
 
 

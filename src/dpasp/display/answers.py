@@ -46,16 +46,16 @@ def most_probable_rows(answers: Sequence[Answer], edge: int = EDGE) -> tuple[Cel
     count = max(np.size(number) for answer in answers for number in answer.numbers)
     shown = [i for i in range(count) if i < edge or i >= count - edge]
     head, columns = ["row"], [list(map(str, shown))]
-    for name, own in groups.items():
-        numbers = [np.broadcast_arrays(*answer.numbers) for answer in own]
-        best = [int(np.argmax([one[-1][i] for one in numbers])) for i in shown]
+    for name, alternatives in groups.items():
+        numbers = [np.broadcast_arrays(*answer.numbers) for answer in alternatives]
+        best = [int(np.argmax([ends[-1][i] for ends in numbers])) for i in shown]
         texts = [
-            bounds_text([one[i] for one in numbers[k]]) for i, k in zip(shown, best, strict=True)
+            bounds_text([ends[i] for ends in numbers[k]]) for i, k in zip(shown, best, strict=True)
         ]
-        if len(own) > 1:
+        if len(alternatives) > 1:
             head.append(f"most probable {name}")
-            columns.append([own[k].query for k in best])
-        head.append("probability" if len(own) > 1 else f"ℙ({own[0].query})")
+            columns.append([alternatives[k].query for k in best])
+        head.append("probability" if len(alternatives) > 1 else f"ℙ({alternatives[0].query})")
         columns.append(texts)
     rows = [list(row) for row in zip(*columns, strict=True)]
     if len(shown) < count:
@@ -66,10 +66,10 @@ def most_probable_rows(answers: Sequence[Answer], edge: int = EDGE) -> tuple[Cel
 
 def _alternatives(query: str) -> str:
     """What answers that exclude each other have in common: the predicate of one atom."""
-    literal, bar, given = query.partition(" | ")
+    literal, bar, evidence = query.partition(" | ")
     name, parenthesis, rest = literal.partition("(")
     single = parenthesis and rest.endswith(")") and ", " not in literal and " " not in name
-    return f"{name}{bar}{given}" if single else query
+    return f"{name}{bar}{evidence}" if single else query
 
 
 def _every_number(answers: Sequence[Answer]) -> list[Cells]:

@@ -77,13 +77,15 @@ def _graph(ground: GroundProgram, names: Sequence[str]) -> _Graph:
     }
     derived = {head for rule in rules for head in rule.head}
     for number, choice in enumerate(ground.choices):
-        head, own = choice.heads[0], bodies.get(choice.selectors[0], [])
+        head, conditions = choice.heads[0], bodies.get(choice.selectors[0], [])
         numbers = _numbers(ground, choice)
-        if len(choice.heads) == 1 and own == [()] and head not in derived:  # a fact of its own
+        if (
+            len(choice.heads) == 1 and conditions == [()] and head not in derived
+        ):  # a fact of its own
             text = f"{numbers[0]} :: {names[head]}" if numbers[0] else names[head]
             graph.nodes[names[head]] = Node(text, CHOICE)
         else:
-            _add_choice(graph, number, choice, numbers, own, names)
+            _add_choice(graph, number, choice, numbers, conditions, names)
     for rule in rules:
         _add_rule(graph, rule, names)
     for name in asked:
@@ -98,7 +100,7 @@ def _add_choice(
     number: int,
     choice: Choice,
     numbers: Sequence[str],
-    own: Sequence[tuple[int, ...]],
+    conditions: Sequence[tuple[int, ...]],
     names: Sequence[str],
 ) -> None:
     """A node for the choice, with edges to its heads and from its bodies."""
@@ -111,7 +113,7 @@ def _add_choice(
     for atom, text in zip(choice.heads, numbers, strict=True):
         _add_atom(graph, names[atom])
         graph.join(key, names[atom], label=text if several else "")
-    for body in own:
+    for body in conditions:
         _add_body(graph, body, key, names)
 
 
@@ -132,7 +134,7 @@ def _add_rule(graph: _Graph, rule: Rule, names: Sequence[str]) -> None:
     if not rule.body and len(rule.head) == 1 and not rule.choice:
         return  # a fact
     if not rule.head:
-        key = "never " + " ".join(names[abs(one)] for one in rule.body)
+        key = "never " + " ".join(names[abs(literal)] for literal in rule.body)
         _add_body(graph, rule.body, graph.add(key, "never", NEVER), names)
         return
     joint = f"rule {rule.head}" if rule.choice or len(rule.head) > 1 else None

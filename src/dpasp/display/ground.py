@@ -29,7 +29,7 @@ def ground_dict(ground: GroundProgram) -> dict[str, Any]:
     """
     names = atom_names(ground)
     bodies, rules = choice_bodies(ground)
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "files": list(ground.program.files),
         "atoms": sorted(str(symbol) for symbol in ground.symbols if symbol is not None),
         "choices": [_choice(ground, choice, bodies, names) for choice in ground.choices],
@@ -41,8 +41,8 @@ def ground_dict(ground: GroundProgram) -> dict[str, Any]:
         ],
     }
     if ground.warnings:
-        found["warnings"] = [warning.to_dict() for warning in ground.warnings]
-    return found
+        record["warnings"] = [warning.to_dict() for warning in ground.warnings]
+    return record
 
 
 def _choice(
@@ -81,16 +81,16 @@ def _weights(ground: GroundProgram, choice: Choice) -> dict[str, Any]:
 
 
 def _rule(rule: Rule, names: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "head": [names[atom] for atom in rule.head],
         "body": _literals(rule.body, names),
     }
     if rule.choice:
-        found["choice"] = True
+        record["choice"] = True
     if rule.weights is not None:
-        found |= {"weights": list(rule.weights), "bound": rule.bound}
-    return found
+        record |= {"weights": list(rule.weights), "bound": rule.bound}
+    return record
 
 
 def _literals(body: Iterable[int], names: list[str]) -> list[str]:
-    return [names[one] if one > 0 else f"not {names[-one]}" for one in body]
+    return [names[literal] if literal > 0 else f"not {names[-literal]}" for literal in body]

@@ -46,30 +46,30 @@ def page(title: str, body: str, style: str = "") -> str:
 # --- answers ---------------------------------------------------------------------------------
 
 
-def answers(found: Answers) -> str:
+def answers(shown: Answers) -> str:
     """A line for each answer, with a bar; below, what else is worth knowing."""
-    single = [one for one in found if not by_rows(one)]
-    parts = [table([answer_line(one) for one in single[:SHOWN]])]
+    single = [each for each in shown if not by_rows(each)]
+    parts = [table([answer_line(each) for each in single[:SHOWN]])]
     if len(single) > SHOWN:
         parts.append(f'<p style="{FAINT}">and {len(single) - SHOWN:,} more</p>')
-    rows = [one for one in found if isinstance(one, Answer) and by_rows(one)]
+    rows = [each for each in shown if isinstance(each, Answer) and by_rows(each)]
     if rows:
         parts.append(_rows_table(rows))
-    parts.append(f'<p style="{FAINT}">{markup(about(found))}</p>')
-    return f"<div>{''.join(parts)}{warnings(found.warnings)}</div>"
+    parts.append(f'<p style="{FAINT}">{markup(about(shown))}</p>')
+    return f"<div>{''.join(parts)}{warnings(shown.warnings)}</div>"
 
 
-def answer(found: Answer | MapAnswer) -> str:
+def answer(shown: Answer | MapAnswer) -> str:
     """One answer with its bar."""
-    if isinstance(found, Answer) and by_rows(found):
-        return f"<div>{_rows_table([found])}</div>"
-    return f"<div>{table([answer_line(found)])}</div>"
+    if isinstance(shown, Answer) and by_rows(shown):
+        return f"<div>{_rows_table([shown])}</div>"
+    return f"<div>{table([answer_line(shown)])}</div>"
 
 
-def about(found: Answers) -> str:
+def about(shown: Answers) -> str:
     """The semantics and the engine, in one line."""
-    lost = f" · {found.inconsistent:.3g} inconsistent" if found.inconsistent else ""
-    return f"{found.logic}, {found.probability} · {found.engine}{lost}"
+    lost = f" · {shown.inconsistent:.3g} inconsistent" if shown.inconsistent else ""
+    return f"{shown.logic}, {shown.probability} · {shown.engine}{lost}"
 
 
 def bar(ends: Sequence[float]) -> str:
@@ -93,26 +93,28 @@ def bar(ends: Sequence[float]) -> str:
     )
 
 
-def answer_line(found: Answer | MapAnswer) -> Sequence[str]:
+def answer_line(shown: Answer | MapAnswer) -> Sequence[str]:
     """The cells of an answer: what was asked, the bar, the numbers."""
-    if isinstance(found, Answer):
-        ends = [float(number) for number in found.numbers]
-        _, _, numbers = str(found).partition(" = ")
-        return f"<code>ℙ({markup(found.query)})</code>", bar(ends), markup(numbers)
-    lines = [line.partition(" = ") for line in str(found).splitlines()]
+    if isinstance(shown, Answer):
+        ends = [float(number) for number in shown.numbers]
+        _, _, numbers = str(shown).partition(" = ")
+        return f"<code>ℙ({markup(shown.query)})</code>", bar(ends), markup(numbers)
+    lines = [line.partition(" = ") for line in str(shown).splitlines()]
     names = "<br>".join(f"<code>{markup(name)}</code>" for name, _, _ in lines)
     return names, "", "<br>".join(markup(value) for _, _, value in lines)
 
 
-def _rows_table(found: Sequence[Answer]) -> str:
-    head, rows = most_probable_rows(found)
+def _rows_table(shown: Sequence[Answer]) -> str:
+    head, rows = most_probable_rows(shown)
     cells = [[markup(cell) for cell in row] for row in rows]
     return table(cells, [markup(cell) for cell in head])
 
 
-def warnings(found: Iterable[Diagnostic]) -> str:
+def warnings(diagnostics: Iterable[Diagnostic]) -> str:
     """What is worth knowing besides the answers."""
-    return "".join(f'<p style="{FAINT}">⚠ {markup(one.message)}</p>' for one in found)
+    return "".join(
+        f'<p style="{FAINT}">⚠ {markup(diagnostic.message)}</p>' for diagnostic in diagnostics
+    )
 
 
 def table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
@@ -130,9 +132,9 @@ def table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
 # --- programs, circuits, learning, errors ----------------------------------------------------
 
 
-def ground(found: GroundProgram) -> str:
+def ground(shown: GroundProgram) -> str:
     """The ground program as text; the end of a long one opens when asked for."""
-    lines = ground_text(found).splitlines()
+    lines = ground_text(shown).splitlines()
     first = source("\n".join(lines[:LINES]))
     if len(lines) <= LINES:
         return first
@@ -141,10 +143,10 @@ def ground(found: GroundProgram) -> str:
     return f"{first}<details>{more}{rest}</details>"
 
 
-def circuit(found: Circuit) -> str:
+def circuit(shown: Circuit) -> str:
     """The statistics, and the picture of a small one (where it can be drawn)."""
     facts = [
-        line.split(": ", 1) for line in statistics_text(found.statistics, parts=False).splitlines()
+        line.split(": ", 1) for line in statistics_text(shown.statistics, parts=False).splitlines()
     ]
     numbers = table([(markup(name), markup(value)) for name, value in facts])
     if found.statistics.nodes > SMALL:
@@ -155,25 +157,25 @@ def circuit(found: Circuit) -> str:
         return numbers
 
 
-def plan(found: Plan) -> str:
+def plan(shown: Plan) -> str:
     """The plan in words."""
-    return f"<p>{markup(str(found))}</p>"
+    return f"<p>{markup(str(shown))}</p>"
 
 
-def history(found: History) -> str:
+def history(shown: History) -> str:
     """The curve of the log-likelihood, and why learning stopped."""
-    return f'<div>{curve_svg(found.to_list())}<p style="{FAINT}">{markup(str(found))}</p></div>'
+    return f'<div>{curve_svg(shown.to_list())}<p style="{FAINT}">{markup(str(shown))}</p></div>'
 
 
 def curve_svg(records: Sequence[dict[str, float]]) -> str:
     """The curve of the iterations, drawn."""
-    held_out = [float(one["validation"]) for one in records if "validation" in one]
-    return curve([float(one["log_likelihood"]) for one in records], validation=held_out).svg()
+    held_out = [float(record["validation"]) for record in records if "validation" in record]
+    return curve([float(record["log_likelihood"]) for record in records], validation=held_out).svg()
 
 
-def error(found: Error) -> str:
+def error(shown: Error) -> str:
     """The diagnostics as on a terminal, with the caret under the place."""
-    texts = [render_one(one, read_source) for one in found.diagnostics]
+    texts = [render_one(diagnostic, read_source) for diagnostic in shown.diagnostics]
     return f'<pre style="{MONO};color:inherit">{markup(chr(10).join(texts))}</pre>'
 
 

@@ -19,30 +19,34 @@ if TYPE_CHECKING:
     from dpasp.learning.history import History
 
 
-def answers(found: Answers) -> Scene:
+def answers(given_answers: Answers) -> Scene:
     """Bars for probabilities, segments for intervals; below, the curve of what was learned."""
-    asked = [answer for answer in found if isinstance(answer, Answer)]
-    if not asked and not found.history:
+    asked = [answer for answer in given_answers if isinstance(answer, Answer)]
+    if not asked and not given_answers.history:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
-    files = [Path(file).name for file in found.files if not file.startswith("<")]
-    title = " · ".join(filter(None, (", ".join(files), f"{found.logic}, {found.probability}")))
+    files = [Path(file).name for file in given_answers.files if not file.startswith("<")]
+    title = " · ".join(
+        filter(None, (", ".join(files), f"{given_answers.logic}, {given_answers.probability}"))
+    )
     scenes = [bars(asked, title)] if asked else []
-    if found.history:
-        scenes.append(_learning(found.history))
+    if given_answers.history:
+        scenes.append(_learning(given_answers.history))
     return above(scenes)
 
 
-def history(found: History) -> Scene:
+def history(records: History) -> Scene:
     """The log-likelihood by iteration."""
-    if not len(found):
+    if not len(records):
         raise UsageError("there is nothing to draw: no iteration is done")
-    return _learning(found.to_list())
+    return _learning(records.to_list())
 
 
-def circuit(found: Circuit) -> Scene:
+def circuit(drawn_circuit: Circuit) -> Scene:
     """The circuit with its questions."""
-    title = f"circuit · {found.meaning.logic.value}"
-    return circuit_scene(found, found.leaf_names, found.question_names, title)
+    title = f"circuit · {drawn_circuit.meaning.logic.value}"
+    return circuit_scene(
+        drawn_circuit, drawn_circuit.leaf_names, drawn_circuit.question_names, title
+    )
 
 
 def program(ground: GroundProgram, title: str) -> Scene:

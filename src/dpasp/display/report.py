@@ -67,23 +67,23 @@ def _learning(answers: Answers) -> Iterator[str]:
     if answers.history:
         records: list[dict[str, Any]] = [dict(record) for record in answers.history]
         yield f'<div class="picture">{html.curve_svg(records)}</div>'
-    for one in answers.learned:
-        values = ", ".join(number_text(float(value)) for value in one.get("values", ()))
-        yield f"<p><code>{escape(str(one.get('rule', '')))}</code> {values}</p>"
+    for parameter in answers.learned:
+        values = ", ".join(number_text(float(value)) for value in parameter.get("values", ()))
+        yield f"<p><code>{escape(str(parameter.get('rule', '')))}</code> {values}</p>"
 
 
 def _reasons(program: Program, answers: Answers) -> Iterator[str]:
-    queries = [one.query for one in answers if one.kind == "probability"]
+    queries = [answer.query for answer in answers if answer.kind == "probability"]
     meaning = f"{answers.logic}, {answers.probability}"
     for query in queries[:MOST_EXPLAINED]:
         try:
-            (found,) = program.explain(query, semantics=meaning, limits=REASONS)
+            (explanation,) = program.explain(query, semantics=meaning, limits=REASONS)
         except Error as error:
             yield f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
             return
         opened = " open" if query == queries[0] else ""
         title = f"<summary><code>ℙ({escape(query)})</code></summary>"
-        yield f"<details{opened}>{title}{why.explanation(found)}</details>"
+        yield f"<details{opened}>{title}{why.explanation(explanation)}</details>"
     if len(queries) > MOST_EXPLAINED:
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
 
@@ -103,14 +103,14 @@ def _sources(files: Iterable[str], program: Program) -> Iterator[str]:
 
 
 def _made(command: str, answers: Answers) -> str:
-    found = [f"dPASP {__version__}", f"Python {platform.python_version()}"]
+    versions = [f"dPASP {__version__}", f"Python {platform.python_version()}"]
     for name in PACKAGES:
         if name in sys.modules:
             try:
-                found.append(f"{name} {version(name)}")
+                versions.append(f"{name} {version(name)}")
             except PackageNotFoundError:
                 continue
     seconds = answers.statistics.get("seconds", {})
     took = ", ".join(f"{name} {value:.3f} s" for name, value in seconds.items())
     again = f"<pre>{escape(command)}</pre>" if command else ""
-    return f'{again}<p class="faint">{escape(" · ".join(found))}</p><p class="faint">{took}</p>'
+    return f'{again}<p class="faint">{escape(" · ".join(versions))}</p><p class="faint">{took}</p>'

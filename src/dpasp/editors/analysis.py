@@ -72,8 +72,8 @@ class Analysis:
     def token_at(self, offset: int) -> Token | None:
         """The token that holds an offset, or ends right before it."""
         piece = self.piece_at(offset)
-        found = self.tokens_of(piece) if piece else []
-        holding = [token for token in found if token.start <= offset <= token.end]
+        tokens = self.tokens_of(piece) if piece else []
+        holding = [token for token in tokens if token.start <= offset <= token.end]
         words = [token for token in holding if token.kind != "symbol"]
         return next(iter(words or holding), None)
 
@@ -99,8 +99,8 @@ class Analysis:
 def analyse(text: str, file: str) -> Analysis:
     """What can be said about a text without running it; never an error."""
     program, errors = read_with_problems([(file, text)])
-    found = tuple(errors) if errors else _checked(program)
-    return Analysis(SourceFile(file, text), program, found, bool(errors))
+    problems = tuple(errors) if errors else _checked(program)
+    return Analysis(SourceFile(file, text), program, problems, bool(errors))
 
 
 def problems(text: str, file: str) -> tuple[Diagnostic, ...]:

@@ -48,25 +48,25 @@ class Offer(NamedTuple):
     snippet: str = ""
 
 
-def complete(found: Analysis, offset: int) -> list[Offer]:
+def complete(analysis: Analysis, offset: int) -> list[Offer]:
     """What can be written at an offset, the likeliest first; the editor picks what fits."""
-    before = _before(found, offset)
+    before = _before(analysis, offset)
     part = _PART.search(before)
     typed = part[0] if part else ""
     ahead = before[: len(before) - len(typed)]
     if typed.startswith("#"):
         return list(_directives(inside=bool(ahead.strip())))
     if typed.startswith("@"):
-        return [Offer(name, "function", "of the #python block") for name in python_names(found)]
-    return list(_by_statement(found, ahead)) or list(_words(found, before, offset))
+        return [Offer(name, "function", "of the #python block") for name in python_names(analysis)]
+    return list(_by_statement(analysis, ahead)) or list(_words(analysis, before, offset))
 
 
-def _before(found: Analysis, offset: int) -> str:
+def _before(analysis: Analysis, offset: int) -> str:
     """What of a statement that is being written stands before an offset."""
-    last = next((p for p in reversed(found.split.pieces) if p.start < offset), None)
+    last = next((p for p in reversed(analysis.split.pieces) if p.start < offset), None)
     if last is None or (last.dotted and last.end <= offset):
         return ""
-    return found.text[last.start : offset]
+    return analysis.text[last.start : offset]
 
 
 def _directives(inside: bool) -> Iterator[Offer]:
@@ -77,7 +77,7 @@ def _directives(inside: bool) -> Iterator[Offer]:
         yield Offer(name, "directive", word.meaning, _SNIPPETS.get(name, ""))
 
 
-def _by_statement(found: Analysis, ahead: str) -> Iterator[Offer]:
+def _by_statement(analysis: Analysis, ahead: str) -> Iterator[Offer]:
     """What only some statements hold: the names of semantics and methods, options."""
     words = ahead.split()
     first = words[0] if words else ""
@@ -106,10 +106,10 @@ def _plain(text: str) -> str:
     return text.replace("}", "\\}").replace("$", "\\$")
 
 
-def _words(found: Analysis, before: str, offset: int) -> Iterator[Offer]:
+def _words(analysis: Analysis, before: str, offset: int) -> Iterator[Offer]:
     """Predicates of the program, variables of the statement, and words."""
-    defined = dict.fromkeys(o.predicate for o in found.occurrences if o.role == "head")
-    for predicate in dict.fromkeys((*defined, *(o.predicate for o in found.occurrences))):
+    defined = dict.fromkeys(o.predicate for o in analysis.occurrences if o.role == "head")
+    for predicate in dict.fromkeys((*defined, *(o.predicate for o in analysis.occurrences))):
         yield Offer(predicate.name, "predicate", str(predicate), _call(predicate))
     seen = re.findall(r"(?<![\w'])[_']*[A-Z][\w']*", before)
     yield from (Offer(name, "variable") for name in dict.fromkeys(seen))

@@ -46,13 +46,13 @@ def fixes(text: str, file: str, problem: Diagnostic) -> list[Fix]:
     if problem.span is None or problem.span.file != file:
         return []
     before = _counted(text, file)
-    found: dict[str, Fix] = {}
+    by_text: dict[str, Fix] = {}
     for fix in list(_suggestions(text, file, problem))[:MOST]:
         changed = fix.applied(text)
         after = _counted(changed, file)
         if changed != text and len(after) < len(before) and set(after) <= set(before):
-            found.setdefault(changed, fix)
-    return list(found.values())
+            by_text.setdefault(changed, fix)
+    return list(by_text.values())
 
 
 def _counted(text: str, file: str) -> list[tuple[str, str]]:

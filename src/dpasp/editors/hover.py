@@ -32,27 +32,29 @@ MOST = 5  # answers that are shown
 PATIENCE = Limits(seconds=1.0, megabytes=4000)  # what the answer under a pointer may cost
 
 
-def hover(found: Analysis, offset: int) -> str | None:
+def hover(analysis: Analysis, offset: int) -> str | None:
     """What to say at an offset; None if there is nothing to say."""
-    place, token = found.occurrence_at(offset), found.token_at(offset)
+    place, token = analysis.occurrence_at(offset), analysis.token_at(offset)
     if place is not None:
-        return _predicate(found, place)
+        return _predicate(analysis, place)
     if token is None:
         return None
     if token.kind == "call":
         return f"**{token.text}** · a function of the `#python` block, or of a module"
-    return explained(token.text) or _option(found, offset, token.text)
+    return explained(token.text) or _option(analysis, offset, token.text)
 
 
-def _predicate(found: Analysis, place: Occurrence) -> str:
-    heads = [other for other in found.of(place.predicate) if other.role == "head"]
+def _predicate(analysis: Analysis, place: Occurrence) -> str:
+    heads = [other for other in analysis.of(place.predicate) if other.role == "head"]
     kinds = dict.fromkeys(_kind(other.statement) for other in heads)
     parts = [f"**{place.predicate}** · {', '.join(kinds) or 'not defined here'}"]
     if heads:
-        parts.append(f"defined in {_lines((other.span for other in heads), found)}")
-    asked = [o for o in found.of(place.predicate) if isinstance(o.statement, ast.Query | ast.Map)]
-    if asked and (answers := _answers(found, dict.fromkeys(o.statement for o in asked))):
-        parts.append(f"asked in {_lines((other.span for other in asked), found)}: {answers}")
+        parts.append(f"defined in {_lines((other.span for other in heads), analysis)}")
+    asked = [
+        o for o in analysis.of(place.predicate) if isinstance(o.statement, ast.Query | ast.Map)
+    ]
+    if asked and (answers := _answers(analysis, dict.fromkeys(o.statement for o in asked))):
+        parts.append(f"asked in {_lines((other.span for other in asked), analysis)}: {answers}")
     return "\n\n".join(parts)
 
 
@@ -79,11 +81,11 @@ def _kind(statement: ast.Statement) -> str:
     return "statement"
 
 
-def _lines(spans: Iterable[Span], found: Analysis) -> str:
+def _lines(spans: Iterable[Span], analysis: Analysis) -> str:
     """``line 3, 5 and 8``, with the names of other files."""
     here: list[str] = []
     for span in spans:
-        other = "" if span.file == found.file.name else f" of {span.file}"
+        other = "" if span.file == analysis.file.name else f" of {span.file}"
         here.append(f"{span.line}{other}")
     shown = list(dict.fromkeys(here))
     if len(shown) > 6:
@@ -93,12 +95,12 @@ def _lines(spans: Iterable[Span], found: Analysis) -> str:
     return f"{word} {', '.join(most)} and {last}" if most else f"{word} {last}"
 
 
-def _answers(found: Analysis, questions: Iterable[ast.Statement]) -> str:
+def _answers(analysis: Analysis, questions: Iterable[ast.Statement]) -> str:
     """The answers to some questions, if they come at once; Python never runs for them."""
-    if found.unread:
+    if analysis.unread:
         return ""
-    rest = [s for s in found.program.statements if not isinstance(s, ast.Query | ast.Map)]
-    asked = ast.Program((*rest, *questions), found.program.sources)
+    rest = [s for s in analysis.program.statements if not isinstance(s, ast.Query | ast.Map)]
+    asked = ast.Program((*rest, *questions), analysis.program.sources)
     try:
         answers = Program(asked).query(limits=PATIENCE)
     except Error as error:
@@ -106,9 +108,9 @@ def _answers(found: Analysis, questions: Iterable[ast.Statement]) -> str:
     return ", ".join(map(str, list(answers)[:MOST])) + (" …" if len(answers) > MOST else "")
 
 
-def _option(found: Analysis, offset: int, word: str) -> str | None:
+def _option(analysis: Analysis, offset: int, word: str) -> str | None:
     """An option of ``#learn``, ``#inference`` or a network."""
-    piece = found.piece_at(offset)
+    piece = analysis.piece_at(offset)
     tables = {"#learn": LEARN, "#inference": all_options(), "": NETWORK}
     known = tables.get(piece.directive, {}) if piece else {}
     if word not in known or (piece and not piece.directive and not piece.annotated):

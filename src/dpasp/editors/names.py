@@ -24,70 +24,70 @@ _VARIABLE = re.compile(r"[_']*[A-Z][A-Za-z0-9_']*")
 _WORDS = {"not", "undef"}
 
 
-def definitions(found: Analysis, offset: int) -> list[Span]:
+def definitions(analysis: Analysis, offset: int) -> list[Span]:
     """Where the name at an offset is defined: heads of rules, or ``def`` in a block."""
-    token = found.token_at(offset)
+    token = analysis.token_at(offset)
     if token is not None and token.kind == "call":
-        return list(_python_definitions(found, _function(token)))
-    place = found.occurrence_at(offset)
+        return list(_python_definitions(analysis, _function(token)))
+    place = analysis.occurrence_at(offset)
     if place is None:
         return []
-    return [other.span for other in found.of(place.predicate) if other.role == "head"]
+    return [other.span for other in analysis.of(place.predicate) if other.role == "head"]
 
 
-def references(found: Analysis, offset: int, declaration: bool = True) -> list[Span]:
+def references(analysis: Analysis, offset: int, declaration: bool = True) -> list[Span]:
     """Every place that names what is named at an offset; with or without its definitions."""
-    place = found.occurrence_at(offset)
+    place = analysis.occurrence_at(offset)
     if place is not None:
-        others = found.of(place.predicate)
+        others = analysis.of(place.predicate)
         return [other.span for other in others if declaration or other.role != "head"]
-    return [found.file.span(start, end) for start, end in _same_words(found, offset)]
+    return [analysis.file.span(start, end) for start, end in _same_words(analysis, offset)]
 
 
-def _same_words(found: Analysis, offset: int) -> Iterator[tuple[int, int]]:
+def _same_words(analysis: Analysis, offset: int) -> Iterator[tuple[int, int]]:
     """The same variable in the same statement, the same Python function in all of them."""
-    token, piece = found.token_at(offset), found.piece_at(offset)
+    token, piece = analysis.token_at(offset), analysis.piece_at(offset)
     if token is None or piece is None:
         return
     if token.kind == "variable" and token.text != "_":
-        for other in found.tokens_of(piece):
+        for other in analysis.tokens_of(piece):
             if other.kind == "variable" and other.text == token.text:
                 yield other.start, other.end
     elif token.kind == "call":
-        for one in found.split.pieces:
-            for other in found.tokens_of(one):
+        for anywhere in analysis.split.pieces:
+            for other in analysis.tokens_of(anywhere):
                 if other.kind == "call" and _function(other) == _function(token):
                     yield other.start, other.end
 
 
-def renamed_span(found: Analysis, offset: int) -> Span | None:
+def renamed_span(analysis: Analysis, offset: int) -> Span | None:
     """What would be renamed at an offset; None if nothing there can be."""
-    place, token = found.occurrence_at(offset), found.token_at(offset)
+    place, token = analysis.occurrence_at(offset), analysis.token_at(offset)
     if place is not None:
         return place.span
     if token is not None and token.kind == "variable" and token.text != "_":
-        return found.file.span(token.start, token.end)
+        return analysis.file.span(token.start, token.end)
     return None
 
 
-def rename(found: Analysis, offset: int, name: str) -> list[Span]:
+def rename(analysis: Analysis, offset: int, name: str) -> list[Span]:
     """The places to write a new name to; an error if the program would then say another thing."""
-    place, old = found.occurrence_at(offset), renamed_span(found, offset)
+    place, old = analysis.occurrence_at(offset), renamed_span(analysis, offset)
     if old is None:
         raise UsageError("only predicates and variables can be renamed here")
-    if found.unread:
+    if analysis.unread:
         raise UsageError("correct what cannot be read first: the name may stand there too")
     if place is None:
         _check(name, _VARIABLE, "the name of a variable begins in upper case, as in Person")
-        piece = found.piece_at(offset)
-        taken = {token.text for token in found.tokens_of(piece)} if piece else set()
+        piece = analysis.piece_at(offset)
+        taken = {token.text for token in analysis.tokens_of(piece)} if piece else set()
     else:
         _check(name, _NAME, "the name of a predicate begins in lower case, as in smokes")
-        known = {other.predicate for other in found.occurrences}
+        known = {other.predicate for other in analysis.occurrences}
         taken = {p.name for p in known if p.arity == place.predicate.arity}
-    if name in taken and name != found.text[slice(*found.slice(old))]:
+    if name in taken and name != analysis.text[slice(*analysis.slice(old))]:
         raise UsageError(f"{name} is there already: the two would become one")
-    return references(found, offset)
+    return references(analysis, offset)
 
 
 def _check(name: str, form: re.Pattern[str], help: str) -> None:
@@ -102,9 +102,9 @@ def _function(token: Token) -> str:
     return token.text.removeprefix("@").strip()
 
 
-def _python_definitions(found: Analysis, name: str) -> Iterator[Span]:
+def _python_definitions(analysis: Analysis, name: str) -> Iterator[Span]:
     """Where a block defines a name at its top."""
-    for statement in found.program.statements:
+    for statement in analysis.program.statements:
         if isinstance(statement, Python):
             for line, names in _defined(statement.code):
                 if name in names:
@@ -128,9 +128,9 @@ def _defined(code: str) -> Iterator[tuple[int, set[str]]]:
                 yield node.lineno, {alias.asname or alias.name for alias in names}
 
 
-def python_names(found: Analysis) -> list[str]:
+def python_names(analysis: Analysis) -> list[str]:
     """The names that the blocks of a program define, in their order."""
-    blocks = [s for s in found.program.statements if isinstance(s, Python)]
+    blocks = [s for s in analysis.program.statements if isinstance(s, Python)]
     return [name for block in blocks for _, names in _defined(block.code) for name in sorted(names)]
 
 

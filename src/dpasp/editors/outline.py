@@ -45,54 +45,56 @@ class WordAt(NamedTuple):
     defined: bool = False  # the head of a rule
 
 
-def outline(found: Analysis) -> list[Entry]:
+def outline(analysis: Analysis) -> list[Entry]:
     """The statements of a text by their heads, in their order."""
     entries = []
-    for piece in found.split.pieces:
-        text = " ".join(_head(found, piece).split())
+    for piece in analysis.split.pieces:
+        text = " ".join(_head(analysis, piece).split())
         if text:
             short = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-            entries.append(Entry(short, _kind(found, piece), piece.start, piece.end))
+            entries.append(Entry(short, _kind(analysis, piece), piece.start, piece.end))
     return entries
 
 
-def _head(found: Analysis, piece: Piece) -> str:
+def _head(analysis: Analysis, piece: Piece) -> str:
     """A statement up to its ':-', without its final dot and without comments."""
     if piece.directive in known_words().blocks:
         return piece.directive
-    tokens = found.tokens_of(piece)
+    tokens = analysis.tokens_of(piece)
     at = next((i for i, token in enumerate(tokens) if token.text == ":-"), len(tokens))
     shown = tokens[: at or len(tokens)]
     if shown and shown[-1].text == ".":
         shown = shown[:-1]
-    return found.text[shown[0].start : shown[-1].end] if shown else ""
+    return analysis.text[shown[0].start : shown[-1].end] if shown else ""
 
 
-def _kind(found: Analysis, piece: Piece) -> EntryKind:
+def _kind(analysis: Analysis, piece: Piece) -> EntryKind:
     if piece.directive in known_words().blocks:
         return "code"
     if piece.directive:
         return "question" if piece.directive in known_words().open_ended else "directive"
     if piece.annotated:
-        words = {token.text for token in found.tokens_of(piece)}
+        words = {token.text for token in analysis.tokens_of(piece)}
         return "network" if "as" in words else "choice"
     return "data" if piece.data else "rule"
 
 
-def folds(found: Analysis) -> list[tuple[int, int, str]]:
+def folds(analysis: Analysis) -> list[tuple[int, int, str]]:
     """First and last lines (from 0) of what can be folded: statements, blocks, comments."""
-    places = [(piece.start, piece.end, "region") for piece in found.split.pieces]
-    lines = [(_line(found, start), _line(found, end - 1), kind) for start, end, kind in places]
-    ranges = [*lines, *_comment_runs(found)]
+    places = [(piece.start, piece.end, "region") for piece in analysis.split.pieces]
+    lines = [
+        (_line(analysis, start), _line(analysis, end - 1), kind) for start, end, kind in places
+    ]
+    ranges = [*lines, *_comment_runs(analysis)]
     return sorted({(first, last, kind) for first, last, kind in ranges if last > first})
 
 
-def _comment_runs(found: Analysis) -> Iterator[tuple[int, int, str]]:
+def _comment_runs(analysis: Analysis) -> Iterator[tuple[int, int, str]]:
     """Comments on lines of their own, one below the other."""
     run: tuple[int, int] | None = None
-    for start, end in found.split.comments:
-        first, last = _line(found, start), _line(found, max(end - 1, start))
-        if found.text[found.file.line_starts[first] : start].strip():
+    for start, end in analysis.split.comments:
+        first, last = _line(analysis, start), _line(analysis, max(end - 1, start))
+        if analysis.text[analysis.file.line_starts[first] : start].strip():
             continue
         if run is not None and first == run[1] + 1:
             run = (run[0], last)
@@ -104,25 +106,25 @@ def _comment_runs(found: Analysis) -> Iterator[tuple[int, int, str]]:
         yield *run, "comment"
 
 
-def _line(found: Analysis, offset: int) -> int:
-    return bisect_right(found.file.line_starts, offset) - 1
+def _line(analysis: Analysis, offset: int) -> int:
+    return bisect_right(analysis.file.line_starts, offset) - 1
 
 
 # --- what words are -----------------------------------------------------------------------------
 
 
-def words(found: Analysis) -> list[WordAt]:
+def words(analysis: Analysis) -> list[WordAt]:
     """What every word of the text is, in order; Python blocks are left to others."""
     named = {
-        found.slice(place.span)[0]: place.role == "head"
-        for place in found.occurrences
-        if place.span.file == found.file.name
+        analysis.slice(place.span)[0]: place.role == "head"
+        for place in analysis.occurrences
+        if place.span.file == analysis.file.name
     }
-    result = [WordAt(start, end, "comment") for start, end in found.split.comments]
-    for piece in found.split.pieces:
+    result = [WordAt(start, end, "comment") for start, end in analysis.split.comments]
+    for piece in analysis.split.pieces:
         if piece.directive in known_words().blocks:
             result.append(WordAt(piece.start, piece.start + len(piece.directive), "keyword"))
-        tokens = found.tokens_of(piece)
+        tokens = analysis.tokens_of(piece)
         for index, token in enumerate(tokens):
             kind = _word_kind(token, tokens[index + 1 : index + 2], token.start in named)
             if kind is not None:

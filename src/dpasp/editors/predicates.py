@@ -51,11 +51,13 @@ class Occurrence:
 
 def occurrences(program: ast.Program) -> tuple[Occurrence, ...]:
     """Every place where a predicate is named, in the order of the text."""
-    found = [place for statement in program.statements for place in _of(statement, program.sources)]
+    places = [
+        place for statement in program.statements for place in _of(statement, program.sources)
+    ]
     order = {name: number for number, name in enumerate(program.sources)}
     return tuple(
         sorted(
-            dict.fromkeys(found),
+            dict.fromkeys(places),
             key=lambda o: (order.get(o.span.file, -1), o.span.line, o.span.column),
         )
     )

@@ -59,7 +59,7 @@ class Server(LanguageServer):
         super().__init__("dpasp", __version__)
         self._known: dict[str, tuple[str, Analysis]] = {}
 
-    def found(self, uri: str) -> Analysis:
+    def analysis(self, uri: str) -> Analysis:
         """What is known about a document as it is now."""
         text = self.workspace.get_text_document(uri).source
         known = self._known.get(uri)
@@ -77,11 +77,11 @@ class Server(LanguageServer):
         """The offset that an editor's position means."""
         document = self.workspace.get_text_document(uri)
         place = document.position_from_client_units(position)
-        return self.found(uri).offset(place.line + 1, place.character + 1)
+        return self.analysis(uri).offset(place.line + 1, place.character + 1)
 
     def range(self, uri: str, start: int, end: int) -> types.Range:
         """A slice of a document as an editor counts."""
-        return self.span_range(uri, self.found(uri).file.span(start, end))
+        return self.span_range(uri, self.analysis(uri).file.span(start, end))
 
     def span_range(self, uri: str, span: Span) -> types.Range:
         """A span of a document as an editor counts."""
@@ -90,7 +90,7 @@ class Server(LanguageServer):
 
     def location(self, uri: str, span: Span) -> types.Location:
         """A span of a document, or of a file that it includes."""
-        if span.file == self.found(uri).file.name:
+        if span.file == self.analysis(uri).file.name:
             return types.Location(uri, self.span_range(uri, span))
         other = from_fs_path(str(Path(span.file).resolve())) or uri
         return types.Location(other, self.span_range(other, span))
@@ -132,8 +132,8 @@ def _register(server: Server, feature: str, handler: Callable[..., Any], options
 def _told(server: Server, params: Any) -> None:
     """Say what is wrong with a document."""
     uri = params.text_document.uri
-    found = server.found(uri)
-    shown = [_diagnostic(server, uri, problem) for problem in found.problems]
+    analysis = server.analysis(uri)
+    shown = [_diagnostic(server, uri, problem) for problem in analysis.problems]
     version = server.workspace.get_text_document(uri).version
     message = types.PublishDiagnosticsParams(uri, shown, version)
     server.text_document_publish_diagnostics(message)
@@ -156,7 +156,7 @@ def _closed(server: Server, params: types.DidCloseTextDocumentParams) -> None:
 def _diagnostic(server: Server, uri: str, problem: Diagnostic) -> types.Diagnostic:
     span, where = problem.span, types.Range(types.Position(0, 0), types.Position(0, 0))
     message = f"{problem.message}\nhelp: {problem.help}" if problem.help else problem.message
-    if span is not None and span.file == server.found(uri).file.name:
+    if span is not None and span.file == server.analysis(uri).file.name:
         where = server.span_range(uri, span)
     elif span is not None:
         message = f"{span}: {message}"
@@ -172,13 +172,13 @@ def _diagnostic(server: Server, uri: str, problem: Diagnostic) -> types.Diagnost
 
 def _actions(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
     uri = params.text_document.uri
-    found, wanted = server.found(uri), params.range
+    analysis, wanted = server.analysis(uri), params.range
     made = []
-    for problem in found.problems:
+    for problem in analysis.problems:
         shown = _diagnostic(server, uri, problem)
         if shown.range.start.line > wanted.end.line or shown.range.end.line < wanted.start.line:
             continue
-        for fix in fixes(found.text, found.file.name, problem):
+        for fix in fixes(analysis.text, analysis.file.name, problem):
             edit = types.TextEdit(server.range(uri, fix.start, fix.end), fix.text)
             change = types.WorkspaceEdit({uri: [edit]})
             kind = types.CodeActionKind.QuickFix
@@ -191,19 +191,19 @@ def _actions(server: Server, params: types.CodeActionParams) -> list[types.CodeA
 
 def _hover(server: Server, params: types.HoverParams) -> types.Hover | None:
     uri = params.text_document.uri
-    text = hover(server.found(uri), server.offset(uri, params.position))
+    text = hover(server.analysis(uri), server.offset(uri, params.position))
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
 
 
 def _definition(server: Server, params: types.DefinitionParams) -> list[types.Location]:
     uri = params.text_document.uri
-    spans = definitions(server.found(uri), server.offset(uri, params.position))
+    spans = definitions(server.analysis(uri), server.offset(uri, params.position))
     return [server.location(uri, span) for span in spans]
 
 
 def _references(server: Server, params: types.ReferenceParams) -> list[types.Location]:
     uri, declaration = params.text_document.uri, params.context.include_declaration
-    spans = references(server.found(uri), server.offset(uri, params.position), declaration)
+    spans = references(server.analysis(uri), server.offset(uri, params.position), declaration)
     return [server.location(uri, span) for span in spans]
 
 
@@ -211,22 +211,22 @@ def _highlight(
     server: Server, params: types.DocumentHighlightParams
 ) -> list[types.DocumentHighlight]:
     uri = params.text_document.uri
-    found = server.found(uri)
-    spans = references(found, server.offset(uri, params.position))
-    here = [span for span in spans if span.file == found.file.name]
+    analysis = server.analysis(uri)
+    spans = references(analysis, server.offset(uri, params.position))
+    here = [span for span in spans if span.file == analysis.file.name]
     return [types.DocumentHighlight(server.span_range(uri, span)) for span in here]
 
 
 def _prepare_rename(server: Server, params: types.PrepareRenameParams) -> types.Range | None:
     uri = params.text_document.uri
-    span = renamed_span(server.found(uri), server.offset(uri, params.position))
+    span = renamed_span(server.analysis(uri), server.offset(uri, params.position))
     return server.span_range(uri, span) if span else None
 
 
 def _rename(server: Server, params: types.RenameParams) -> types.WorkspaceEdit:
     uri = params.text_document.uri
     try:
-        spans = rename(server.found(uri), server.offset(uri, params.position), params.new_name)
+        spans = rename(server.analysis(uri), server.offset(uri, params.position), params.new_name)
     except Error as error:
         raise JsonRpcInvalidParams(error.diagnostics[0].message) from error
     changes: dict[str, list[types.TextEdit]] = {}
@@ -239,12 +239,12 @@ def _completion(server: Server, params: types.CompletionParams) -> list[types.Co
     uri = params.text_document.uri
     position = params.position
     offset = server.offset(uri, position)
-    found = server.found(uri)
+    analysis = server.analysis(uri)
     start = offset
-    while start and (found.text[start - 1].isalnum() or found.text[start - 1] in "_'#"):
+    while start and (analysis.text[start - 1].isalnum() or analysis.text[start - 1] in "_'#"):
         start -= 1
     where = server.range(uri, start, offset)
-    offers = complete(found, offset)
+    offers = complete(analysis, offset)
     return [_item(offer, number, where) for number, offer in enumerate(offers)]
 
 
@@ -266,24 +266,24 @@ def _item(offer: Offer, number: int, where: types.Range) -> types.CompletionItem
 def _symbols(server: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
     uri = params.text_document.uri
     made = []
-    for entry in outline(server.found(uri)):
+    for entry in outline(server.analysis(uri)):
         where = server.range(uri, entry.start, entry.end)
         made.append(types.DocumentSymbol(entry.name, _SYMBOLS[entry.kind], where, where))
     return made
 
 
 def _folding(server: Server, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
-    found = server.found(params.text_document.uri)
-    return [types.FoldingRange(first, last, kind=kind) for first, last, kind in folds(found)]
+    analysis = server.analysis(params.text_document.uri)
+    return [types.FoldingRange(first, last, kind=kind) for first, last, kind in folds(analysis)]
 
 
 def _semantic_tokens(server: Server, params: types.SemanticTokensParams) -> types.SemanticTokens:
     uri = params.text_document.uri
-    found, document = server.found(uri), server.workspace.get_text_document(uri)
+    analysis, document = server.analysis(uri), server.workspace.get_text_document(uri)
     data: list[int] = []
     line = character = 0
-    for word in words(found):
-        for place in _by_line(found, word.start, word.end):
+    for word in words(analysis):
+        for place in _by_line(analysis, word.start, word.end):
             where = document.range_to_client_units(place)
             ahead = where.start.line - line
             column = where.start.character - (0 if ahead else character)
@@ -293,14 +293,14 @@ def _semantic_tokens(server: Server, params: types.SemanticTokensParams) -> type
     return types.SemanticTokens(data)
 
 
-def _by_line(found: Analysis, start: int, end: int) -> list[ServerTextRange]:
+def _by_line(analysis: Analysis, start: int, end: int) -> list[ServerTextRange]:
     """A slice as one range a line: an editor's words do not span lines."""
     places, at = [], start
     while at < end:
-        stop = found.text.find("\n", at, end)
+        stop = analysis.text.find("\n", at, end)
         stop = end if stop < 0 else stop
         if stop > at:
-            places.append(_plain(found.file.span(at, stop)))
+            places.append(_plain(analysis.file.span(at, stop)))
         at = stop + 1
     return places
 
@@ -310,9 +310,9 @@ def _formatting(
 ) -> list[types.TextEdit] | None:
     uri = params.text_document.uri
     document = server.workspace.get_text_document(uri)
-    found = server.found(uri)
+    analysis = server.analysis(uri)
     try:
-        text = formatted(found.text, found.file.name)
+        text = formatted(analysis.text, analysis.file.name)
     except Error:
         return None  # it cannot be read: the diagnostics say why
     if "\r\n" in document.source:

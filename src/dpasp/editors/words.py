@@ -63,8 +63,8 @@ def directives() -> dict[str, Word]:
 
 def explained(word: str) -> str | None:
     """A word of the language in Markdown; None if it has no meaning of its own."""
-    if found := directives().get(word) or KEYWORDS.get(word):
-        return f"`{word}`: {found.meaning}\n\n```plp\n{found.example}\n```"
+    if word_kind := directives().get(word) or KEYWORDS.get(word):
+        return f"`{word}`: {word_kind.meaning}\n\n```plp\n{word_kind.example}\n```"
     if found_short := SEMANTICS.get(word) or explained_engines().get(word):
         return f"`{word}`: {found_short}"
     return None

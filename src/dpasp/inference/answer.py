@@ -17,34 +17,34 @@ from typing import cast
 
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.found import Found, inconsistent_choices
+from dpasp.inference.engines.result import EngineResult, inconsistent_choices
 from dpasp.language.statements.engines import ENGINES
 
-Solve = Callable[[Asked], Found]
+Solve = Callable[[Asked], EngineResult]
 
 
 def answer(asked: Asked) -> Answers:
     """The answers, with the warnings and statistics that belong to them."""
     started = time.perf_counter()
-    found = solver(asked.method.engine)(asked)
-    seconds = {found.engine: time.perf_counter() - started}
+    result = solver(asked.method.engine)(asked)
+    seconds = {result.engine: time.perf_counter() - started}
     return Answers(
-        found.answers,
+        result.answers,
         asked.meaning.logic.value,
         asked.meaning.probability.value,
-        found.engine,
-        found.inconsistent,
+        result.engine,
+        result.inconsistent,
         tuple(asked.ground.program.files),
         (
             *asked.ground.warnings,
-            *found.warnings,
-            *inconsistent_choices(found.inconsistent, found.precision),
+            *result.warnings,
+            *inconsistent_choices(result.inconsistent, result.precision),
         ),
         {
             "choices": len(asked.ground.choices),
             "ground_rules": len(asked.ground.rules),
             "seconds": seconds,
-            **found.statistics,
+            **result.statistics,
         },
     )
 

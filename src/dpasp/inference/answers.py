@@ -154,9 +154,9 @@ class MapAnswer:
         )
 
     def __str__(self) -> str:
-        found = [("max ℙ", self.value, self.assignment, self.ties, self.more_ties)]
+        parts = [("max ℙ", self.value, self.assignment, self.ties, self.more_ties)]
         if self.lower_assignment is not None:
-            found = [
+            parts = [
                 (
                     "max lower ℙ",
                     self.lower,
@@ -167,8 +167,8 @@ class MapAnswer:
                 ("max upper ℙ", self.upper, self.assignment, self.ties, self.more_ties),
             ]
         lines = []
-        for name, value, assignment, ties, more in found:
-            ways = " or ".join(assignment_text(one) for one in (assignment, *ties[:SHOWN]))
+        for name, value, assignment, ties, more in parts:
+            ways = " or ".join(assignment_text(tied) for tied in (assignment, *ties[:SHOWN]))
             left = len(ties) - SHOWN
             if left > 0:
                 ways += f" and more than {left} others" if more else f" and {left} more"
@@ -240,7 +240,11 @@ class Answers(Sequence[Answer | MapAnswer]):
             "answers": [answer.to_dict() for answer in self.answers],
             **({"learned": list(self.learned)} if self.learned or self.history else {}),
             **({"history": list(self.history)} if self.history else {}),
-            **({"warnings": [one.to_dict() for one in self.warnings]} if self.warnings else {}),
+            **(
+                {"warnings": [warning.to_dict() for warning in self.warnings]}
+                if self.warnings
+                else {}
+            ),
             "statistics": dict(self.statistics),
         }
 

@@ -21,8 +21,9 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.credal.extremes import Extremes, extremes
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.evaluator import Evaluator
-from dpasp.inference.engines.found import Found, stopped_early
 from dpasp.inference.engines.reference.enumerate import enumerate_models
+from dpasp.inference.engines.result import EngineResult, stopped_early
+from dpasp.inference.engines.together import answered_together
 from dpasp.inference.probable.answers import map_answers
 from dpasp.logic.program import GroundMap, Interval
 from dpasp.semantics import masses
@@ -31,17 +32,19 @@ from dpasp.semantics.masses import Array
 from dpasp.semantics.names import choice_labels
 
 
-def compiled(asked: Asked) -> Found:
+def compiled(asked: Asked) -> EngineResult:
     """The answers from a circuit: the engines ``auto`` and ``compile``."""
     _check_rows(asked)
     started = time.perf_counter()
     cache = circuits.Cache.default()
-    evaluator = on_circuit(asked.ground, asked.meaning, cache=cache, watch=asked.watch)
-    found = answered(asked, evaluator, time.perf_counter() - started)
-    return replace(found, warnings=(*_not_compiled(asked, evaluator), *found.warnings))
+    evaluator: Evaluator | None = answered_together(asked, cache)
+    if evaluator is None:
+        evaluator = on_circuit(asked.ground, asked.meaning, cache=cache, watch=asked.watch)
+    result = answered(asked, evaluator, time.perf_counter() - started)
+    return replace(result, warnings=(*_not_compiled(asked, evaluator), *result.warnings))
 
 
-def enumerated(asked: Asked) -> Found:
+def enumerated(asked: Asked) -> EngineResult:
     """The answers from the table of all total choices: the engine ``enumerate``."""
     _check_rows(asked)
     started = time.perf_counter()
@@ -54,7 +57,7 @@ def _check_rows(asked: Asked) -> None:
         raise UsageError("#map and #mpe cannot be asked for several test rows at once")
 
 
-def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> Found:
+def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult:
     """The answers from an evaluator that took so many seconds to make."""
     ready = time.perf_counter()
     numbers = extremes(asked, evaluator)
@@ -62,7 +65,7 @@ def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> Found:
     maps = map_answers(asked, evaluator)
     ways = {"map": "+".join(dict.fromkeys(way for _, way in maps.values()))} if maps else {}
     taken = {evaluator.name: seconds, "evaluate": time.perf_counter() - ready}
-    return Found(
+    return EngineResult(
         _answers(asked, numbers, maps),
         evaluator.name,
         lost,
@@ -76,13 +79,13 @@ def _checked(asked: Asked, numbers: Sequence[Extremes]) -> float:
     """The largest inconsistent mass; raises if a question has no answer."""
     if not numbers:
         return 0.0
-    lost = np.stack([own.inconsistent for own in numbers])
-    consistent = np.stack([own.consistent for own in numbers])
+    lost = np.stack([number.inconsistent for number in numbers])
+    consistent = np.stack([number.consistent for number in numbers])
     masses.check_consistent(consistent, lost, asked.inconsistent == "normalize")
     problems = {
         masses.impossible_evidence(question.evidence, question.span): None
-        for question, own in zip(asked.questions, numbers, strict=True)
-        if not np.all(own.possible > 0)
+        for question, number in zip(asked.questions, numbers, strict=True)
+        if not np.all(number.possible > 0)
     }
     if problems:
         raise ImpossibleEvidence(problems)
@@ -91,10 +94,10 @@ def _checked(asked: Asked, numbers: Sequence[Extremes]) -> float:
 
 def _stopped(numbers: Sequence[Extremes]) -> tuple[Diagnostic, ...]:
     """The warning about a search that a limit stopped."""
-    limits = [limit for own in numbers for limit in own.stopped]
+    limits = [limit for number in numbers for limit in number.stopped]
     if not limits:
         return ()
-    gap = max(float(own.gap.max()) for own in numbers)
+    gap = max(float(number.gap.max()) for number in numbers)
     return (stopped_early(limits[0].diagnostics[0].message, gap),)
 
 
@@ -123,25 +126,25 @@ def _answers(
     def number(row: Array) -> Number:
         return row if asked.has_rows else float(row[0])
 
-    found: list[Answer | MapAnswer] = []
-    for i, (question, own) in enumerate(zip(asked.questions, numbers, strict=True)):
+    answers: list[Answer | MapAnswer] = []
+    for i, (question, extreme) in enumerate(zip(asked.questions, numbers, strict=True)):
         if i in maps:
-            found.append(maps[i][0])
+            answers.append(maps[i][0])
         elif asked.meaning.maxent:
-            found.append(Answer(question.text, value=number(own.lower)))
+            answers.append(Answer(question.text, value=number(extreme.lower)))
         else:
-            lower, upper = number(own.lower), number(own.upper)
+            lower, upper = number(extreme.lower), number(extreme.upper)
             answer = Answer(
                 question.text,
                 lower=lower,
                 upper=upper,
-                lower_at=_credal_choices(asked, own.lower_at),
-                upper_at=_credal_choices(asked, own.upper_at),
+                lower_at=_credal_choices(asked, extreme.lower_at),
+                upper_at=_credal_choices(asked, extreme.upper_at),
             )
-            if np.any(own.gap > 0):
-                answer = replace(answer, interval=(lower, upper), gap=number(own.gap))
-            found.append(answer)
-    return tuple(found)
+            if np.any(extreme.gap > 0):
+                answer = replace(answer, interval=(lower, upper), gap=number(extreme.gap))
+            answers.append(answer)
+    return tuple(answers)
 
 
 def _credal_choices(asked: Asked, weights: Weights | None) -> dict[str, float] | None:

@@ -61,8 +61,10 @@ def method(
     written = {option.name: option.value for option in directive.options} if directive else {}
     implied = chosen.aliases.get(name, {})
     known = engines.options_of(name)
-    found = {key: value for key, value in {**implied, **written, **wanted}.items() if key in known}
-    return Method(chosen.name, found)
+    chosen_options = {
+        key: value for key, value in {**implied, **written, **wanted}.items() if key in known
+    }
+    return Method(chosen.name, chosen_options)
 
 
 def _unknown(name: str, directive: ast.Inference | None) -> UsageError:
@@ -74,10 +76,10 @@ def _unknown(name: str, directive: ast.Inference | None) -> UsageError:
 
 def _check(name: str, options: Mapping[str, object]) -> None:
     """Raise :class:`UsageError` for options that the engine does not have."""
-    given = tuple(ast.Option(key, value) for key, value in options.items())  # type: ignore[arg-type]
+    asked_for = tuple(ast.Option(key, value) for key, value in options.items())  # type: ignore[arg-type]
     problems = [
         replace(d, span=None, message=d.message.removeprefix("#inference "))
-        for d in inference_problems(ast.Inference(name, given))
+        for d in inference_problems(ast.Inference(name, asked_for))
     ]
     if problems:
         raise UsageError(problems)

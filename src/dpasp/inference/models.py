@@ -35,8 +35,8 @@ class Model:
         """The JSON form."""
         low, high = self.probability[0], self.probability[-1]
         bounds = {"probability": low} if low == high else {"lower": low, "upper": high}
-        found: dict[str, object] = {"choice": list(self.choice), **bounds, "true": list(self.true)}
-        return found | ({"undefined": list(self.undefined)} if self.undefined else {})
+        record: dict[str, object] = {"choice": list(self.choice), **bounds, "true": list(self.true)}
+        return record | ({"undefined": list(self.undefined)} if self.undefined else {})
 
     @property
     def choice_text(self) -> str:
@@ -57,8 +57,8 @@ def models(asked: Asked, shown: Shown) -> Iterator[Model]:
     sides = ends(ground, weights) if asked.has_intervals else (weights,)
     for choice in most_probable_first(weights, source.starts):
         asked.watch.check()
-        told = tuple(names[start + value] for start, value in zip(source.starts, choice))  # noqa: B905
-        probability = tuple(probability_of(choice, own, source.starts) for own in sides)
+        taken = tuple(names[start + value] for start, value in zip(source.starts, choice))  # noqa: B905
+        probability = tuple(probability_of(choice, end, source.starts) for end in sides)
         for values in source.each(choice):
             true, undefined = shown.names(values), shown.names(values, "undef")
-            yield Model(told, probability, tuple(true), tuple(undefined), values)
+            yield Model(taken, probability, tuple(true), tuple(undefined), values)

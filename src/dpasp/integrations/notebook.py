@@ -70,21 +70,21 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
 
 def parser() -> argparse.ArgumentParser:
     """The options of the magic word."""
-    found = _Parser(prog=MAGIC, description="Answer the questions of the program in this cell.")
-    found.add_argument("--semantics", metavar="LOGIC,PROB", help="in place of the program's")
-    found.add_argument(
+    magic = _Parser(prog=MAGIC, description="Answer the questions of the program in this cell.")
+    magic.add_argument("--semantics", metavar="LOGIC,PROB", help="in place of the program's")
+    magic.add_argument(
         "--query", action="append", default=[], dest="queries", help="in place of the program's"
     )
-    found.add_argument("--evidence", action="append", default=[], help="joined to every query's")
-    found.add_argument("--engine", help="auto, compile, enumerate, sample or bounds")
-    found.add_argument(
+    magic.add_argument("--evidence", action="append", default=[], help="joined to every query's")
+    magic.add_argument("--engine", help="auto, compile, enumerate, sample or bounds")
+    magic.add_argument(
         "-c", "--const", action="append", default=[], dest="constants", metavar="NAME=VALUE",
         type=_constant, help="the value of a #const",
     )  # fmt: skip
-    found.add_argument("--python", action="store_true", help="#python and #script may run")
-    found.add_argument("--learn", action="store_true", help="do what #learn says first")
-    found.add_argument("--name", help="keep the program under this name")
-    return found
+    magic.add_argument("--python", action="store_true", help="#python and #script may run")
+    magic.add_argument("--learn", action="store_true", help="do what #learn says first")
+    magic.add_argument("--name", help="keep the program under this name")
+    return magic
 
 
 def _constant(text: str) -> str:
@@ -115,8 +115,8 @@ def completions(cell: str, start: str) -> list[str]:
     """
     if not cell.startswith(MAGIC):
         return []
-    found = WORD.search(start)
-    last = found.group() if found else ""
+    match = WORD.search(start)
+    last = match.group() if match else ""
     names = set(NAME.findall(cell)) - {last, "dpasp"}
     known = names | set(words().begin)
     return sorted(word for word in known if last and word.startswith(last))

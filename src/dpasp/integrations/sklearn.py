@@ -77,21 +77,21 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         distinct = list(dict.fromkeys(rows))
         model = self.program_.module()
         by_row = self._joint if model.meaning.maxent else self._middles
-        found = by_row(distinct)
-        total = found.sum(axis=1, keepdims=True)
+        chances = by_row(distinct)
+        total = chances.sum(axis=1, keepdims=True)
         if not np.all(total > 0):
             row = distinct[int(np.argmin(total))]
             message = f"no answer to {self.query} is possible given {', '.join(row) or 'nothing'}"
             raise ImpossibleEvidence(Diagnostic("impossible-evidence", message))
         place = {row: i for i, row in enumerate(distinct)}
-        shares: NDArray[np.float64] = (found / total)[[place[row] for row in rows]]
+        shares: NDArray[np.float64] = (chances / total)[[place[row] for row in rows]]
         return shares
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The most probable class of each row."""
         chances = self.predict_proba(X)
-        found: NDArray[Any] = self.classes_[chances.argmax(axis=1)]
-        return found
+        predicted: NDArray[Any] = self.classes_[chances.argmax(axis=1)]
+        return predicted
 
     def _fresh(self) -> Program:
         """A program of its own to learn in."""
@@ -129,17 +129,17 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes = self.classes_.tolist()
         both = [(*row, name) for row in rows for name in classes]
         logs = self.program_.module().log_prob(both).detach()
-        found: NDArray[np.float64] = logs.exp().numpy().reshape(len(rows), len(classes))
-        return found
+        joint: NDArray[np.float64] = logs.exp().numpy().reshape(len(rows), len(classes))
+        return joint
 
     def _middles(self, rows: Sequence[Example]) -> NDArray[np.float64]:
         """The middle of the bounds of P(class | what was seen)."""
-        found = []
+        middles = []
         for row in rows:
             answers = self.program_.query(self.query, evidence=row)
-            own = {a.query: _middle(a) for a in answers if isinstance(a, Answer)}
-            found.append([own[name] for name in self.classes_.tolist()])
-        return np.array(found)
+            by_query = {a.query: _middle(a) for a in answers if isinstance(a, Answer)}
+            middles.append([by_query[name] for name in self.classes_.tolist()])
+        return np.array(middles)
 
 
 def _middle(answer: Answer) -> float:

@@ -20,7 +20,7 @@ DIRECTIVES = ("#query", "#pr", "#map", "#max", "#mpe", "#evidence")
 
 def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
     """Queries, and lists of them, as statements."""
-    texts = [text for one in queries for text in _texts(one, "a query")]
+    texts = [text for query in queries for text in _texts(query, "a query")]
     if queries and not texts:
         raise UsageError("an empty list holds no query", help="leave it out")
     return tuple(f"#query {_bare(text)}." for text in texts)
@@ -32,19 +32,19 @@ def map_given(question: str | None) -> str:
     return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
 
 
-def evidence_given(given: object) -> tuple[str, ...]:
+def evidence_given(evidence: object) -> tuple[str, ...]:
     """Evidence as statements: of texts, which may have variables, or of one example.
 
     >>> evidence_given("a, not b"), evidence_given({"a": True, "b": False, "c": None})
     (('#evidence a, not b.',), ('#evidence a, not b.',))
     """
-    texts = [given] if isinstance(given, str) else given
-    if given is None or isinstance(given, int | float):
-        text_given(given, "evidence")
+    texts = [evidence] if isinstance(evidence, str) else evidence
+    if evidence is None or isinstance(evidence, int | float):
+        text_given(evidence, "evidence")
     if isinstance(texts, Iterable) and not isinstance(texts, Mapping):
         texts = list(texts) if isinstance(texts, Iterator) else texts
-        if isinstance(texts, list | tuple) and all(isinstance(one, str) for one in texts):
-            return tuple(f"#evidence {_bare(one)}." for one in texts if one)
+        if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
+            return tuple(f"#evidence {_bare(text)}." for text in texts if text)
     literals = one_example(texts, "evidence")
     return (f"#evidence {', '.join(literals)}.",) if literals else ()
 
@@ -59,23 +59,23 @@ def path_given(path: object) -> str:
     return str(path)
 
 
-def text_given(given: object, what: str) -> str:
+def text_given(value: object, what: str) -> str:
     """What was given, if it is a text."""
-    if not isinstance(given, str):
-        raise UsageError(f"{what} is a text, not {_shown(given)}", help="write it in quotes")
-    return given
+    if not isinstance(value, str):
+        raise UsageError(f"{what} is a text, not {_shown(value)}", help="write it in quotes")
+    return value
 
 
-def _texts(given: object, what: str) -> tuple[str, ...]:
+def _texts(value: object, what: str) -> tuple[str, ...]:
     """One text, or several."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        return (text_given(given, what),)
-    return tuple(text_given(one, what) for one in given)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return (text_given(value, what),)
+    return tuple(text_given(text, what) for text in value)
 
 
-def _shown(given: object) -> str:
+def _shown(value: object) -> str:
     """A wrong argument in an error message, however long it is."""
-    return shorten(repr(given), 40)
+    return shorten(repr(value), 40)
 
 
 def _bare(text: str) -> str:

@@ -18,25 +18,35 @@ from dpasp.neural.networks import Network, trainable
 OURS = ("optim", "logits")  # options that are not arguments of an optimiser
 
 
-def optimisers(networks: Sequence[Network], rate: float | None) -> list[Optimizer]:
-    """One optimiser for each network that learns; ``rate`` is for those that name none."""
+def optimisers(
+    networks: Sequence[Network], rate: float | None, captured: bool = False
+) -> list[Optimizer]:
+    """One optimiser for each network that learns; ``rate`` is for those that name none.
+
+    ``captured``: their steps will be recorded on a GPU.
+    """
     found, seen = [], set[int]()
     for network in trainable(networks):
         own = [p for p in network.module.parameters() if p.requires_grad and id(p) not in seen]
         seen.update(map(id, own))
         if own:
-            found.append(make(network.statement, own, rate))
+            found.append(make(network.statement, own, rate, captured))
     return found
 
 
 def make(
-    statement: ast.Neural, parameters: Iterable[Tensor | nn.Parameter], rate: float | None
+    statement: ast.Neural,
+    parameters: Iterable[Tensor | nn.Parameter],
+    rate: float | None,
+    captured: bool = False,
 ) -> Optimizer:
     """The optimiser that a neural statement asks for; Adam unless it says otherwise."""
     given = {option.name: option for option in statement.options}
     kind = _kind(given.get("optim"))
     arguments: dict[str, Any] = {"lr": NETWORK_RATE if rate is None else rate}
     known = inspect.signature(kind).parameters
+    if captured and "capturable" in known:
+        arguments["capturable"] = True
     for name, option in given.items():
         if name in OURS:
             continue

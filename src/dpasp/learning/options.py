@@ -34,6 +34,10 @@ class LearnOptions:
     patience: int | None = None
     objective: str = "midpoint"
     device: str = "cpu"
+    schedule: str = "constant"
+    warmup: float = 0.0
+    average: float = 0.0
+    capture: bool = False
 
     @property
     def place(self) -> str:
@@ -57,6 +61,7 @@ class LearnOptions:
 
 
 _WHOLE = {"niters", "batch", "seed", "patience"}
+_SWITCHES = {"shuffle", "capture"}
 
 
 def learn_statement(program: ast.Program) -> ast.Learn | None:
@@ -90,6 +95,6 @@ def learn_options(program: ast.Program, given: Mapping[str, Any]) -> LearnOption
         found[name] = value
     for name in _WHOLE & found.keys():
         found[name] = found[name] if found[name] is None else int(found[name])
-    if "shuffle" in found:
-        found["shuffle"] = bool(found["shuffle"])
+    for name in _SWITCHES & found.keys():
+        found[name] = bool(found[name])
     return replace(LearnOptions(), **found)

@@ -9,7 +9,7 @@ import torch
 from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
-from dpasp.neural.observations import Observations, observation_text
+from dpasp.neural.observations import Observations, observation_brief
 from dpasp.semantics.leaves import layout
 
 SHOWN = 5
@@ -29,11 +29,13 @@ def check_possible(
     if not never:
         return
     examples = [i for i, number in enumerate(observations.ids.tolist()) if number in never]
+    told = {
+        i: observation_brief(observations.distinct[observations.ids[i]]) for i in examples[:SHOWN]
+    }
     problems = [
         Diagnostic(
             "observation-impossible",
-            f"example {i} observes {observation_text(observations.distinct[observations.ids[i]])}, "
-            "which has probability 0",
+            f"example {i} observes {told[i]}, which has probability 0",
             span,
             "no total choice has a model with it: correct the observation or the program",
         )

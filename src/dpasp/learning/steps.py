@@ -12,9 +12,11 @@ from clingo import Symbol
 from torch import Tensor
 from torch.optim import LBFGS, Optimizer
 
+from dpasp.learning.averaging import Average
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
 from dpasp.learning.rules import direction, fixpoint, groups, with_omitted
+from dpasp.learning.schedules import Rates, factor
 from dpasp.neural.data import DataRows
 from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
@@ -68,6 +70,17 @@ class Learner:
         self.learned = torch.from_numpy(np.flatnonzero(own >= 0)).to(device)
         self.instances = Sums.by(own[own >= 0]).to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
+        self._rates = Rates(steps.optimisers, device, steps.options.capture)
+        self._factor = 1.0
+        moved = [p for one in steps.optimisers for g in one.param_groups for p in g["params"]]
+        average = steps.options.average
+        self.average = Average(moved, average) if average else None
+
+    def schedule(self, done: float) -> None:
+        """Set the learning rates for when this share of all steps is done."""
+        options = self.steps.options
+        self._factor = factor(options.schedule, done, options.warmup)
+        self._rates.scale(self._factor)
 
     def step(self, batch: Tensor, computing: Computing = nullcontext) -> Tensor:
         """Learn from the examples of a batch; their log-likelihood before it, summed.
@@ -85,6 +98,8 @@ class Learner:
                 optimiser.step()
         if len(self.model.probabilities) and self.steps.rule != "gradient":
             self._climb(seen, len(batch))
+        if self.average is not None:
+            self.average.update()
         return seen.total
 
     @torch.no_grad()
@@ -128,10 +143,10 @@ class Learner:
             return Seen(weights.new_zeros(()), weights, weights, weights.new_ones(1))
         if self.examples.data:
             logs, slopes = self.observed.log(weights, ids)
-            return Seen(logs.clamp(min=LEAST).sum(), weights, slopes, weights.new_ones(1))
+            return Seen(_told(logs).sum(), weights, slopes, weights.new_ones(1))
         counts = torch.bincount(ids, minlength=self.observed.count).to(weights.dtype)
         logs, slopes = self.observed.log_shared(weights, counts)
-        total = torch.where(counts > 0, logs.clamp(min=LEAST), 0.0) @ counts
+        total = torch.where(counts > 0, _told(logs), 0.0) @ counts
         return Seen(total, weights, slopes, counts.sum().reshape(1))
 
     def _weights(self, batch: Tensor) -> Tensor:
@@ -177,7 +192,7 @@ class Learner:
             slope += self._share_of_prior() / old.clamp(min=SMALL)
         self.velocity = self.steps.options.momentum * self.velocity + slope
         rate = PARAMETER_RATE if self.steps.options.lr is None else self.steps.options.lr
-        parameters.project(old + rate * self.velocity)
+        parameters.project(old + self._factor * rate * self.velocity)
 
     def _by_parameter(self, values: Tensor) -> Tensor:
         """Leaf values [leaves, columns] summed over columns and instances, [parameters, width]."""
@@ -196,3 +211,8 @@ class Learner:
         parameters = self.model.probabilities
         logs = parameters()[parameters.free].clamp(min=SMALL).log().sum()
         torch.autograd.backward(-self._share_of_prior() / self.steps.group.size * logs)
+
+
+def _told(logs: Tensor) -> Tensor:
+    """Logarithms that can be summed: that of 0 is replaced."""
+    return torch.where(logs == -torch.inf, LEAST, logs)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from clingo import Symbol
 from torch import Tensor
 
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
-from dpasp.learning import belongs, checkpoints
+from dpasp.learning import unfinished
+from dpasp.learning.capture import Captured, check_capture, check_optimisers
 from dpasp.learning.history import History, Moment, Reason, Record, Watcher, unwatched
 from dpasp.learning.interrupts import Request, StepStopped, interrupts
 from dpasp.learning.optimisers import optimisers
@@ -23,6 +23,7 @@ from dpasp.learning.options import BATCH, PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
 from dpasp.learning.possible import check_possible
 from dpasp.learning.steps import Examples, Learner, Steps
+from dpasp.learning.unfinished import Position
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.neural.data import DataRows
 from dpasp.neural.likelihood import likelihood_of
@@ -61,6 +62,11 @@ class Job:
         """The options of learning."""
         return self.how.options
 
+    @property
+    def force(self) -> bool:
+        """Whether what another program learned may be gone on with."""
+        return self.how.force
+
 
 def learn(model: ProgramModule, job: Job) -> History:
     """Learn the parameters of a model; what happened."""
@@ -77,6 +83,9 @@ def start(model: ProgramModule, job: Job) -> Loop:
     """Everything ready to learn, nothing learned yet."""
     rule = choose_rule(model, job)
     device = torch.device(job.options.place)
+    if job.options.capture:
+        check_capture(device, rule, model, job.data, job.group.size)
+    check_average(model, job)
     model.to(device)
     likelihood = likelihood_of(
         model.ground,
@@ -89,7 +98,9 @@ def start(model: ProgramModule, job: Job) -> Loop:
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
-    found = optimisers(model.nets, job.options.lr)
+    found = optimisers(model.nets, job.options.lr, job.options.capture)
+    if job.options.capture:
+        check_optimisers(found)
     if len(learned) and rule == "gradient":
         rate = PARAMETER_RATE if job.options.lr is None else job.options.lr
         betas = (job.options.momentum or 0.9, 0.999)
@@ -124,6 +135,13 @@ def choose_rule(model: ProgramModule, job: Job) -> str:
     return rule
 
 
+def check_average(model: ProgramModule, job: Job) -> None:
+    """Refuse an average of the weights of networks where none learns."""
+    if job.options.average and not trainable(model.nets):
+        message = "average is of the weights of networks, and no network learns here"
+        raise DataError(Diagnostic("learn-average", message, job.span, "leave average out"))
+
+
 @contextmanager
 def reproducible(device: torch.device) -> Iterator[None]:
     """Within it, convolutions on a GPU give the same bits on every run."""
@@ -135,20 +153,10 @@ def reproducible(device: torch.device) -> Iterator[None]:
         torch.backends.cudnn.deterministic = before
 
 
-@dataclass(slots=True)
-class Position:
-    """How far learning is."""
-
-    iteration: int = 0  # finished ones
-    step: int = 0  # finished ones of the next iteration
-    total: float = 0.0  # their log-likelihood
-    best: float = -float("inf")
-    waited: int = 0
-    records: tuple[Record, ...] = ()
-
-
 class Loop:
     """A run of learning that can stop at any step and go on from there."""
+
+    job: Job
 
     def __init__(self, learner: Learner, job: Job, device: torch.device) -> None:
         self.learner, self.job, self.device = learner, job, device
@@ -159,12 +167,15 @@ class Loop:
         whole = learner.steps.rule == "fixpoint" or not learner.examples.data
         size = job.options.batch or (len(self.train) if whole else BATCH)
         self.size = min(size, len(self.train))
+        self.captured = None
+        if job.options.capture:
+            self.captured = Captured(learner.step, self.size, device, job.span)
         self.started = self._reported = time.monotonic()
 
     def run(self) -> History:
         """Run to the end; what happened."""
         if self.job.how.resume is not None:
-            self._restore(self.job.how.resume)
+            unfinished.restore(self, self.job.how.resume)
         reason = Reason.DONE
         with interrupts(self.job.how.watch) as request:
             while self.position.iteration < self.job.options.niters:
@@ -175,6 +186,8 @@ class Loop:
                 break
         if self.best:
             self.model.load_state_dict(self.best)
+        elif self.learner.average is not None:
+            self.learner.average.settle()
         seconds = time.monotonic() - self.started
         return History(self.position.records, reason, len(self.train), seconds)
 
@@ -207,6 +220,8 @@ class Loop:
         with reproducible(self.device):
             for step in range(self.position.step, len(batches)):
                 self._check(request, total)
+                done = self.position.iteration + step / len(batches)
+                self.learner.schedule(done / self.job.options.niters)
                 while (gained := self._step(batches[step], request)) is None:
                     self._check(request, total)
                 total += gained
@@ -217,6 +232,8 @@ class Loop:
 
     def _step(self, batch: Tensor, request: Request) -> Tensor | None:
         """Learn from a batch; None, and everything as before, if the step was stopped."""
+        if self.captured is not None:
+            return self.captured(batch)
         if self.job.group.size > 1:  # the others would wait for this process
             return self.learner.step(batch)
         random = torch.get_rng_state()
@@ -237,7 +254,18 @@ class Loop:
             message = f"learning failed: the likelihood is no number in iteration {at}"
             help = "a smaller learning rate may help: lr = 0.0001"
             raise DataError(Diagnostic("learn-diverged", message, self.job.span, help))
-        validation = self._validate() if len(self.held) else None
+        with self._averaged():
+            self._record(self._validate() if len(self.held) else None)
+        if self.job.how.checkpoint and self.job.how.periodic and self.job.group.first:
+            unfinished.save(self, self.job.how.checkpoint)
+
+    def _averaged(self) -> AbstractContextManager[None]:
+        """Within it, the networks have their average weights, if an average is kept."""
+        return nullcontext() if self.learner.average is None else self.learner.average.in_place()
+
+    def _record(self, validation: float | None) -> None:
+        """Write down what an iteration gave; keep the weights if they are the best so far."""
+        position = self.position
         record = Record(position.iteration + 1, position.total, validation)
         score = position.total if validation is None else validation
         if score > position.best:
@@ -250,8 +278,6 @@ class Loop:
         position.records = (*position.records, record)
         self._moment(record.log_likelihood, record)
         position.iteration, position.step, position.total = position.iteration + 1, 0, 0.0
-        if self.job.how.checkpoint and self.job.how.periodic and self.job.group.first:
-            self.save(self.job.how.checkpoint)
 
     def _is_patient(self) -> bool:
         patience = self.job.options.patience
@@ -296,84 +322,8 @@ class Loop:
                 raise
             self.position.total = float(total)
             if self.job.group.first:
-                self.save(self.job.how.checkpoint)
+                unfinished.save(self, self.job.how.checkpoint)
             kept = self.job.how.checkpoint
             saved = f"{stop.diagnostics[0].message}; what is learned so far is in {kept}"
             help = f"go on from there with --resume {kept}"
             raise type(stop)(Diagnostic(stop.diagnostics[0].code, saved, help=help)) from None
-
-    # --- checkpoints ---------------------------------------------------------------------------
-
-    def save(self, path: Path) -> None:
-        """Write all that is needed to go on from here."""
-        tensors: dict[str, Tensor] = {
-            f"model.{name}": value for name, value in self.model.state_dict().items()
-        }
-        tensors |= {f"best.{name}": value for name, value in self.best.items()}
-        tensors["velocity"] = self.learner.velocity
-        tensors["random"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
-        packed = [
-            checkpoints.pack_optimiser(f"optimiser.{i}", optimiser.state_dict(), tensors)
-            for i, optimiser in enumerate(self.learner.steps.optimisers)
-        ]
-        position = self.position
-        facts = {
-            "kind": "checkpoint",
-            "program": belongs.described(self.model),
-            "options": self.job.options.to_dict(),
-            "rule": self.learner.steps.rule,
-            "examples": len(self.job.observations),
-            "iteration": position.iteration,
-            "step": position.step,
-            "total": position.total,
-            "best": None if position.best == -float("inf") else position.best,
-            "waited": position.waited,
-            "records": [record.to_dict() for record in position.records],
-            "optimisers": packed,
-        }
-        checkpoints.write(path, tensors, facts)
-
-    def _restore(self, path: Path) -> None:
-        """Go on from where a checkpoint was written."""
-        tensors, facts = checkpoints.read(path)
-        self._check_same(path, facts)
-        if not self.job.how.force:
-            belongs.check(self.model, facts, path)
-        state = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
-        checkpoints.load_state(self.model, state, path)
-        self.best = {
-            n.removeprefix("best."): t.to(self.device)
-            for n, t in tensors.items()
-            if n.startswith("best.")
-        }
-        self.learner.velocity = tensors["velocity"].to(self.device)
-        torch.set_rng_state(tensors["random"])
-        if "random.cuda" in tensors and self.device.type == "cuda":
-            torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
-        for optimiser, packed in zip(
-            self.learner.steps.optimisers, facts["optimisers"], strict=True
-        ):
-            optimiser.load_state_dict(checkpoints.unpack_optimiser(packed, tensors))
-        best = -float("inf") if facts["best"] is None else facts["best"]
-        records = tuple(Record(**record) for record in facts["records"])
-        self.position = Position(
-            facts["iteration"], facts["step"], facts["total"], best, facts["waited"], records
-        )
-
-    def _check_same(self, path: Path, facts: dict[str, Any]) -> None:
-        """Refuse a checkpoint of other learning: going on would mix the two."""
-        if facts.get("kind") != "checkpoint":
-            message = f"{path} holds learned parameters, not unfinished learning"
-            help = "read them with --load"
-            raise DataError(Diagnostic("checkpoint-other", message, help=help))
-        mine = replace(self.job.options, niters=0, display="none", device="").to_dict()
-        past = {**facts["options"], "niters": 0, "display": "none", "device": ""}
-        differ = sorted(name for name in mine if mine[name] != past.get(name))
-        if facts["examples"] != len(self.job.observations):
-            differ.append("the number of examples")
-        if differ or facts["rule"] != self.learner.steps.rule:
-            message = f"{path} was learned otherwise: {', '.join(differ) or 'by another rule'}"
-            help = "say the same as then, or start anew without --resume"
-            raise DataError(Diagnostic("checkpoint-other", message, help=help))

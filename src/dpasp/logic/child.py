@@ -60,10 +60,10 @@ def in_child(work: Callable[[], T], watch: Watch) -> T:
         os.waitpid(child, 0)
     if not data:  # it was killed, most likely for its memory
         raise watch.out_of_memory()
-    kind, found = _unpacked(data)
+    kind, value = _unpacked(data)
     if kind is not None:
-        raise kind(found)
-    return found  # type: ignore[no-any-return]
+        raise kind(value)
+    return value  # type: ignore[no-any-return]
 
 
 def _received(pipe: io.RawIOBase, watch: Watch) -> bytes:

@@ -171,21 +171,21 @@ class ChoiceMarkers:
         if self._has_constant(body):
             return False
         heads = [self._ground_head(text) for text in atoms]
-        found = [head for head in heads if head is not None]
-        if len(found) < len(heads):
+        possible = [head for head in heads if head is not None]
+        if len(possible) < len(heads):
             return False
         self._variables[index] = ()
-        shape = _Shape(0, tuple(head.signature for head in found))
+        shape = _Shape(0, tuple(head.signature for head in possible))
         predicate = self._predicate(shape)
         if body:
-            texts = [head.text for head in found if head.text]
+            texts = [head.text for head in possible if head.text]
             texts = [_tuple_text(texts)] if shape.is_wide else texts
             marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
             self.lines.append(Line(f"{{{marker}}} :- {body}.", statement.body))
             return True
         if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
-        arguments = [argument for head in found for argument in head.arguments]
+        arguments = [argument for head in possible for argument in head.arguments]
         arguments = [Function("", arguments)] if shape.is_wide else arguments
         self.facts[predicate].append(Function("", [Number(index), *arguments]))
         return True
@@ -216,12 +216,12 @@ class ChoiceMarkers:
 
     def _predicate(self, shape: _Shape) -> int:
         """The predicate of markers of a shape."""
-        found = self._predicates.get(shape)
-        if found is None:
-            found = self._predicates[shape] = len(self._predicates)
+        number = self._predicates.get(shape)
+        if number is None:
+            number = self._predicates[shape] = len(self._predicates)
             self.facts.append([])
-            self.rules.extend(_links(found, shape))
-        return found
+            self.rules.extend(_links(number, shape))
+        return number
 
     def find(self, control: Control) -> list[FoundMarker]:
         """The markers that clingo has found."""
@@ -233,10 +233,10 @@ class ChoiceMarkers:
         ]
 
     def read(
-        self, found: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
+        self, markers: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
     ) -> list[Instance]:
         """What markers say, in the order of the statements."""
-        instances = [self._instance(marker, links, atoms) for marker in found]
+        instances = [self._instance(marker, links, atoms) for marker in markers]
         instances.sort(key=itemgetter(0))
         return instances
 

@@ -163,11 +163,11 @@ def data_rules(index: int, statement: ast.Data) -> list[AST]:
 
 def read_data(control: Control, program: ast.Program) -> Iterator[GroundData]:
     """The data atoms of a ground program, in the order of the statements."""
-    found: dict[int, list[Symbol]] = {}
+    by_position: dict[int, list[Symbol]] = {}
     for atom in control.symbolic_atoms.by_signature(_DATA, 2):
         index, argument = atom.symbol.arguments
-        found.setdefault(index.number, []).append(argument)
+        by_position.setdefault(index.number, []).append(argument)
     for position, statement in enumerate(program.statements):
         if isinstance(statement, ast.Data):
-            for argument in found.get(position, ()):
+            for argument in by_position.get(position, ()):
                 yield GroundData(position, Function(statement.name, [argument]))

@@ -21,7 +21,7 @@ def caller_objects(program: ast.Program, groups: Mapping[str, object]) -> dict[s
     Raises :class:`UsageError` for a name that the program does not call, or that comes twice,
     and for a network or a function that cannot be called.
     """
-    found: dict[str, object] = {}
+    by_name: dict[str, object] = {}
     names = called(program)
     for group, objects in groups.items():
         if objects is None:
@@ -35,13 +35,13 @@ def caller_objects(program: ast.Program, groups: Mapping[str, object]) -> dict[s
             if name not in names:
                 help = nearest(name, names) or f"it calls {', '.join(sorted(names)) or 'nothing'}"
                 raise _error(f"the program does not call @{name}", help)
-            if name in found:
+            if name in by_name:
                 raise _error(f"@{name} is given twice", "give it once")
             if group != "data" and not callable(value):
                 kind = type(value).__name__
                 raise _error(f"@{name} among the {group} is a {kind}", _FORM[group])
-            found[name] = value
-    return found
+            by_name[name] = value
+    return by_name
 
 
 _FORM = {

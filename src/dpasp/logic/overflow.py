@@ -55,7 +55,7 @@ def overflows(
 ) -> list[Diagnostic]:
     """A warning for each statement whose integers can leave 32 bits, given the ground atoms."""
     long = any(LONG.search(file.text) for file in program.sources.files)
-    found = []
+    warnings = []
     seen: _Seen | None = None
     for statement in program.statements:
         if not isinstance(statement, ast.Plain | ast.Annotated):
@@ -72,8 +72,8 @@ def overflows(
             message += "clingo wraps it around without a word"
             help = "use smaller numbers, or larger units"
             warning = Diagnostic("integer-overflow", message, statement.span, help, "warning")
-            found.append(warning)
-    return found
+            warnings.append(warning)
+    return warnings
 
 
 def _can_grow(node: AST, long: bool) -> bool:
@@ -114,8 +114,8 @@ class _Seen:
         """The range of these integers; none where there are none."""
         key = (name, arity, place)
         if key not in self._ranges:
-            own = list(self.numbers(*key))
-            self._ranges[key] = Range(min(own), max(own)) if own else None
+            numbers = list(self.numbers(*key))
+            self._ranges[key] = Range(min(numbers), max(numbers)) if numbers else None
         return self._ranges[key]
 
 
@@ -158,21 +158,24 @@ class _Statement:
         """Learn from ``X < t``, ``X = t`` and the like, on both sides."""
         guard = node.guards[0]
         operator = ComparisonOperator(guard.comparison)
-        for one, other, mirrored in ((node.term, guard.term, False), (guard.term, node.term, True)):
+        for variable, other, mirrored in (
+            (node.term, guard.term, False),
+            (guard.term, node.term, True),
+        ):
             known = self.range(other)
-            if one.ast_type != ASTType.Variable or known is None:
+            if variable.ast_type != ASTType.Variable or known is None:
                 continue
             match _MIRRORED[operator] if mirrored else operator:
                 case ComparisonOperator.Equal:
-                    self._narrow(one.name, known)
+                    self._narrow(variable.name, known)
                 case ComparisonOperator.LessThan:
-                    self._narrow(one.name, Range(LEAST, known.high - 1))
+                    self._narrow(variable.name, Range(LEAST, known.high - 1))
                 case ComparisonOperator.LessEqual:
-                    self._narrow(one.name, Range(LEAST, known.high))
+                    self._narrow(variable.name, Range(LEAST, known.high))
                 case ComparisonOperator.GreaterThan:
-                    self._narrow(one.name, Range(known.low + 1, MOST))
+                    self._narrow(variable.name, Range(known.low + 1, MOST))
                 case ComparisonOperator.GreaterEqual:
-                    self._narrow(one.name, Range(known.low, MOST))
+                    self._narrow(variable.name, Range(known.low, MOST))
 
     def range(self, term: AST) -> Range | None:
         """The range of a term; none where it is not known. What leaves 32 bits is noted."""
@@ -180,8 +183,8 @@ class _Statement:
             case ASTType.SymbolicTerm:
                 return self._symbol(term.symbol)
             case ASTType.Variable:
-                own = self.ranges.get(term.name)
-                return own if own is None or own.low <= own.high else None
+                known = self.ranges.get(term.name)
+                return known if known is None or known.low <= known.high else None
             case ASTType.Interval:
                 return _hull(self.range(term.left), self.range(term.right))
             case ASTType.UnaryOperation if term.operator_type == UnaryOperator.Minus:
@@ -240,8 +243,8 @@ def _distinct(
     seen: _Seen, name: str, arguments: list[AST], element: AST, place: int
 ) -> Iterable[int]:
     """The weights of an element, each tuple of its terms counted once."""
-    told = {str(term) for term in element.terms}
-    kept = [at for at, one in enumerate(arguments) if str(one) in told]
+    written = {str(term) for term in element.terms}
+    kept = [at for at, argument in enumerate(arguments) if str(argument) in written]
     numbers = {}
     for atom in seen.of(name, len(arguments)):
         if atom.arguments[place].type == SymbolType.Number:
@@ -259,10 +262,10 @@ def _positive(nodes: Iterable[AST]) -> Iterator[tuple[str, list[AST]]]:
                 yield atom.symbol.name, list(atom.symbol.arguments)
 
 
-def _hull(one: Range | None, other: Range | None) -> Range | None:
-    if one is None or other is None:
+def _hull(left: Range | None, other: Range | None) -> Range | None:
+    if left is None or other is None:
         return None
-    return Range(min(one.low, other.low), max(one.high, other.high))
+    return Range(min(left.low, other.low), max(left.high, other.high))
 
 
 def _combined(operator: int, left: Range, right: Range) -> Range | None:

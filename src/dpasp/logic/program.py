@@ -141,7 +141,7 @@ class GroundQuery:
     literals: tuple[GroundLiteral, ...]
     evidence: tuple[GroundLiteral, ...]
     text: str  # the canonical form, without what ``#evidence`` joined to it
-    span: Span
+    span: Span | None  # None where nobody wrote it
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,10 @@ def with_objects(module: ModuleType | None, objects: Mapping[str, object]) -> Mo
     """
     if not objects:
         return module
-    found = Given(MODULE_NAME) if module is None else module
+    filled = Given(MODULE_NAME) if module is None else module
     for name, value in objects.items():
-        setattr(found, name, value if callable(value) else partial(_same, value))
-    return found
+        setattr(filled, name, value if callable(value) else partial(_same, value))
+    return filled
 
 
 def _same(value: object) -> object:

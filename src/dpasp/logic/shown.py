@@ -16,6 +16,8 @@ from clingo import Symbol, SymbolType, parse_term
 from clingo.ast import AST, ASTType, Function, Literal, Rule, Sign, SymbolicAtom
 
 from dpasp.language import ast
+from dpasp.language.ast import Mode
+from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
 
 Signature = tuple[str, int, bool]  # a name, how many arguments, and whether it is not negated
 
@@ -62,6 +64,19 @@ def shown_by(program: ast.Program) -> Shown:
     if terms:
         program = replace(program, statements=(*program.statements, *terms))
     return Shown(program, marker, frozenset(signatures) if signatures else None)
+
+
+def shown_atoms(ground: GroundProgram, shown: Shown) -> GroundProgram:
+    """The ground program with a query for each atom and term that it shows, in place of its own.
+
+    They come in clingo's order of terms, under the evidence of the program.
+    """
+    queries = tuple(
+        GroundQuery((GroundLiteral(Mode.TRUE, atom, symbol),), ground.evidence, text, None)
+        for symbol, atom in sorted(ground.atoms.items())
+        if (text := shown.text(str(symbol))) is not None
+    )
+    return replace(ground, questions=queries)
 
 
 def _is_signature(node: AST) -> bool:

@@ -44,15 +44,15 @@ class Weights:
         self, index: int, statement: ast.Annotated, substitution: Substitution
     ) -> tuple[Weight, bool]:
         """The weight of an instance of a statement, and whether it can choose nothing."""
-        found = self._distribution(index, statement, substitution)
-        match found:
+        distribution = self._distribution(index, statement, substitution)
+        match distribution:
             case Given(probabilities, nothing):
                 return Fixed(probabilities), nothing
             case Bounded(lower, upper, nothing):
                 return Interval(lower, upper), nothing
             case Start():
-                parameter = self._parameter(index, statement, substitution, found)
-                return Learned(parameter), found.nothing
+                parameter = self._parameter(index, statement, substitution, distribution)
+                return Learned(parameter), distribution.nothing
 
     def _distribution(
         self, index: int, statement: ast.Annotated, substitution: Substitution
@@ -82,24 +82,24 @@ class Weights:
             return distribution(statement.heads, values)
         except ProgramError as error:
             names = dict.fromkeys(variable.name for variable in needed)
-            given = ", ".join(f"{name} = {symbols[name]}" for name in names)
-            raise ProgramError([_with_values(d, given) for d in error.diagnostics]) from error
+            assigned = ", ".join(f"{name} = {symbols[name]}" for name in names)
+            raise ProgramError([_with_values(d, assigned) for d in error.diagnostics]) from error
 
     def _parameter(
         self, index: int, statement: ast.Annotated, substitution: Substitution, start: Start
     ) -> int:
         names = parameter_key(statement)
         key = tuple(pair for pair in substitution if pair[0] in names)
-        found = self._indices.get((index, key))
-        if found is None:
-            found = self._indices[index, key] = len(self.parameters)
+        number = self._indices.get((index, key))
+        if number is None:
+            number = self._indices[index, key] = len(self.parameters)
             parameter = Parameter(index, key, start.initial, start.fixed, start.nothing)
             self.parameters.append(parameter)
-            return found
-        known = self.parameters[found]
+            return number
+        known = self.parameters[number]
         if (known.initial, known.fixed) != (start.initial, start.fixed):
             raise ProgramError(_uneven(statement))
-        return found
+        return number
 
 
 def parameter_key(statement: ast.Annotated) -> tuple[str, ...]:
@@ -119,10 +119,10 @@ def _not_a_number(variable: ast.Variable, symbol: Symbol) -> Diagnostic:
     return Diagnostic("probability-number", message, variable.span, help)
 
 
-def _with_values(diagnostic: Diagnostic, given: str) -> Diagnostic:
-    if not given:
+def _with_values(diagnostic: Diagnostic, values: str) -> Diagnostic:
+    if not values:
         return diagnostic
-    return replace(diagnostic, message=f"{diagnostic.message} (with {given})")
+    return replace(diagnostic, message=f"{diagnostic.message} (with {values})")
 
 
 def _uneven(statement: ast.Annotated) -> Diagnostic:

@@ -251,7 +251,13 @@ class Compiler {
         Elimination way({problem_, part, asks, options_.mode, budget, builder, watch_});
         if (!forced && way.grouped() != groups) return {};
         way.prepare();
-        if (!forced && way.cost() > most) return {};
+        if (way.cost() > (forced ? double(options_.work) : most)) {
+            if (!forced) return {};
+            throw Stopped(Reason::Size, "elimination would make tables of " +
+                                            std::to_string(uint64_t(way.cost())) +
+                                            " entries; allowed are " +
+                                            std::to_string(options_.work) + " steps");
+        }
         try {
             auto nodes = way.run();
             add_report(part, {{Way::Elimination, Order::Tree}, {}}, way.width(), before, start,

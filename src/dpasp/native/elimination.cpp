@@ -112,6 +112,45 @@ class Tables {
     }
 };
 
+// Sum out the groups that hang on one other group, before all that come earlier in the order.
+void prune(std::vector<Factor> &factors, size_t groups, Tables &tables) {
+    std::vector<std::vector<Factor>> hanging(groups);
+    std::vector<uint32_t> on(groups, NONE);
+    std::vector<uint8_t> stays(groups, 0);
+    for (const Factor &factor : factors)
+        for (uint32_t g : factor.scope) {
+            stays[g] |= g != factor.scope.back();  // it comes after another in the order
+            for (uint32_t other : factor.scope)
+                if (other != g) stays[g] |= on[g] != NONE && on[g] != other, on[g] = other;
+        }
+    std::vector<Factor> rest;
+    for (Factor &factor : factors) {
+        bool hangs = !factor.scope.empty() && !stays[factor.scope.back()];
+        (hangs ? hanging[factor.scope.back()] : rest).push_back(std::move(factor));
+    }
+    for (auto &bucket : hanging)
+        if (!bucket.empty()) rest.push_back(tables.eliminate(bucket));
+    factors = std::move(rest);
+}
+
+// Tables over one group join the smallest other table that mentions it: later there are only
+// larger ones.
+void absorb(std::vector<Factor> &factors, size_t groups, Tables &tables) {
+    auto singles = std::stable_partition(factors.begin(), factors.end(), [](const Factor &factor) {
+        return factor.scope.size() != 1;
+    });
+    std::vector<Factor *> smallest(groups, nullptr);
+    for (auto factor = factors.begin(); factor != singles; ++factor)
+        for (uint32_t g : factor->scope)
+            if (!smallest[g] || factor->entries.size() < smallest[g]->entries.size())
+                smallest[g] = &*factor;
+    for (auto single = singles; single != factors.end(); ++single)
+        if (Factor *table = smallest[single->scope[0]]) {
+            *table = tables.multiply(*table, *single);
+            *single = {{}, {UNIT}};
+        }
+}
+
 }  // namespace
 
 Elimination::Elimination(const Job &job)
@@ -222,6 +261,8 @@ Edge Elimination::eliminate(Task &task) {
         else
             buckets[task.position[factor.scope.back()]].push_back(std::move(factor));
     };
+    prune(task.factors, task.states.size(), tables);
+    absorb(task.factors, task.states.size(), tables);
     for (Factor &factor : task.factors) put(std::move(factor));
     for (auto &bucket : buckets) {
         if (!bucket.empty()) put(tables.eliminate(bucket));

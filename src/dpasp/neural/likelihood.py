@@ -26,7 +26,8 @@ from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning
 
 Objective = Literal["lower", "upper", "midpoint"]
-FEW = 64  # distinct observations that are worth a root each
+FEW = 64  # distinct observations that are worth a root each,
+LONG = 2000  # unless they have more literals than this together
 TINY = 1e-290  # below this, linear space has no digits left
 
 _CREDAL: dict[str, dict[str, float]] = {
@@ -92,10 +93,19 @@ class AsRoots:
         """
         found = self.engine.masses(weights, self.mixture.fields)
         own = (found[:, :, 0] * self.mixture.coefficients).sum(1) + self.mixture.constant
+        if self.mixture.single and bool((own <= TINY).any()):
+            return self._log_shared_in_log_space(weights, counts)
         scale = torch.where(own > TINY, counts / own.clamp(min=TINY), 0.0)
         seeds = (self.mixture.coefficients * scale[:, None])[:, :, None]
         slopes = self.engine.gradient(weights, seeds, self.mixture.fields)[1]
         return _log_or_never(own), slopes
+
+    def _log_shared_in_log_space(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log_shared` where some P are 0 or smaller than a number can be."""
+        logs, pullback = self.engine.traced(weights, self.mixture.fields, log=True)
+        possible = logs[:, 0, 0].isfinite()
+        seeds = torch.where(possible, counts.to(weights.dtype), 0.0)
+        return logs[:, 0, 0], pullback(seeds[:, None, None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +208,8 @@ def likelihood_of(
     watch: Watch = UNLIMITED,
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways."""
-    if len(observations) > few and (found := _leaf_for_each(ground, meaning, observations, watch)):
+    many = len(observations) > few or sum(map(len, observations)) > LONG
+    if many and (found := _leaf_for_each(ground, meaning, observations, watch)):
         return found
     questions = [
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations

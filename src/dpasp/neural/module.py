@@ -224,9 +224,13 @@ class ProgramModule(nn.Module):
             message = f"data is a dictionary, not a {type(data).__name__}"
             help = f'write {{"{next(iter(self._needed), "input(0)")}": rows}}'
             raise UsageError(Diagnostic("data-none", message, help=help))
+        wanted = frozenset(self._needed)
         for key, value in (data or {}).items():
+            if key in wanted and isinstance(value, Tensor):  # as the learning loop gives it
+                given[key] = value
+                continue
             for atom, rows in self.rows_of(key, value).items():
-                if atom in self._needed:
+                if atom in wanted:
                     given[atom] = rows
         lengths = {atom: len(rows) for atom, rows in given.items()}  # one row an example
         if len(set(lengths.values())) > 1:

@@ -23,6 +23,7 @@ from dpasp.logic.program import GroundLiteral, GroundProgram
 
 Observation = tuple[GroundLiteral, ...]
 Given = object  # observations in any shape that dpasp.language.observations reads
+BRIEF = 8  # literals of an observation that a message shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,14 @@ default_collate_fn_map[Observations] = lambda batch, **_: join(batch)
 def observation_text(observation: Observation) -> str:
     """An observation as text; the empty one holds of every example."""
     return ", ".join(map(str, observation)) or "nothing"
+
+
+def observation_brief(observation: Observation) -> str:
+    """An observation as text, of a long one its beginning."""
+    if len(observation) <= BRIEF:
+        return observation_text(observation)
+    rest = len(observation) - BRIEF
+    return f"{observation_text(observation[:BRIEF])} and {rest} more literals"
 
 
 class ObservationReader:

@@ -108,10 +108,10 @@ def _read(plain: str, count: int, edges: Sequence[Edge]) -> Arrangement:
 
 def _by_ends(edges: Sequence[Edge]) -> dict[tuple[int, int, bool], list[int]]:
     """The numbers of the edges from a node to another, with a label or without."""
-    found: dict[tuple[int, int, bool], list[int]] = {}
+    by_ends: dict[tuple[int, int, bool], list[int]] = {}
     for number, edge in enumerate(edges):
-        found.setdefault((edge.start, edge.end, edge.label is not None), []).append(number)
-    return found
+        by_ends.setdefault((edge.start, edge.end, edge.label is not None), []).append(number)
+    return by_ends
 
 
 def arrow(curve: Sequence[Point], size: float = 7.0) -> Iterator[tuple[Point, ...]]:

@@ -22,8 +22,10 @@ def about(limits: Limits) -> dict[str, Any]:
         "version": __version__,
         "seconds": limits.seconds,
         "megabytes": limits.megabytes,
-        "logics": {one.value: SEMANTICS[one.value] for one in Logic},
-        "probabilities": {one.value: SEMANTICS[one.value] for one in Probability},
+        "logics": {logic.value: SEMANTICS[logic.value] for logic in Logic},
+        "probabilities": {
+            probability.value: SEMANTICS[probability.value] for probability in Probability
+        },
         "directives": directives(),
         "examples": examples(),
     }
@@ -32,23 +34,23 @@ def about(limits: Limits) -> dict[str, Any]:
 @cache
 def examples() -> list[dict[str, str]]:
     """The programs that come along, by their first comment; the first is shown first."""
-    found = []
+    listed = []
     for path in sorted(EXAMPLES.glob("*.plp")):
         text = path.read_text(encoding="utf-8")
         title = text.splitlines()[0].lstrip("% ").rstrip(".")
-        found.append({"name": path.stem.partition("_")[2], "title": title, "text": text})
-    return found
+        listed.append({"name": path.stem.partition("_")[2], "title": title, "text": text})
+    return listed
 
 
 def directives() -> list[dict[str, str]]:
     """The directives of the language: their words, how they are written, what they do."""
-    own = [
+    ours = [
         {"word": word, "form": kind.form, "about": kind.about}
         for kind in kinds()
         for word in kind.words
     ]
-    known = {one["word"] for one in own}
-    return own + [
+    known = {directive["word"] for directive in ours}
+    return ours + [
         {"word": word, "form": "", "about": "as in clingo"}
         for word in sorted(CLINGO_DIRECTIVES)
         if word not in known

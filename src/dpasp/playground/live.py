@@ -53,23 +53,23 @@ def sliders(ground: GroundProgram) -> list[Slider]:
     groups: dict[tuple[int, tuple[Ends, ...]], list[int]] = {}
     for number, choice in enumerate(ground.choices):
         groups.setdefault((choice.statement, _ends(ground, choice)), []).append(number)
-    found: list[Slider] = []
+    every: list[Slider] = []
     for group, ((statement, ends), choices) in enumerate(groups.items()):
         said = ground.program.statements[statement]
         names = [f"{group}.{value}" for value in range(len(ends))]
-        found += (
+        every += (
             Slider(
                 names[value],
                 _label(said, value),
                 said.span.line,
-                own,
+                interval,
                 tuple(choices),
                 value,
                 tuple(name for name in names if name != names[value]),
             )
-            for value, own in enumerate(ends)
+            for value, interval in enumerate(ends)
         )
-    return found
+    return every
 
 
 def _label(said: ast.Statement, value: int) -> str:
@@ -109,13 +109,13 @@ class Live:
             self._circuits[meaning] = on_circuit(general, meaning, watch=watch)
         ground = replace(self.ground, choices=self._choices(moved))
         numbers = extremes(ask(ground, meaning, watch=watch), self._circuits[meaning])
-        found = []
-        for query, own in zip(ground.questions, numbers, strict=True):
-            possible = own.possible[0] > 0 and own.consistent[0] > 0
-            ends = (own.lower,) if meaning.maxent else (own.lower, own.upper)
+        answers = []
+        for query, number in zip(ground.questions, numbers, strict=True):
+            possible = number.possible[0] > 0 and number.consistent[0] > 0
+            ends = (number.lower,) if meaning.maxent else (number.lower, number.upper)
             shown = [float(end[0]) for end in ends] if possible else None
-            found.append({"query": query.text, "ends": shown})
-        return found
+            answers.append({"query": query.text, "ends": shown})
+        return answers
 
     def settled(self, moved: Mapping[str, Ends], last: str) -> dict[str, Ends]:
         """The positions of all sliders when one was moved last.
@@ -124,18 +124,18 @@ class Live:
         (or to at most 1, where nothing may happen).
         """
         every = {slider.name: tuple(moved.get(slider.name, slider.ends)) for slider in self.sliders}
-        slider = next((one for one in self.sliders if one.name == last), None)
+        slider = next((candidate for candidate in self.sliders if candidate.name == last), None)
         if slider is None or not slider.rivals:
             return every
         if any(len(every[name]) > 1 for name in (last, *slider.rivals)):
             _check_room([every[name] for name in (last, *slider.rivals)])
             return every
-        own = every[last][0]
+        wished = every[last][0]
         rest = sum(every[name][0] for name in slider.rivals)
         nothing = self.ground.choices[slider.choices[0]].nothing
-        if own + rest <= 1 and nothing:
+        if wished + rest <= 1 and nothing:
             return every
-        left = 1 - own
+        left = 1 - wished
         for name in slider.rivals:
             share = every[name][0] / rest if rest > 0 else 1 / len(slider.rivals)
             every[name] = (left * share,)
@@ -155,14 +155,16 @@ class Live:
 
 def _check_room(ends: Sequence[Ends]) -> None:
     """Refuse intervals of one distribution that leave no numbers with the sum 1."""
-    if sum(own[0] for own in ends) > 1 or sum(own[-1] for own in ends) < 1:
+    if sum(interval[0] for interval in ends) > 1 or sum(interval[-1] for interval in ends) < 1:
         raise UsageError("the intervals of this disjunction leave no probabilities that sum to 1")
 
 
 def _weight(ends: Sequence[Ends]) -> Fixed | Interval:
-    if any(len(own) == 2 for own in ends):
-        return Interval(tuple(own[0] for own in ends), tuple(own[-1] for own in ends))
-    return Fixed(tuple(own[0] for own in ends))
+    if any(len(interval) == 2 for interval in ends):
+        return Interval(
+            tuple(interval[0] for interval in ends), tuple(interval[-1] for interval in ends)
+        )
+    return Fixed(tuple(interval[0] for interval in ends))
 
 
 def _open(choices: Sequence[Choice]) -> tuple[Choice, ...]:

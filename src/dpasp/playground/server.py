@@ -64,20 +64,20 @@ def application(settings: Settings) -> ASGIApp:
     open_pages: set[Page] = set()
 
     async def index(request: Request) -> Response:
-        given = request.query_params.get("token")
-        if given is None:
+        token = request.query_params.get("token")
+        if token is None:
             return FileResponse(STATIC / "index.html")
-        if not hmac.compare_digest(given.encode(), settings.token.encode()):
+        if not hmac.compare_digest(token.encode(), settings.token.encode()):
             return PlainTextResponse("This link has another token.", 403)
         # The browser keeps what follows # in the link; the token does not stay in it.
         response = Response(status_code=303, headers={"location": "./"})
-        response.set_cookie(settings.cookie, given, httponly=True, samesite="strict")
+        response.set_cookie(settings.cookie, token, httponly=True, samesite="strict")
         return response
 
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
-        found = {file.name: file for file in STATIC.iterdir() if file.is_file()}
-        return FileResponse(found[name]) if name in found else PlainTextResponse("", 404)
+        files = {file.name: file for file in STATIC.iterdir() if file.is_file()}
+        return FileResponse(files[name]) if name in files else PlainTextResponse("", 404)
 
     async def told(request: Request) -> Response:
         return JSONResponse(about(settings.limits))
@@ -111,10 +111,10 @@ def application(settings: Settings) -> ASGIApp:
 
 def known(connection: HTTPConnection, settings: Settings) -> bool:
     """Whether a page is one of ours: it shows the token, and it comes from this server."""
-    given = connection.cookies.get(settings.cookie, "")
+    cookie = connection.cookies.get(settings.cookie, "")
     origin = urlsplit(connection.headers.get("origin", ""))
     same = origin.scheme in ("http", "https") and origin.netloc == connection.headers.get("host")
-    return same and hmac.compare_digest(given.encode(), settings.token.encode())
+    return same and hmac.compare_digest(cookie.encode(), settings.token.encode())
 
 
 def guarded(application: ASGIApp, settings: Settings) -> ASGIApp:
@@ -147,5 +147,5 @@ def _own_name(host: str, settings: Settings) -> bool:
     name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
     if not name or not port.isdigit():
         name, port = host, ""
-    own = name.lower() in settings.hosts and port in ("", str(settings.port))
-    return own or host.lower() in settings.hosts
+    same_port = name.lower() in settings.hosts and port in ("", str(settings.port))
+    return same_port or host.lower() in settings.hosts

@@ -42,8 +42,8 @@ def start(wishes: Wishes, tell: Callable[[str], None]) -> None:
     listening = listen(wishes.host, wishes.port)
     port = int(listening.getsockname()[1])
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
-    own = () if wishes.host in EVERYWHERE else (_bracketed(wishes.host),)
-    hosts = tuple(name.lower() for name in (*LOCAL, *own, *wishes.names))
+    named = () if wishes.host in EVERYWHERE else (_bracketed(wishes.host),)
+    hosts = tuple(name.lower() for name in (*LOCAL, *named, *wishes.names))
     settings = Settings(token, port, hosts, wishes.limits)
     shown = "127.0.0.1" if wishes.host in EVERYWHERE else _bracketed(wishes.host)
     address = f"http://{shown}:{port}/?token={token}"

@@ -61,7 +61,7 @@ class Desk:
                 raise UsageError(f"there is no task {request.get('task')!r}")
             return {"ok": task(request)}
         except Error as error:
-            return {"errors": [_for_a_page(one).to_dict() for one in error.diagnostics]}
+            return {"errors": [_for_a_page(problem).to_dict() for problem in error.diagnostics]}
         except MemoryError:
             return {"errors": [self._watch().out_of_memory().diagnostics[0].to_dict()]}
 
@@ -73,7 +73,7 @@ class Desk:
         warnings = [*source.warnings, *check(source), *_not_here(source)]
         logic, probability = effective_semantics(source, None)
         return {
-            "warnings": [one.to_dict() for one in warnings],
+            "warnings": [warning.to_dict() for warning in warnings],
             "semantics": f"{logic.value}, {probability.value}",
         }
 
@@ -93,11 +93,11 @@ class Desk:
         moved = {str(k): tuple(map(_share, v)) for k, v in dict(request["moved"]).items()}
         settled = live.settled(moved, str(request.get("last", "")))
         watch = self.limits.start()
-        found = {}
+        by_name = {}
         for name in list(request["semantics"])[:10]:
             meaning = Meaning(*effective_semantics(program.source, str(name)))
-            found[name] = live.answers(meaning, settled, watch)
-        return {"answers": found, "moved": {k: list(v) for k, v in settled.items()}}
+            by_name[name] = live.answers(meaning, settled, watch)
+        return {"answers": by_name, "moved": {k: list(v) for k, v in settled.items()}}
 
     def why(self, request: Request) -> Reply:
         """The reasons of one answer, as a tree."""
@@ -116,17 +116,17 @@ class Desk:
         every = self._of(request).models(
             last + 1, semantics=_semantics(request), limits=self.limits
         )
-        found = list(islice(every, first, None))
-        told = [
+        some = list(islice(every, first, None))
+        records = [
             {
                 "choice": list(model.choice),
                 "probability": list(model.probability),
                 "true": list(model.true),
                 "undefined": list(model.undefined),
             }
-            for model in found[:MODELS]
+            for model in some[:MODELS]
         ]
-        return {"models": told, "more": len(found) > MODELS}
+        return {"models": records, "more": len(some) > MODELS}
 
     # --- what is kept ------------------------------------------------------------------------
 
@@ -156,31 +156,33 @@ class Desk:
 
 def refuse_files(text: str) -> None:
     """Raise :class:`ProgramError` for ``#include``: there are no files here."""
-    places = [one for one in tokens(text, 0, len(text)) if one.text == "#include"]
+    places = [token for token in tokens(text, 0, len(text)) if token.text == "#include"]
     if places:
         raise ProgramError(
             Diagnostic(
                 "playground",
                 "the playground reads no files",
-                _span(text, one.start, one.end),
+                _span(text, token.start, token.end),
                 "write the statements of the file here",
             )
-            for one in places
+            for token in places
         )
 
 
 def refuse_networks(source: ast.Program) -> None:
     """Raise :class:`ProgramError` for what needs Python or files: networks and data."""
-    found = [one for one in source.statements if isinstance(one, ast.Neural | ast.Data)]
-    if found:
+    networks = [
+        statement for statement in source.statements if isinstance(statement, ast.Neural | ast.Data)
+    ]
+    if networks:
         raise ProgramError(
             Diagnostic(
                 "playground",
                 "networks and data do not run in the playground",
-                one.span,
+                statement.span,
                 "use `dpasp run` for this program",
             )
-            for one in found
+            for statement in networks
         )
 
 
@@ -190,30 +192,34 @@ def _not_here(source: ast.Program) -> list[Diagnostic]:
         Diagnostic(
             "playground",
             "nothing is learned in the playground: the answers use the initial probabilities",
-            one.span,
+            statement.span,
             "use `dpasp run` to learn",
             "warning",
         )
-        for one in source.statements
-        if isinstance(one, ast.Learn)
+        for statement in source.statements
+        if isinstance(statement, ast.Learn)
     ]
 
 
-def _for_a_page(one: Diagnostic) -> Diagnostic:
+def _for_a_page(problem: Diagnostic) -> Diagnostic:
     """A diagnostic with help that someone at the page can use: there are no options here."""
-    return replace(one, help=HELP[one.code]) if "--" in one.help and one.code in HELP else one
+    return (
+        replace(problem, help=HELP[problem.code])
+        if "--" in problem.help and problem.code in HELP
+        else problem
+    )
 
 
-def _answers(found: Answers) -> Reply:
-    told = found.to_dict()
+def _answers(answers: Answers) -> Reply:
+    record = answers.to_dict()
     return {
-        "answers": told["answers"][:MOST_NUMBERS],
-        "left": max(0, len(told["answers"]) - MOST_NUMBERS),
-        "semantics": f"{found.logic}, {found.probability}",
-        "engine": found.engine,
-        "inconsistent": found.inconsistent,
-        "warnings": [one.to_dict() for one in found.warnings],
-        "statistics": told["statistics"],
+        "answers": record["answers"][:MOST_NUMBERS],
+        "left": max(0, len(record["answers"]) - MOST_NUMBERS),
+        "semantics": f"{answers.logic}, {answers.probability}",
+        "engine": answers.engine,
+        "inconsistent": answers.inconsistent,
+        "warnings": [warning.to_dict() for warning in answers.warnings],
+        "statistics": record["statistics"],
     }
 
 

@@ -111,8 +111,8 @@ class Worker:
             stopped_here = self._process is None
             self.stop()
             raise Stopped(STOPPED if stopped_here else DIED)
-        found: dict[str, Any] = json.loads(line)
-        return found
+        reply: dict[str, Any] = json.loads(line)
+        return reply
 
 
 @dataclass

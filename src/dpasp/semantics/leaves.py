@@ -123,25 +123,25 @@ def middle(lower: Weights, upper: Weights) -> Weights:
     return lower + share * (upper - lower)
 
 
-def same_layout(one: Sequence[Choice], other: Sequence[Choice]) -> bool:
+def same_layout(left: Sequence[Choice], other: Sequence[Choice]) -> bool:
     """Whether the leaf weights of one list of choices are also those of another.
 
     A program that is ground again, with other questions, numbers its atoms anew; its
     choices must still come from the same statements and substitutions in the same order.
     """
-    return len(one) == len(other) and all(
+    return len(left) == len(other) and all(
         (a.statement, a.substitution, a.weight, width(a))
         == (b.statement, b.substitution, b.weight, width(b))
-        for a, b in zip(one, other, strict=True)
+        for a, b in zip(left, other, strict=True)
     )
 
 
 def possible(ground: GroundProgram) -> NDArray[np.bool_]:
     """Which leaves can ever have weight: not those whose probability is fixed at 0."""
-    given = weights(ground)
+    known = weights(ground)
     leaves = layout(ground.choices)
     live = np.ones(leaves.size, dtype=np.bool_)
     for index, choice in enumerate(ground.choices):
         if isinstance(choice.weight, Fixed):
-            live[leaves.of(index)] = given[leaves.of(index)] > 0
+            live[leaves.of(index)] = known[leaves.of(index)] > 0
     return live

@@ -110,9 +110,9 @@ def _completed(
         return masses
     lost = masses.inconsistent
     shape = (len(questions), *[1] * (lost.ndim - 1))
-    given = [meaning.holds_without_models(question.evidence) for question in questions]
+    holds = [meaning.holds_without_models(question.evidence) for question in questions]
     asked = [meaning.holds_without_models(query_literals(question)) for question in questions]
-    evidence = np.array(given, dtype=np.bool_).reshape(shape)
+    evidence = np.array(holds, dtype=np.bool_).reshape(shape)
     query = np.array(asked, dtype=np.bool_).reshape(shape)
     yes = np.where(evidence & query, lost, nothing)
     no = np.where(evidence & ~query, lost, nothing)

@@ -45,7 +45,9 @@ def choice_labels(ground: GroundProgram) -> Labels:
     ]
     where = [_substitution(choice) for choice in ground.choices]
     named = _joined(plain, lines)
-    placed = [[label + own for label in labels] for labels, own in zip(plain, where, strict=True)]
+    placed = [
+        [label + place for label in labels] for labels, place in zip(plain, where, strict=True)
+    ]
     longer = _joined(placed, lines)
     return _numbered(_where_repeated(named, lambda i, k: longer[i][k]))
 
@@ -53,26 +55,26 @@ def choice_labels(ground: GroundProgram) -> Labels:
 def _rules(ground: GroundProgram) -> dict[int, list[Rule]]:
     """The rules of the atoms that choices derive, by atom."""
     heads = {head for choice in ground.choices for head in choice.heads}
-    found: dict[int, list[Rule]] = defaultdict(list)
+    by_head: dict[int, list[Rule]] = defaultdict(list)
     for rule in ground.rules:
         for head in heads.intersection(rule.head):
-            found[head].append(rule)
-    return found
+            by_head[head].append(rule)
+    return by_head
 
 
 def _joined(left: Labels, right: Labels) -> Labels:
     return [
-        [one + other for one, other in zip(*pair, strict=True)]
+        [label + other for label, other in zip(*pair, strict=True)]
         for pair in zip(left, right, strict=True)
     ]
 
 
 def _where_repeated(labels: Labels, other: Callable[[int, int], str]) -> Labels:
     """The labels, with another one in place of those that occur more than once."""
-    often = Counter(label for own in labels for label in own)
+    often = Counter(label for of_choice in labels for label in of_choice)
     return [
-        [other(i, k) if often[label] > 1 else label for k, label in enumerate(own)]
-        for i, own in enumerate(labels)
+        [other(i, k) if often[label] > 1 else label for k, label in enumerate(of_choice)]
+        for i, of_choice in enumerate(labels)
     ]
 
 

@@ -121,8 +121,8 @@ def _has_conditional(ground: GroundProgram, opened: set[int]) -> bool:
 
 def _names(ground: GroundProgram, atoms: set[int]) -> set[Signature]:
     """The predicates of the atoms."""
-    found = (ground.symbols[atom] for atom in atoms)
-    return {(symbol.name, len(symbol.arguments)) for symbol in found if _is_function(symbol)}
+    symbols = (ground.symbols[atom] for atom in atoms)
+    return {(symbol.name, len(symbol.arguments)) for symbol in symbols if _is_function(symbol)}
 
 
 def _signatures(node: AST) -> set[Signature]:
@@ -160,8 +160,8 @@ def _statements(ground: GroundProgram, part: str) -> Iterator[tuple[Span, list[A
                 if not part:
                     yield span, [node]
                 else:
-                    found = getattr(node, part, ())
-                    yield span, [found] if isinstance(found, AST) else list(found)
+                    nodes = getattr(node, part, ())
+                    yield span, [nodes] if isinstance(nodes, AST) else list(nodes)
             case Annotated(heads=heads, body=body, span=span):
                 yield span, [*([h.atom for h in heads] if part != "body" else []), *body]
             case Neural(body=body, span=span):

@@ -58,8 +58,8 @@ def selector_literals(
     """A total choice as literals over the possible selectors, as a solver assumes them."""
     return [
         selector if position == value else -selector
-        for one, value in zip(ground.choices, choice, strict=True)
-        for position, selector in enumerate(one.selectors)
+        for among, value in zip(ground.choices, choice, strict=True)
+        for position, selector in enumerate(among.selectors)
         if selector in possible
     ]
 
@@ -69,8 +69,8 @@ def draw(
 ) -> list[TotalChoice]:
     """``n`` independent total choices, each by its probability under weights [leaves]."""
     columns = [
-        generator.choice(len(own), size=n, p=own / own.sum())
-        for own in distributions(weights, starts)
+        generator.choice(len(distribution), size=n, p=distribution / distribution.sum())
+        for distribution in distributions(weights, starts)
     ]
     return list(zip(*(column.tolist() for column in columns), strict=True)) or [()] * n
 
@@ -82,14 +82,22 @@ def most_probable_first(weights: Weights, starts: Sequence[int]) -> Iterator[Tot
     the best. With the choices in the order of what the second value loses, each total
     choice has one cheaper or equal parent, so that a heap gives all of them in order.
     """
-    ranked = [np.argsort(-own, kind="stable") for own in distributions(weights, starts)]
-    losses = [
-        [float(np.log(own[order[0]]) - np.log(own[k])) for k in order if own[k] > 0]
-        for own, order in zip(distributions(weights, starts), ranked, strict=True)
+    ranked = [
+        np.argsort(-distribution, kind="stable") for distribution in distributions(weights, starts)
     ]
-    order = sorted((i for i, own in enumerate(losses) if len(own) > 1), key=lambda i: losses[i][1])
+    losses = [
+        [
+            float(np.log(distribution[order[0]]) - np.log(distribution[k]))
+            for k in order
+            if distribution[k] > 0
+        ]
+        for distribution, order in zip(distributions(weights, starts), ranked, strict=True)
+    ]
+    order = sorted(
+        (i for i, lost in enumerate(losses) if len(lost) > 1), key=lambda i: losses[i][1]
+    )
     sizes = [len(losses[i]) for i in order]
-    best = [int(own[0]) for own in ranked]
+    best = [int(order_of[0]) for order_of in ranked]
     heap: list[tuple[float, Changes]] = [(0.0, ())]
     while heap:
         cost, changes = heapq.heappop(heap)

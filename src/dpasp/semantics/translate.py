@@ -40,20 +40,20 @@ class Translation:
     rules: tuple[Rule, ...]
     size: int  # the atoms are 1, …, size - 1
     twins: tuple[int, ...]  # by atom of the ground program; the atom itself if it needs no twin
-    own: tuple[int, ...]  # the program's own atoms that can be undefined
+    own_atoms: tuple[int, ...]  # the program's own atoms that can be undefined
     least: bool = False  # only the models with a ⊆-minimal undefined set count
 
     def conjunction(self, literals: Iterable[GroundLiteral]) -> Conjunction | None:
         """The literals over the translated atoms, all of which must hold; None if they cannot."""
-        found: dict[int, None] = {}
+        conjuncts: dict[int, None] = {}
         for literal in literals:
             part = self.literal(literal)
             if part is None:
                 return None
-            found.update(dict.fromkeys(part))
-        if any(-literal in found for literal in found):
+            conjuncts.update(dict.fromkeys(part))
+        if any(-literal in conjuncts for literal in conjuncts):
             return None
-        return tuple(found)
+        return tuple(conjuncts)
 
     def literal(self, literal: GroundLiteral) -> Conjunction | None:
         """What a literal of a question says; None if it cannot hold."""

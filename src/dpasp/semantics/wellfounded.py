@@ -126,10 +126,10 @@ def _split(rules: Sequence[Rule], twins: Sequence[int]) -> tuple[list[Loop], lis
     for atom, c in enumerate(component):
         if c in members:
             members[c].add(atom)
-    own: dict[int, list[Rule]] = {c: [] for c in negated}
+    within: dict[int, list[Rule]] = {c: [] for c in negated}
     rest: list[Rule] = []
     for rule in rules:
         c = component[rule.head[0]] if rule.head else -1
-        own.get(c, rest).append(rule)
-    loops = [Loop(frozenset(members[c]), tuple(own[c]), len(negated[c])) for c in negated]
+        within.get(c, rest).append(rule)
+    loops = [Loop(frozenset(members[c]), tuple(within[c]), len(negated[c])) for c in negated]
     return loops, rest

@@ -61,14 +61,14 @@ class _Program:
 
 def converted(text: str, file: str) -> str:
     """The program in our words."""
-    found = statements(text, file)
-    networks = [_network(statement) for statement in found if statement.begins("nn", "(")]
+    read = statements(text, file)
+    networks = [_network(statement) for statement in read if statement.begins("nn", "(")]
     program = _Program({network.name: network for network in networks}, [])
-    body = rewritten(text, found, lambda statement: _rewrite(statement, program))
+    body = rewritten(text, read, lambda statement: _rewrite(statement, program))
     seen = {network.sees for network in networks}
-    given = {word for statement in found for word in _seen(statement, seen)}
-    for statement in found:
-        if statement.begins("nn", "(") and _network(statement).sees not in given:
+    supplied = {word for statement in read for word in _seen(statement, seen)}
+    for statement in read:
+        if statement.begins("nn", "(") and _network(statement).sees not in supplied:
             message = f"no facts of {_network(statement).sees} say what the network sees"
             raise statement.refuse(message, "write them as facts, one for each input")
     lines = [title("NeurASP", file).rstrip(), "#semantics stable, maxent."]
@@ -108,10 +108,10 @@ def _network(statement: Statement) -> Network:
 
 def _rewrite(statement: Statement, program: _Program) -> str | None:
     if statement.begins("nn", "("):
-        one = program.networks[_network(statement).name]
-        several = f"; {{0..{one.outputs - 1}}}" if one.outputs > 1 else ""
-        head = f"{one.name}({one.term},{one.values}{several})"
-        return f"?::{head} as @{one.name} :- {one.body}."
+        shared = program.networks[_network(statement).name]
+        several = f"; {{0..{shared.outputs - 1}}}" if shared.outputs > 1 else ""
+        head = f"{shared.name}({shared.term},{shared.values}{several})"
+        return f"?::{head} as @{shared.name} :- {shared.body}."
     sees = {network.sees for network in program.networks.values()}
     if list(_seen(statement, sees)):
         return " ".join(_data(statement, program))

@@ -41,13 +41,13 @@ CONTINUOUS = ("gaussian", "uniform", "exponential", "gamma", "beta", "poisson")
 
 def converted(text: str, file: str) -> str:
     """The program in our words."""
-    found = statements(text, file)
+    read = statements(text, file)
     asked: list[str] = []
 
     def rewrite(statement: Statement) -> str | None:
         return _rewrite(statement, text, asked)
 
-    body = rewritten(text, found, rewrite)
+    body = rewritten(text, read, rewrite)
     foot = ""
     if asked:
         atoms = ", ".join(f"{atom}?" for atom in asked)
@@ -102,7 +102,7 @@ def _statistical(statement: Statement, text: str) -> str | None:
     terms = ",".join(names) or "1"
     lines = [_choice(about, head, body, text)]
     counts = f"#count{{{terms} : {body}}} = All, #count{{{terms} : {body}, {head}}} = Some"
-    low, high = (_fraction(statement, statement.slice(one)) for one in ends)
+    low, high = (_fraction(statement, statement.slice(end)) for end in ends)
     if low[0] > 0:
         lines.append(f":- {counts}, {low[1]}*Some < {low[0]}*All.")
     if high[0] < high[1]:

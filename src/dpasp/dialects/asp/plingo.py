@@ -45,13 +45,13 @@ REFUSED = {
 
 def converted(text: str, file: str) -> str:
     """The program in our words."""
-    found = statements(text, file)
-    uncertain = _uncertain(found)
+    read = statements(text, file)
+    uncertain = _uncertain(read)
 
     def rewrite(statement: Statement) -> str | None:
         return _rewrite(statement, uncertain)
 
-    body = rewritten(text, found, rewrite)
+    body = rewritten(text, read, rewrite)
     head = f"{title('plingo', file)}#semantics stable, maxent.\n\n"
     program = checked(head, body, "", SourceFile(file, text))
     _check_single_models(program, file)
@@ -110,12 +110,12 @@ def _question(statement: Statement, name: str) -> str:
     return f"#evidence {'not ' if parts[1:] == ['false'] else ''}{parts[0]}."
 
 
-def _uncertain(found: Sequence[Statement]) -> set[str]:
+def _uncertain(read: Sequence[Statement]) -> set[str]:
     """The predicates that depend on a probability."""
     uncertain: set[str] = set()
     while True:
         before = len(uncertain)
-        for statement in found:
+        for statement in read:
             head, body = head_and_body(statement)
             names = {word.text for word in body}
             if "&" in names or names & uncertain or "{" in {word.text for word in head}:
@@ -125,12 +125,12 @@ def _uncertain(found: Sequence[Statement]) -> set[str]:
 
 
 def _predicates(head: Sequence[Token]) -> list[Token]:
-    depth, found = 0, []
+    depth, predicates = 0, []
     for word in head:
         if depth == 0 and word.kind == "name" and word.text != "not":
-            found.append(word)
+            predicates.append(word)
         depth += (word.text == "(") - (word.text == ")")
-    return found
+    return predicates
 
 
 def _check_single_models(program: str, file: str) -> None:

@@ -34,9 +34,9 @@ class Statement:
         """The statement as it is written."""
         return self.source.text[self.start : self.end]
 
-    def slice(self, found: Sequence[Token]) -> str:
+    def slice(self, tokens: Sequence[Token]) -> str:
         """What some of its words say."""
-        return self.source.text[found[0].start : found[-1].end] if found else ""
+        return self.source.text[tokens[0].start : tokens[-1].end] if tokens else ""
 
     def begins(self, *texts: str) -> bool:
         """Whether its first words are these."""
@@ -58,11 +58,11 @@ def statements(text: str, file: str) -> list[Statement]:
     ]
 
 
-def groups(found: Sequence[Token], *separators: str) -> list[list[Token]]:
+def groups(tokens: Sequence[Token], *separators: str) -> list[list[Token]]:
     """Words between separators that stand outside all parentheses."""
     result: list[list[Token]] = [[]]
     depth = 0
-    for word in found:
+    for word in tokens:
         depth += (word.text in OPEN) - (word.text in CLOSE)
         if depth == 0 and word.text in separators:
             result.append([])
@@ -71,19 +71,19 @@ def groups(found: Sequence[Token], *separators: str) -> list[list[Token]]:
     return result
 
 
-def closing(found: Sequence[Token], opening: int) -> int:
+def closing(tokens: Sequence[Token], opening: int) -> int:
     """The place of the sign that closes the one at a place; the last one if none does."""
     depth = 0
-    for place in range(opening, len(found)):
-        depth += (found[place].text in OPEN) - (found[place].text in CLOSE)
+    for place in range(opening, len(tokens)):
+        depth += (tokens[place].text in OPEN) - (tokens[place].text in CLOSE)
         if depth == 0:
             return place
-    return len(found) - 1
+    return len(tokens) - 1
 
 
-def inside(found: Sequence[Token], opening: int) -> Sequence[Token]:
+def inside(tokens: Sequence[Token], opening: int) -> Sequence[Token]:
     """The words between a sign and the one that closes it."""
-    return found[opening + 1 : closing(found, opening)]
+    return tokens[opening + 1 : closing(tokens, opening)]
 
 
 def head_and_body(statement: Statement) -> tuple[list[Token], list[Token]]:
@@ -94,13 +94,13 @@ def head_and_body(statement: Statement) -> tuple[list[Token], list[Token]]:
 
 
 def rewritten(
-    text: str, found: Sequence[Statement], rewrite: Callable[[Statement], str | None]
+    text: str, read: Sequence[Statement], rewrite: Callable[[Statement], str | None]
 ) -> LaidOut:
     """The text with some statements rewritten (None leaves one as it is); raises all problems."""
     problems: list[Diagnostic] = []
     chunks: list[tuple[str, tuple[int, int]]] = []
     at = 0
-    for statement in found:
+    for statement in read:
         try:
             new = rewrite(statement)
         except ProgramError as error:
@@ -113,15 +113,15 @@ def rewritten(
     if problems:
         raise ProgramError(problems)
     chunks.append((text[at:] if text.endswith("\n") else f"{text[at:]}\n", (at, len(text))))
-    return _laid_out(chunks, found)
+    return _laid_out(chunks, read)
 
 
-def _laid_out(chunks: Sequence[tuple[str, tuple[int, int]]], found: Sequence[Statement]) -> LaidOut:
+def _laid_out(chunks: Sequence[tuple[str, tuple[int, int]]], read: Sequence[Statement]) -> LaidOut:
     """Chunks of text as one, with the statement that each line comes from."""
     whole = "".join(chunk for chunk, _ in chunks)
     origins = [(0, 0)] * (whole.count("\n") + 1)
     line = 0
-    rewritten_at = {(statement.start, statement.end) for statement in found}
+    rewritten_at = {(statement.start, statement.end) for statement in read}
     for chunk, slice in chunks:
         at = slice[0]
         for i, part in enumerate(chunk.split("\n")):
@@ -132,8 +132,8 @@ def _laid_out(chunks: Sequence[tuple[str, tuple[int, int]]], found: Sequence[Sta
     return LaidOut(whole, tuple(origins))
 
 
-def atoms(found: Sequence[Token], name: str) -> Iterator[tuple[int, int]]:
+def atoms(tokens: Sequence[Token], name: str) -> Iterator[tuple[int, int]]:
     """Where the atoms of a predicate with arguments begin and end."""
-    for place, word in enumerate(found[:-1]):
-        if word.text == name and found[place + 1].text == "(":
-            yield place, closing(found, place + 1)
+    for place, word in enumerate(tokens[:-1]):
+        if word.text == name and tokens[place + 1].text == "(":
+            yield place, closing(tokens, place + 1)

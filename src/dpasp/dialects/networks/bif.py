@@ -157,21 +157,23 @@ class _Reader:
             elif word.text == "default":
                 default = self.numbers(word, len(child.values))
             elif word.text == "(":
-                given = tuple(token.name for token in self.until(")"))
-                self.check_given(word, given, parents)
-                rows[given] = self.numbers(word, len(child.values))
+                values = tuple(token.name for token in self.until(")"))
+                self.check_given(word, values, parents)
+                rows[values] = self.numbers(word, len(child.values))
             else:
                 self.statement()
         at = (start.start, self.words[self.next - 1].end)
-        found = []
-        for given in assignments(parents):
-            numbers = rows.get(given, default)
+        table_rows = []
+        for values in assignments(parents):
+            numbers = rows.get(values, default)
             if numbers is None:
-                raise self.refuse(start, f"no probabilities of {child.name} for {', '.join(given)}")
-            row = Row(child, tuple(zip(parents, given, strict=True)), numbers)
+                raise self.refuse(
+                    start, f"no probabilities of {child.name} for {', '.join(values)}"
+                )
+            row = Row(child, tuple(zip(parents, values, strict=True)), numbers)
             self.check_row(row, names[0])
-            found.append(row)
-        self.tables.append((at, found))
+            table_rows.append(row)
+        self.tables.append((at, table_rows))
 
     def whole_table(
         self, word: Token, child: Variable, parents: Sequence[Variable]
@@ -179,16 +181,18 @@ class _Reader:
         """All numbers at once: the values of the child change slowest."""
         givens = list(assignments(parents))
         numbers = self.numbers(word, len(child.values) * len(givens))
-        slowest = {given: numbers[i :: len(givens)] for i, given in enumerate(givens)}
+        slowest = {values: numbers[i :: len(givens)] for i, values in enumerate(givens)}
         if all(abs(sum(map(float, row)) - 1) <= SLACK for row in slowest.values()):
             return slowest
         size = len(child.values)  # as some tools write it: row after row
-        return {given: numbers[i * size : (i + 1) * size] for i, given in enumerate(givens)}
+        return {values: numbers[i * size : (i + 1) * size] for i, values in enumerate(givens)}
 
-    def check_given(self, word: Token, given: tuple[str, ...], parents: Sequence[Variable]) -> None:
-        fits = len(given) == len(parents)
-        if not fits or any(v not in p.values for v, p in zip(given, parents, strict=True)):
-            raise self.refuse(word, f"({', '.join(given)}) are not values of the parents")
+    def check_given(
+        self, word: Token, values: tuple[str, ...], parents: Sequence[Variable]
+    ) -> None:
+        fits = len(values) == len(parents)
+        if not fits or any(v not in p.values for v, p in zip(values, parents, strict=True)):
+            raise self.refuse(word, f"({', '.join(values)}) are not values of the parents")
 
     def check_row(self, row: Row, word: Token) -> None:
         try:
@@ -198,13 +202,13 @@ class _Reader:
 
     def numbers(self, word: Token, count: int) -> tuple[str, ...]:
         """So many numbers, up to a semicolon."""
-        found = list(self.until(";"))
-        for token in found:
+        words = list(self.until(";"))
+        for token in words:
             if re.fullmatch(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", token.text) is None:
                 raise self.refuse(token, f"{token.text!r} is not a number")
-        if len(found) != count:
-            raise self.refuse(word, f"{len(found)} numbers where {count} belong")
-        return tuple(f"0{t.text}" if t.text[0] == "." else t.text.rstrip(".") for t in found)
+        if len(words) != count:
+            raise self.refuse(word, f"{len(words)} numbers where {count} belong")
+        return tuple(f"0{t.text}" if t.text[0] == "." else t.text.rstrip(".") for t in words)
 
     def known(self, token: Token) -> Variable:
         if token.name not in self.variables:

@@ -50,11 +50,11 @@ class Names:
     @staticmethod
     def of(variables: Iterable[Variable]) -> Names:
         """A name for each variable, its own where that is possible."""
-        found: dict[str, str] = {}
+        by_variable: dict[str, str] = {}
         for variable in variables:
             wanted = variable.name if is_name(variable.name) else slug(variable.name)
-            found[variable.name] = unused(wanted, found.values())
-        return Names(found)
+            by_variable[variable.name] = unused(wanted, by_variable.values())
+        return Names(by_variable)
 
     def atom(self, variable: Variable, value: str) -> str:
         """The atom that says that a variable has a value."""

@@ -84,13 +84,13 @@ class _Reader:
         return kind, variables, factors
 
     def scope(self, variables: Sequence[Variable]) -> tuple[Variable, ...]:
-        found = []
+        scope = []
         for _ in range(self.count()):
             index = self.count()
             if index >= len(variables):
                 raise self.refuse(f"there is no variable {index}; they count from 0")
-            found.append(variables[index])
-        return tuple(found)
+            scope.append(variables[index])
+        return tuple(scope)
 
     def factor(self, scope: tuple[Variable, ...], kind: str) -> Factor:
         size, expected = self.count(), prod(len(variable.values) for variable in scope)
@@ -152,13 +152,13 @@ class _Reader:
 def _rows(factor: Factor, reader: _Reader) -> Iterable[Row]:
     """The rows of a table whose last variable is the child."""
     *parents, child = factor.scope
-    for given in assignments(parents):
-        numbers = tuple(factor.numbers[(*given, value)] for value in child.values)
-        row = Row(child, tuple(zip(parents, given, strict=True)), numbers)
+    for values in assignments(parents):
+        numbers = tuple(factor.numbers[(*values, value)] for value in child.values)
+        row = Row(child, tuple(zip(parents, values, strict=True)), numbers)
         try:
             row_text(row, Names.of(factor.scope))
         except BadRow as error:
-            message = f"the table of {child.name} for ({', '.join(given)}): {error}"
+            message = f"the table of {child.name} for ({', '.join(values)}): {error}"
             raise ProgramError(Diagnostic("foreign-syntax", message)) from error
         yield row
 
@@ -167,9 +167,9 @@ def _markov(
     variables: Sequence[Variable], factors: Sequence[Factor], names: Names
 ) -> Iterable[str]:
     for variable in variables:
-        own = [factor for factor in factors if factor.scope == (variable,)]
+        single = [factor for factor in factors if factor.scope == (variable,)]
         weights = [
-            prod(float(factor.numbers[(value,)]) for factor in own) for value in variable.values
+            prod(float(factor.numbers[(value,)]) for factor in single) for value in variable.values
         ]
         if sum(weights) == 0:
             message = f"no value of {variable.name} has a weight above 0"

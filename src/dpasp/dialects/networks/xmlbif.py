@@ -56,21 +56,21 @@ def _rows(
 ) -> list[Row]:
     """The rows of a table: the child's values change fastest, then those of the last parent."""
     name = _text(element, "FOR")
-    wanted = [name, *((given.text or "").strip() for given in element.iter("GIVEN"))]
-    for one in wanted:
-        if one not in variables:
-            raise _refuse(source, one, f"there is no variable {one}")
-    child, *parents = (variables[one] for one in wanted)
+    wanted = [name, *((parent.text or "").strip() for parent in element.iter("GIVEN"))]
+    for variable in wanted:
+        if variable not in variables:
+            raise _refuse(source, variable, f"there is no variable {variable}")
+    child, *parents = (variables[variable] for variable in wanted)
     numbers = re.sub(r"<!--.*?-->", " ", _text(element, "TABLE"), flags=re.S).split()
     givens, size = list(assignments(parents)), len(child.values)
     if len(numbers) != size * len(givens):
         message = f"{name}: {len(numbers)} numbers where {size * len(givens)} belong"
         raise _refuse(source, name, message)
     rows = []
-    for i, given in enumerate(givens):
+    for i, values in enumerate(givens):
         row = Row(
             child,
-            tuple(zip(parents, given, strict=True)),
+            tuple(zip(parents, values, strict=True)),
             tuple(numbers[i * size : (i + 1) * size]),
         )
         try:
@@ -82,8 +82,8 @@ def _rows(
 
 
 def _text(element: ElementTree.Element, tag: str) -> str:
-    found = element.find(tag)
-    return "" if found is None else "".join(found.itertext()).strip()
+    child = element.find(tag)
+    return "" if child is None else "".join(child.itertext()).strip()
 
 
 def _refuse(source: SourceFile, name: str, message: str) -> ProgramError:

@@ -102,8 +102,8 @@ class Body:
 
 def bodies(goal: Term, known: Iterable[str], context: Context) -> list[Body]:
     """The ways to satisfy a goal; none if it always fails."""
-    found = [_finished(branch, context) for branch in _branches(goal, frozenset(known), context)]
-    return [body for body in found if body is not None]
+    finished = [_finished(branch, context) for branch in _branches(goal, frozenset(known), context)]
+    return [body for body in finished if body is not None]
 
 
 # --- the parts of a body -----------------------------------------------------------------------
@@ -220,8 +220,8 @@ def _collected(goal: Term, known: Known, context: Context) -> Branch:
 
 def _is(left: Term, right: Term, at: tuple[int, int], context: Context) -> Branch:
     match right:
-        case Compound("max" | "min" as name, (one, other)):
-            elements = tuple(Element((whole(side, context),), ()) for side in (one, other))
+        case Compound("max" | "min" as name, (first, other)):
+            elements = tuple(Element((whole(side, context),), ()) for side in (first, other))
             return (Aggregate(whole(left, context), name, elements),)
     if isinstance(left, Variable) and _is_real(right):
         return (Literal(Compound("is", (left, right), at)),)  # good for a probability only
@@ -263,15 +263,15 @@ def _negation(goal: Term, known: Known, context: Context) -> Literal:
     if isinstance(goal, Compound) and goal.name == "=" and variables(goal).keys() <= known:
         return _different(goal, known, context)
     goal = _with_own_variables(goal, known, context)
-    found = bodies(goal, known | variables(goal).keys(), context)
-    if len(found) == 1 and not found[0].values and len(found[0].goals) == 1:
-        (inner,) = found[0].goals
+    alternatives = bodies(goal, known | variables(goal).keys(), context)
+    if len(alternatives) == 1 and not alternatives[0].values and len(alternatives[0].goals) == 1:
+        (inner,) = alternatives[0].goals
         if isinstance(inner, Literal) and not inner.negative and not _repeats(inner, known):
-            own = {name: context.variable() for name in variables(goal) if name not in known}
-            return Literal(substitute(inner.atom, own), True)
+            fresh = {name: context.variable() for name in variables(goal) if name not in known}
+            return Literal(substitute(inner.atom, fresh), True)
     shared = [Variable(name) for name in variables(goal) if name in known]
     atom = Compound(context.predicate("fails"), tuple(shared), goal.at)
-    _define(atom, found, context)
+    _define(atom, alternatives, context)
     return Literal(atom, True)
 
 
@@ -281,25 +281,25 @@ def _repeats(literal: Literal, known: Known) -> bool:
     return len(names) != len(set(names))
 
 
-def _define(atom: Compound, found: list[Body], context: Context) -> None:
+def _define(atom: Compound, alternatives: list[Body], context: Context) -> None:
     """Rules by which an atom of our own holds in each of some ways."""
-    for body in found:
+    for body in alternatives:
         head = substitute(atom, body.values)
         context.made.append(Rule((Head(head),), body.goals, atom.at))
-    if not found:
+    if not alternatives:
         context.made.append(Rule((Head(atom),), (Literal(FALSE),), atom.at))
 
 
-def shared_body(found: list[Body], names: Iterable[str], context: Context) -> Literal:
+def shared_body(alternatives: list[Body], names: Iterable[str], context: Context) -> Literal:
     """One atom that holds in each of some ways, for a rule that must not be split."""
     atom = Compound(context.predicate("case"), tuple(Variable(name) for name in names))
-    _define(atom, found, context)
+    _define(atom, alternatives, context)
     return Literal(atom)
 
 
 def _with_own_variables(goal: Term, known: Known, context: Context) -> Term:
-    own = {n: Variable(f"#{n.lstrip('#')}") for n in variables(goal) if n not in known}
-    return substitute(goal, own)
+    fresh = {n: Variable(f"#{n.lstrip('#')}") for n in variables(goal) if n not in known}
+    return substitute(goal, fresh)
 
 
 # --- aggregates ----------------------------------------------------------------------------------
@@ -309,35 +309,35 @@ def _elements(
     terms: tuple[Term, ...], goal: Term, known: Known, context: Context
 ) -> tuple[Element, ...]:
     """A tuple for each way in which a goal holds: all its variables tell them apart."""
-    own: dict[str, Term] = {}
+    fresh: dict[str, Term] = {}
     for name in variables(goal, *terms):
         if name not in known:
-            own[name] = Variable(f"#{name.lstrip('#')}")
-    goal, terms = substitute(goal, own), tuple(substitute(term, own) for term in terms)
-    found = bodies(goal, known | variables(goal).keys(), context)
+            fresh[name] = Variable(f"#{name.lstrip('#')}")
+    goal, terms = substitute(goal, fresh), tuple(substitute(term, fresh) for term in terms)
+    alternatives = bodies(goal, known | variables(goal).keys(), context)
     elements = []
-    for number, body in enumerate(found):
+    for number, body in enumerate(alternatives):
         condition = []
-        for one in body.goals:
-            if not isinstance(one, Literal):
+        for inner in body.goals:
+            if not isinstance(inner, Literal):
                 raise context.refuse(goal, "an aggregate inside an aggregate")
-            condition.append(one)
+            condition.append(inner)
         shown = tuple(substitute(data(term, context), body.values) for term in terms)
         telling = [Variable(n) for goal in body.goals for n in goal_variables(goal)]
         extra: list[Term] = [v for v in dict.fromkeys(telling) if v.name not in known]
         extra = [v for v in extra if v not in shown]
-        mark = (Number(str(number)),) if len(found) > 1 else ()
+        mark = (Number(str(number)),) if len(alternatives) > 1 else ()
         tuple_ = (*shown, *mark, *extra) or (Number("1"),)
         elements.append(Element(tuple_, tuple(condition)))
     return tuple(elements)
 
 
 def _aggregate(name: str, value: Term, elements: tuple[Element, ...]) -> Branch:
-    found = Aggregate(value, name, elements)
+    aggregate = Aggregate(value, name, elements)
     if name in ("max", "min"):  # Prolog's fail on an empty list; ours is #inf or #sup
         nothing = Compound("#inf" if name == "max" else "#sup")
-        return (found, Literal(Compound("!=", (value, nothing))))
-    return (found,)
+        return (aggregate, Literal(Compound("!=", (value, nothing))))
+    return (aggregate,)
 
 
 # --- a whole branch ------------------------------------------------------------------------------
@@ -365,8 +365,8 @@ def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, 
             elements, fold = lists[of].elements, FOLDS[name]
             if name == "length":
                 return (Aggregate(whole(value, context), "count", elements),)
-            found = _aggregate(fold, whole(value, context), elements)
-            return tuple(step for step in found if isinstance(step, Literal | Aggregate))
+            steps = _aggregate(fold, whole(value, context), elements)
+            return tuple(step for step in steps if isinstance(step, Literal | Aggregate))
         case Literal(Compound("=", (Variable(of), ListTerm((), None)))) if of in lists:
             return (Aggregate(Number("0"), "count", lists[of].elements),)
     for term in (t for outer in goal_terms(goal) for t in walk(outer)):
@@ -384,17 +384,17 @@ def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, 
 
 def _variables(branch: Branch) -> frozenset[str]:
     """The variables that have values once a branch holds."""
-    found: set[str] = set()
+    names: set[str] = set()
     for step in branch:
         match step:
             case Same(left, right):
-                found |= variables(left, right).keys()
+                names |= variables(left, right).keys()
             case Found(name):
-                found.add(name)
+                names.add(name)
             case Aggregate(value):
-                found |= variables(value).keys()
+                names |= variables(value).keys()
             case Literal(atom, False):
-                found |= variables(atom).keys()
+                names |= variables(atom).keys()
             case Literal(atom, True):
                 pass
-    return frozenset(found)
+    return frozenset(names)

@@ -92,8 +92,8 @@ def translate(term: Term, at: Slice, context: Context, annotate: Annotate) -> li
             return _asked("evidence", asked, body, at, context)
         case Compound("evidence", (_, value)):
             raise context.refuse(value, "the value of evidence is true or false")
-    found = _rules(head, body, at, context, annotate)
-    return [*context.made, *found]
+    rules = _rules(head, body, at, context, annotate)
+    return [*context.made, *rules]
 
 
 def heads_of(term: Term) -> Iterator[tuple[str, int]]:
@@ -140,11 +140,11 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
         raise context.refuse(asked, f"the {kind} is not an atom")
     context.head = asked.name
     atom = data(asked, context)
-    found = bodies(body, variables(asked), context)
+    alternatives = bodies(body, variables(asked), context)
     made: list[Made] = [*context.made]
-    for one in found:
-        literal = Literal(substitute(atom, one.values), negative)
-        made.append(Ask(kind, literal, one.goals, at))
+    for alternative in alternatives:
+        literal = Literal(substitute(atom, alternative.values), negative)
+        made.append(Ask(kind, literal, alternative.goals, at))
     return made
 
 
@@ -152,24 +152,31 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
 
 
 def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annotate) -> list[Rule]:
-    heads = tuple(_head(one, context, annotate) for one in _disjuncts(head))
-    if len(heads) > 1 and any(one.probability is None and not one.learnable for one in heads):
+    heads = tuple(_head(disjunct, context, annotate) for disjunct in _disjuncts(head))
+    if len(heads) > 1 and any(
+        disjunct.probability is None and not disjunct.learnable for disjunct in heads
+    ):
         raise context.refuse(head, "a head without a probability beside others")
     context.head = getattr(heads[0].atom, "name", "rule")
     rule = Rule(heads, (), at)
-    known = variables(*(one.atom for one in heads))
-    found = bodies(body, known, context)
+    known = variables(*(disjunct.atom for disjunct in heads))
+    alternatives = bodies(body, known, context)
     if rule.network is not None:
         sees = tuple(Literal(Compound(input_of(rule.network), (v,))) for v in rule.network.sees)
-        found = [replace(one, goals=(*sees, *one.goals)) for one in found]
-    if not found:
+        alternatives = [
+            replace(alternative, goals=(*sees, *alternative.goals)) for alternative in alternatives
+        ]
+    if not alternatives:
         return [replace(rule, body=(Literal(FALSE),))]
     if any(_is_aggregate(t) for h in heads for t in walk(h.atom)):
-        return [_grouped(rule, one, context) for one in found]
-    if len(found) > 1 and (rule.chooses or len(found) > SPLIT):
-        found = [_joined(rule, found, context)]
-    made = [substituted(replace(rule, body=one.goals), one.values) for one in found]
-    return [_with_probabilities(one, context) for one in made]
+        return [_grouped(rule, alternative, context) for alternative in alternatives]
+    if len(alternatives) > 1 and (rule.chooses or len(alternatives) > SPLIT):
+        alternatives = [_joined(rule, alternatives, context)]
+    made = [
+        substituted(replace(rule, body=alternative.goals), alternative.values)
+        for alternative in alternatives
+    ]
+    return [_with_probabilities(plain, context) for plain in made]
 
 
 def input_of(network: Network) -> str:
@@ -177,17 +184,17 @@ def input_of(network: Network) -> str:
     return f"{network.name}_input"
 
 
-def _joined(rule: Rule, found: list[Body], context: Context) -> Body:
+def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
     """Several ways to satisfy a body as one, so that a choice stays a single choice."""
     wanted = variables(*(h.atom for h in rule.heads))
     wanted |= variables(*(h.probability for h in rule.heads if h.probability is not None))
     if rule.chooses:
         each = [
             dict.fromkeys(n for goal in body.goals for n in goal_variables(goal)) | body.values
-            for body in found
+            for body in alternatives
         ]
         wanted |= {name: None for name in each[0] if all(name in other for other in each)}
-    return Body((shared_body(found, wanted, context),), {})
+    return Body((shared_body(alternatives, wanted, context),), {})
 
 
 def _disjuncts(head: Term) -> Iterable[Term]:
@@ -200,9 +207,9 @@ def _disjuncts(head: Term) -> Iterable[Term]:
 def _head(term: Term, context: Context, annotate: Annotate) -> Head:
     match term:
         case Compound("::", (Compound() as before, _)) if (
-            found := annotate(term, context)
+            annotated := annotate(term, context)
         ) is not None:
-            return found
+            return annotated
         case Compound("::", (Compound("?", ()) as before, _)):
             help = "decisions and utilities (DTProbLog) have none; ?:: is a probability to learn"
             raise context.refuse(before, "a decision has no counterpart", help)
@@ -279,24 +286,24 @@ def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
         raise context.refuse(head.atom, "only one sum, count, min or max in a certain head")
     (of,) = inside[0].args
     groups = variables(*(arg for arg in atom.args if arg is not inside[0]))
-    own: dict[str, Term] = {
+    renamed: dict[str, Term] = {
         name: Variable(f"#{name.lstrip('#')}")
         for goal in body.goals
         for name in goal_variables(goal)
         if name not in groups
     }
-    inner = [changed_goal(goal, lambda t: substitute(t, own)) for goal in body.goals]
+    inner = [changed_goal(goal, lambda t: substitute(t, renamed)) for goal in body.goals]
     literals = tuple(goal for goal in inner if isinstance(goal, Literal))
     if len(literals) != len(inner):
         raise context.refuse(head.atom, "an aggregate inside an aggregate")
-    of = substitute(of, own)
-    telling = (of, *(v for v in own.values() if v != of))
+    of = substitute(of, renamed)
+    telling = (of, *(v for v in renamed.values() if v != of))
     value = Variable(f"#{inside[0].name.removesuffix('<>').title()}")
     aggregate = Aggregate(value, inside[0].name.removesuffix("<>"), (Element(telling, literals),))
     new = Compound(
         atom.name, tuple(value if a is inside[0] else data(a, context) for a in atom.args)
     )
-    return Rule((Head(new),), (*_again(body, own, context), aggregate), rule.at)
+    return Rule((Head(new),), (*_again(body, renamed, context), aggregate), rule.at)
 
 
 def _is_aggregate(term: Term) -> bool:
@@ -308,7 +315,7 @@ def _is_aggregate(term: Term) -> bool:
     )
 
 
-def _again(body: Body, own: dict[str, Term], context: Context) -> tuple[Goal, ...]:
+def _again(body: Body, renamed: dict[str, Term], context: Context) -> tuple[Goal, ...]:
     """The body once more with variables of its own: a group exists if something is in it."""
-    fresh: dict[str, Term] = {name: context.variable() for name in own}
+    fresh: dict[str, Term] = {name: context.variable() for name in renamed}
     return tuple(changed_goal(goal, lambda t: substitute(t, fresh)) for goal in body.goals)

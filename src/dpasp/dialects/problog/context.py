@@ -30,9 +30,9 @@ class Context:
 
     def predicate(self, ending: str, base: str = "") -> str:
         """A name for a predicate of our own."""
-        found = unused(f"{base or self.head}_{ending}", self.names)
-        self.names.add(found)
-        return found
+        name = unused(f"{base or self.head}_{ending}", self.names)
+        self.names.add(name)
+        return name
 
     def refuse(self, what: Term | Slice, message: str, help: str = "") -> ProgramError:
         """The error that says what has no counterpart, and where."""

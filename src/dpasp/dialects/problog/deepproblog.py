@@ -60,8 +60,10 @@ def annotate(term: Compound, context: Context) -> Head | None:
     if not atom.args or atom.args[-1] != Variable(output):
         raise context.refuse(atom, "the output of a network is the last argument here", FORM)
     chosen = Operation("set", tuple(data(value, context) for value in values))
-    own = Compound(atom.name, (*(data(arg, context) for arg in atom.args[:-1]), chosen), atom.at)
-    return Head(own, None, True, Network(name, sees))
+    predicted = Compound(
+        atom.name, (*(data(arg, context) for arg in atom.args[:-1]), chosen), atom.at
+    )
+    return Head(predicted, None, True, Network(name, sees))
 
 
 # --- what the networks see ---------------------------------------------------------------------
@@ -73,14 +75,16 @@ def foot(rules: Sequence[Rule], asks: Sequence[Ask]) -> str:
     if not networks:
         return ""
     names = Names.of([])
-    lines, given = [], []
+    lines, functions = [], []
     for network in networks.values():
         for term in dict.fromkeys(_seen(network, rules, asks)):
             text = term_text(term, names)
             name = slug(text)
-            given += [f"{name}_test", f"{name}_train"]
-            lines.append(f"{input_of(network)}({text}) ~ test(@{given[-2]}), train(@{given[-1]}).")
-    return "\n".join(["", needed(list(networks), list(dict.fromkeys(given))), *lines, ""])
+            functions += [f"{name}_test", f"{name}_train"]
+            lines.append(
+                f"{input_of(network)}({text}) ~ test(@{functions[-2]}), train(@{functions[-1]})."
+            )
+    return "\n".join(["", needed(list(networks), list(dict.fromkeys(functions))), *lines, ""])
 
 
 def _seen(network: Network, rules: Sequence[Rule], asks: Sequence[Ask]) -> Iterator[Term]:
@@ -102,15 +106,15 @@ def _seen(network: Network, rules: Sequence[Rule], asks: Sequence[Ask]) -> Itera
 
 def _places(network: Network, rules: Sequence[Rule]) -> set[Place]:
     """The arguments that end in the network."""
-    found: set[Place] = {(input_of(network), 1, 0)}
+    places: set[Place] = {(input_of(network), 1, 0)}
     while True:
-        new = set(found)
+        new = set(places)
         for rule in rules:
             ends = {
                 arg.name
                 for goal in rule.body
                 if isinstance(goal, Literal) and is_atom(goal)
-                for arg in _args(goal.atom, found)
+                for arg in _args(goal.atom, places)
                 if isinstance(arg, Variable)
             }
             for head in rule.heads:
@@ -118,9 +122,9 @@ def _places(network: Network, rules: Sequence[Rule]) -> set[Place]:
                 for i, arg in enumerate(head.atom.args):
                     if isinstance(arg, Variable) and arg.name in ends:
                         new.add((*predicate(head.atom), i))
-        if new == found:
-            return found
-        found = new
+        if new == places:
+            return places
+        places = new
 
 
 def _args(atom: Term, places: set[Place]) -> Iterator[Term]:

@@ -43,34 +43,34 @@ Predicate = tuple[str, int]
 
 def bound(goals: Sequence[Goal], known: Iterable[str] = ()) -> set[str]:
     """The variables to which some goals give values, beside those that have them."""
-    found = set(known)
+    names = set(known)
     for goal in goals:
         if is_atom(goal):
-            found |= goal_variables(goal).keys()
+            names |= goal_variables(goal).keys()
     while True:
-        before = len(found)
+        before = len(names)
         for goal in goals:
-            found |= _given(goal, found, goals)
-        if len(found) == before:
-            return found
+            names |= _given(goal, names, goals)
+        if len(names) == before:
+            return names
 
 
-def _given(goal: Goal, found: set[str], goals: Sequence[Goal]) -> set[str]:
+def _given(goal: Goal, bound_names: set[str], goals: Sequence[Goal]) -> set[str]:
     if isinstance(goal, Aggregate):
         outside = {n for other in goals if other is not goal for n in goal_variables(other)}
         local = goal_variables(goal).keys() - variables(goal.value).keys()
-        return set(variables(goal.value)) if local & outside <= found else set()
+        return set(variables(goal.value)) if local & outside <= bound_names else set()
     if goal.negative or not is_comparison(goal.atom):
         return set()
     assert isinstance(goal.atom, Compound)
     left, right = goal.atom.args
     if goal.atom.name != "=":
         return set()
-    given: set[str] = set()
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, Variable) and variables(other).keys() <= found:
-            given.add(one.name)
-    return given
+    names: set[str] = set()
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Variable) and variables(other).keys() <= bound_names:
+            names.add(side.name)
+    return names
 
 
 def unbound(rule: Rule) -> set[str]:
@@ -143,9 +143,9 @@ def grows(rule: Rule, reach: dict[Predicate, set[Predicate]]) -> bool:
             or (isinstance(arg, Variable) and arg.name in computed)
             for arg in head.atom.args
         )
-        own = predicate(head.atom)
+        defined = predicate(head.atom)
         recursive = any(
-            own in reach.get(predicate(literal.atom), ()) or predicate(literal.atom) == own
+            defined in reach.get(predicate(literal.atom), ()) or predicate(literal.atom) == defined
             for goal in rule.body
             for literal in _literals(goal)
         )
@@ -181,9 +181,9 @@ def calls(rules: Sequence[Rule], asks: Sequence[Ask]) -> Iterator[Call]:
                 continue
             for element in goal.elements:
                 for j, literal in enumerate(element.condition):
-                    for one in _literals(literal):
-                        assert isinstance(one.atom, Compound)
-                        yield Call(one.atom, (*body[:i], *element.condition[:j]), rule)
+                    for part in _literals(literal):
+                        assert isinstance(part.atom, Compound)
+                        yield Call(part.atom, (*body[:i], *element.condition[:j]), rule)
 
 
 class Demand:
@@ -209,30 +209,30 @@ class Demand:
 
     def _positions(self) -> dict[Predicate, tuple[int, ...]]:
         """The arguments that every question gives, for each group."""
-        found = {leader: tuple(range(leader[1])) for leader in self.group.values()}
+        positions = {leader: tuple(range(leader[1])) for leader in self.group.values()}
         asked = {self.group.get(predicate(call.atom)) for call in self.calls}
-        found |= {leader: () for leader in found if leader not in asked}
+        positions |= {leader: () for leader in positions if leader not in asked}
         for rule in self.rules:
             if id(rule) in self.served:  # the heads of a choice are asked for together
                 leader = self.group[predicate(rule.heads[0].atom)]
                 args = [parts(head.atom) for head in rule.heads]
-                same = [i for i in found[leader] if len({arg[i : i + 1] for arg in args}) == 1]
-                found[leader] = tuple(same)
+                same = [i for i in positions[leader] if len({arg[i : i + 1] for arg in args}) == 1]
+                positions[leader] = tuple(same)
         while True:
-            new = dict(found)
+            new = dict(positions)
             for call in self.calls:
                 if predicate(call.atom) not in self.group:
                     continue
                 leader = self.group[predicate(call.atom)]
-                known = bound(call.left, self._from_question(call.caller, found))
+                known = bound(call.left, self._from_question(call.caller, positions))
                 new[leader] = tuple(
                     i
                     for i in new[leader]
                     if i < len(call.atom.args) and variables(call.atom.args[i]).keys() <= known
                 )
-            if new == found:
-                return found
-            found = new
+            if new == positions:
+                return positions
+            positions = new
 
     def _from_question(
         self, rule: Rule | None, positions: dict[Predicate, tuple[int, ...]]
@@ -255,7 +255,7 @@ class Demand:
 
     def served_rules(self) -> dict[int, Rule]:
         """The rules that get an atom of the question into their bodies, by what they were."""
-        found: dict[int, Rule] = {}
+        served: dict[int, Rule] = {}
         for rule in self.rules:
             if id(rule) not in self.served:
                 continue
@@ -264,12 +264,12 @@ class Demand:
             new = rule if asked is None else replace(rule, body=(asked, *rule.body))
             if missing := unbound(new):
                 raise self._refuse(rule, missing)
-            found[id(rule)] = new
-        return found
+            served[id(rule)] = new
+        return served
 
     def questions(self) -> list[Rule]:
         """The rules that say what is asked."""
-        found: dict[Rule, None] = {}
+        rules: dict[Rule, None] = {}
         for call in self.calls:
             if predicate(call.atom) not in self.group:
                 continue
@@ -278,16 +278,16 @@ class Demand:
                 continue
             rule = Rule((Head(head.atom),), self._reason(call, head.atom))
             if head not in rule.body and not unbound(rule):
-                found[replace(rule, at=(0, 0))] = None
-        return list(found)
+                rules[replace(rule, at=(0, 0))] = None
+        return list(rules)
 
     def _reason(self, call: Call, asked: Term) -> tuple[Goal, ...]:
         """Why an atom is asked for: what is known to its left."""
         first: tuple[Goal, ...] = ()
         if call.caller is not None and id(call.caller) in self.served:
             assert isinstance(call.caller.heads[0].atom, Compound)
-            own = self.asked(call.caller.heads[0].atom)
-            first = () if own is None else (own,)
+            of_caller = self.asked(call.caller.heads[0].atom)
+            first = () if of_caller is None else (of_caller,)
         positive = [g for g in call.left if not (isinstance(g, Literal) and g.negative)]
         group = predicate(call.atom)
         plain = [g for g in positive if not self._needs(g, group)]
@@ -301,13 +301,15 @@ class Demand:
         if isinstance(goal, Aggregate):
             return True
         return any(
-            predicate(one.atom) == asked or asked in self.reach.get(predicate(one.atom), ())
-            for one in _literals(goal)
+            predicate(part.atom) == asked or asked in self.reach.get(predicate(part.atom), ())
+            for part in _literals(goal)
         )
 
     def _refuse(self, rule: Rule, missing: set[str]) -> Exception:
-        found = [t for term in rule_terms(rule) for t in _variables(term) if t.name in missing]
-        shown = next((t for t in found if t.at != (0, 0)), None)
+        variables_of = [
+            t for term in rule_terms(rule) for t in _variables(term) if t.name in missing
+        ]
+        shown = next((t for t in variables_of if t.at != (0, 0)), None)
         name = shown.name if shown is not None and not shown.name.startswith("#") else "_"
         return self.context.refuse(
             shown or rule.at,

@@ -55,10 +55,10 @@ def converted(text: str, file: str, system: System = PROBLOG) -> str:
     defined = {head for term in terms for head in heads_of(term)}
     context = Context(SourceFile(file, text), names_in(terms), defined, _negative(terms))
     made = _translated(clauses, context, system.annotate)
-    program = _Program([one for ones in made for one in ones], context)
+    program = _Program([item for ones in made for item in ones], context)
     pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
     for clause, ones in zip(clauses, made, strict=True):
-        lines = [line for one in ones for line in program.lines(one)]
+        lines = [line for item in ones for line in program.lines(item)]
         pieces.append(Piece(clause.at, "\n".join(lines)))
     head = f"{title(system.name, file)}{SEMANTICS}\n\n"
     foot = program.questions_text() + system.foot(program.rules, program.asks)
@@ -95,8 +95,8 @@ class _Program:
 
     def __init__(self, made: Sequence[Made], context: Context) -> None:
         self.context = context
-        rules = [one for one in made if isinstance(one, Rule)]
-        asks = [one for one in made if isinstance(one, Ask)]
+        rules = [item for item in made if isinstance(item, Rule)]
+        asks = [item for item in made if isinstance(item, Ask)]
         self.asks = asks
         real = scaled(rules, asks, context)
         demand = Demand(real, asks, context)
@@ -112,16 +112,16 @@ class _Program:
         if demand.growing:
             self._refuse_endless(demand.growing[0])
 
-    def lines(self, one: Made) -> list[str]:
+    def lines(self, item: Made) -> list[str]:
         """What is written for a part of the program."""
-        match one:
+        match item:
             case Rule():
-                return [rule_text(self.final[id(one)], self.names)]
+                return [rule_text(self.final[id(item)], self.names)]
             case Note(at, why):
                 old = " ".join(self.context.source.text[slice(*at)].split())
                 return [f"% {old}  ({why})"]
             case Ask():
-                return [f"#{one.kind} {text}." for text in self._instances(one)]
+                return [f"#{item.kind} {text}." for text in self._instances(item)]
 
     def questions_text(self) -> str:
         """The rules that say what is asked for, where there are any."""
@@ -152,8 +152,8 @@ class _Program:
         name = self.context.predicate("instance", "query")
         rule = rule_text(Rule((Head(Compound(name, (atom,))),), ask.body), self.names)
         program = loads(f"{self.text()}\n{rule}\n", file=self.context.source.name)
-        found = program.query(f"{name}(X)", limits=PATIENCE)
-        values = {str(a.query).removeprefix(f"{name}(").removesuffix(")"): a.value for a in found}
+        answers = program.query(f"{name}(X)", limits=PATIENCE)
+        values = {str(a.query).removeprefix(f"{name}(").removesuffix(")"): a.value for a in answers}
         for text, value in values.items():
             if value not in (0, 1):
                 message = f"whether {text} is asked is uncertain, and a question must be certain"

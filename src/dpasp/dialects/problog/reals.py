@@ -53,9 +53,9 @@ def scaled(rules: Sequence[Rule], asks: Sequence[Ask], context: Context) -> list
     places = max(_places(arg) for rule in rules for c, arg in _columns(rule) if c in columns)
     for rule in rules:
         _refuse_arithmetic(rule, columns, context)
-    found = [_Scaled(rule, columns, 10**places).rule for rule in rules]
-    _refuse_reals(found, context)
-    return found
+    whole_rules = [_Scaled(rule, columns, 10**places).rule for rule in rules]
+    _refuse_reals(whole_rules, context)
+    return whole_rules
 
 
 def _atoms(rule: Rule) -> Iterator[Compound]:

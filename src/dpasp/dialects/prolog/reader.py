@@ -45,20 +45,20 @@ class Comment:
 def read(text: str, file: str) -> list[Clause | Comment]:
     """The clauses and comments of a text in their order; raises all that cannot be read."""
     source = SourceFile(file, text)
-    found: list[Clause | Comment] = []
+    items: list[Clause | Comment] = []
     problems: list[Diagnostic] = []
     for words in _statements(text):
         comments = [Comment(w.text, (w.start, w.end)) for w in words if w.kind == "comment"]
         words = [w for w in words if w.kind != "comment"]
-        found += comments
+        items += comments
         try:
             if words:
-                found.append(_Parser(words, source).clause())
+                items.append(_Parser(words, source).clause())
         except ProgramError as error:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems)
-    return sorted(found, key=lambda item: item.at)
+    return sorted(items, key=lambda item: item.at)
 
 
 def _statements(text: str) -> Iterator[list[Token]]:

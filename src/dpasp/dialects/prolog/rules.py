@@ -96,7 +96,7 @@ def changed_goal(goal: Goal, change: Change) -> Goal:
     elements = tuple(
         Element(
             tuple(change(term) for term in element.terms),
-            tuple(replace(one, atom=change(one.atom)) for one in element.condition),
+            tuple(replace(literal, atom=change(literal.atom)) for literal in element.condition),
         )
         for element in goal.elements
     )
@@ -129,7 +129,7 @@ def goal_terms(goal: Goal) -> Iterator[Term]:
     yield goal.value
     for element in goal.elements:
         yield from element.terms
-        yield from (one.atom for one in element.condition)
+        yield from (literal.atom for literal in element.condition)
 
 
 def rule_terms(rule: Rule) -> Iterator[Term]:

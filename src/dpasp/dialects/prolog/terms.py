@@ -107,8 +107,8 @@ def walk(term: Term) -> Iterator[Term]:
 
 def variables(*terms: Term) -> dict[str, None]:
     """The names of the variables in some terms, in the order in which they come."""
-    found = (t.name for term in terms for t in walk(term) if isinstance(t, Variable))
-    return dict.fromkeys(found)
+    names = (t.name for term in terms for t in walk(term) if isinstance(t, Variable))
+    return dict.fromkeys(names)
 
 
 def substitute(term: Term, values: Mapping[str, Term]) -> Term:

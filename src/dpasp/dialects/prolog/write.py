@@ -53,10 +53,10 @@ class Names:
     @staticmethod
     def of(terms: Iterable[Term]) -> Names:
         """Names for all that occurs in some terms."""
-        found = [t for term in terms for t in walk(term) if isinstance(t, Compound)]
-        used = {t.name for t in found}
+        compounds = [t for term in terms for t in walk(term) if isinstance(t, Compound)]
+        used = {t.name for t in compounds}
         instead: dict[str, str] = {}
-        for name in dict.fromkeys(t.name for t in found):
+        for name in dict.fromkeys(t.name for t in compounds):
             if not is_name(name) and name not in instead and re.search(r"\w", name):
                 instead[name] = unused(slug(name), used)
                 used.add(instead[name])
@@ -85,10 +85,10 @@ def slug(text: str) -> str:
 
 def unused(name: str, used: Iterable[str]) -> str:
     """The name, or the name with the first number that makes it new."""
-    taken, number, found = set(used), 2, name
-    while found in taken:
-        found, number = f"{name}{number}", number + 1
-    return found
+    taken, number, free = set(used), 2, name
+    while free in taken:
+        free, number = f"{name}{number}", number + 1
+    return free
 
 
 def quoted(text: str) -> str:
@@ -129,14 +129,14 @@ def _operation(name: str, args: tuple[Term, ...], names: Names, level: int) -> s
     if name == "abs":
         return f"|{term_text(args[0], names)}|"
     if len(args) == 1:
-        text, own = f"{name}{term_text(args[0], names, UNARY + 1)}", UNARY
+        text, strength = f"{name}{term_text(args[0], names, UNARY + 1)}", UNARY
     else:
-        own = LEVELS[name]
-        left, right = (own + 1, own) if name == "**" else (own, own + 1)
-        space = "" if name == ".." or own > 4 else " "
+        strength = LEVELS[name]
+        left, right = (strength + 1, strength) if name == "**" else (strength, strength + 1)
+        space = "" if name == ".." or strength > 4 else " "
         left_text = term_text(args[0], names, left)
         text = f"{left_text}{space}{name}{space}{term_text(args[1], names, right)}"
-    return f"({text})" if own < level else text
+    return f"({text})" if strength < level else text
 
 
 def values_text(values: Sequence[str]) -> str:
@@ -179,7 +179,7 @@ def goal_text(goal: Goal, names: Names) -> str:
 def _aggregate(goal: Aggregate, names: Names) -> str:
     elements = [
         f"{','.join(term_text(term, names) for term in element.terms)} : "
-        f"{', '.join(literal_text(one, names) for one in element.condition)}"
+        f"{', '.join(literal_text(literal, names) for literal in element.condition)}"
         if element.condition
         else ",".join(term_text(term, names) for term in element.terms)
         for element in goal.elements

@@ -87,46 +87,46 @@ def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
         return _over_vertices(asked, evaluator, intervals)
     count, rows = len(asked.questions), asked.columns.shape[1]
     total = count * rows
-    found = []
+    numbers = []
     for done, search in enumerate(searches):
-        own = _over_different_vertices(search, asked.watch) if rows == 1 else None
-        if own is None:
+        number = _over_different_vertices(search, asked.watch) if rows == 1 else None
+        if number is None:
             report = partial(_part, asked.watch.report, done, total)
-            own = _searched(search, asked.watch.share(total - done, report))
-        found.append(own)
-    return [_side_by_side(found[i * rows : (i + 1) * rows]) for i in range(count)]
+            number = _searched(search, asked.watch.share(total - done, report))
+        numbers.append(number)
+    return [_side_by_side(numbers[i * rows : (i + 1) * rows]) for i in range(count)]
 
 
 def _over_vertices(
     asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
 ) -> list[Extremes]:
     """The numbers of every question, from all vertices."""
-    found: list[Extremes] = []
+    numbers: list[Extremes] = []
     for batch in vertex_weights(intervals, asked.columns, BATCH):
         shape = batch.shape[1:]
         vectors = batch.reshape(len(batch), shape[0] * shape[1])
-        own = ratio_masses(evaluator, vectors, asked.layout, asked.watch)
+        vertex_masses = ratio_masses(evaluator, vectors, asked.layout, asked.watch)
         new = [
-            _of_masses(own[i], asked.meaning, batch if intervals else None, shape)
+            _of_masses(vertex_masses[i], asked.meaning, batch if intervals else None, shape)
             for i in range(len(asked.questions))
         ]
-        found = [a.joined(b) for a, b in zip(found, new, strict=True)] if found else new
-    return found
+        numbers = [a.joined(b) for a, b in zip(numbers, new, strict=True)] if numbers else new
+    return numbers
 
 
 def _of_masses(
-    own: Masses, meaning: Meaning, batch: Weights | None, shape: tuple[int, ...]
+    flat: Masses, meaning: Meaning, batch: Weights | None, shape: tuple[int, ...]
 ) -> Extremes:
     """The extremes over the vertices of a batch; where the evidence is impossible none counts."""
-    own = Masses(*(getattr(own, name).reshape(shape) for name in Masses.__slots__))
-    lower, upper = masses.lower_upper(own, meaning)
+    flat = Masses(*(getattr(flat, name).reshape(shape) for name in Masses.__slots__))
+    lower, upper = masses.lower_upper(flat, meaning)
     lower_at = upper_at = None
     if batch is not None and batch.shape[2] == 1:
         lower_at, upper_at = (_attaining(batch, values[:, 0]) for values in (lower, -upper))
     return Extremes(
-        np.fmax.reduce(own.consistent, axis=0),
-        np.fmax.reduce(own.inconsistent, axis=0),
-        np.fmax.reduce(masses.possible(own, meaning), axis=0),
+        np.fmax.reduce(flat.consistent, axis=0),
+        np.fmax.reduce(flat.inconsistent, axis=0),
+        np.fmax.reduce(masses.possible(flat, meaning), axis=0),
         np.fmin.reduce(lower, axis=0),
         np.fmax.reduce(upper, axis=0),
         np.zeros(shape[1]),
@@ -185,7 +185,7 @@ def _searches(
     circuit = evaluator.circuit
     if circuit is None:
         return None
-    found = []
+    searches = []
     for i in range(len(asked.questions)):
         for row in asked.columns.T:
             relaxed = relaxation(circuit, i, row, intervals)
@@ -193,48 +193,48 @@ def _searches(
                 return None
             if asked.meaning.has_undefined_model and not relaxed.always_consistent:
                 return None
-            found.append(_Search(asked, evaluator, circuit, i, relaxed))
-    return found
+            searches.append(_Search(asked, evaluator, circuit, i, relaxed))
+    return searches
 
 
 def _searched(search: _Search, watch: Watch) -> Extremes:
     """The numbers of one question and row."""
-    found = _goals(search, watch)
+    goals = _goals(search, watch)
     # What is possible at some vertex is possible in the middle of them all.
-    ends = [*(one.weights for one in found.values()), search.relaxed.middle()]
-    own = search.masses(np.stack(ends, axis=1))  # unwatched: the answer when time is over
-    stopped = tuple(one.stopped for one in found.values() if one.stopped)
+    ends = [*(extreme.weights for extreme in goals.values()), search.relaxed.middle()]
+    at_ends = search.masses(np.stack(ends, axis=1))  # unwatched: the answer when time is over
+    stopped = tuple(extreme.stopped for extreme in goals.values() if extreme.stopped)
     low = high = least = most = np.nan
     if search.is_query:
-        low, high = (float(bound[at]) for at, bound in enumerate(masses.credal(own)))
+        low, high = (float(bound[at]) for at, bound in enumerate(masses.credal(at_ends)))
         # An end where the evidence is impossible means that no vertex decides that bound.
         low, high = 1.0 if np.isnan(low) else low, 0.0 if np.isnan(high) else high
-        lower, upper = found["lower"], found["upper"]
+        lower, upper = goals["lower"], goals["upper"]
         least = low if lower.stopped is None else min(low, lower.bound)
         most = high if upper.stopped is None else max(high, 1.0 - upper.bound)
     return Extremes(
-        own.consistent.max(keepdims=True),
-        own.inconsistent.max(keepdims=True),
-        (own.b + own.d).max(keepdims=True),
+        at_ends.consistent.max(keepdims=True),
+        at_ends.inconsistent.max(keepdims=True),
+        (at_ends.b + at_ends.d).max(keepdims=True),
         np.array([least]),
         np.array([most]),
         np.array([max(low - least, most - high) if search.is_query else 0.0]),
-        found["lower"].weights if search.is_query else None,
-        found["upper"].weights if search.is_query else None,
+        goals["lower"].weights if search.is_query else None,
+        goals["upper"].weights if search.is_query else None,
         stopped,
     )
 
 
 def _goals(search: _Search, watch: Watch) -> dict[Goal, Extreme]:
     """The extremes of a question, lower and upper first; consistency if it is in doubt."""
-    found: dict[Goal, Extreme] = {}
+    by_goal: dict[Goal, Extreme] = {}
     relaxed, circuit, i = search.relaxed, search.circuit, search.question
     if search.is_query:
         _check_scale(search)
         goals: tuple[Goal, ...] = ("lower", "upper")
         for part, goal in enumerate(goals):
-            own = watch.share(2 - part, partial(_part, _scaled(watch.report), part, 2))
-            found[goal] = minimise(relaxed, goal, _fraction(circuit, i, goal), own)
+            shared = watch.share(2 - part, partial(_part, _scaled(watch.report), part, 2))
+            by_goal[goal] = minimise(relaxed, goal, _fraction(circuit, i, goal), shared)
     if not relaxed.always_consistent:
 
         def consistent(weights: Weights) -> Array:
@@ -242,8 +242,8 @@ def _goals(search: _Search, watch: Watch) -> dict[Goal, Extreme]:
             return mass
 
         # The last and least part is not worth a report.
-        found["consistent"] = minimise(relaxed, "consistent", consistent, watch.silenced())
-    return found
+        by_goal["consistent"] = minimise(relaxed, "consistent", consistent, watch.silenced())
+    return by_goal
 
 
 def _part(report: Report, done: int, total: int, share: float, whole: float | None) -> None:
@@ -270,15 +270,15 @@ def _over_different_vertices(search: _Search, watch: Watch) -> Extremes | None:
 def _batches(search: _Search, parts: Iterator[Weights], watch: Watch) -> Iterator[Extremes]:
     for batch in parts:
         shape = (batch.shape[1], 1)
-        own = search.masses(batch, watch)
-        yield _of_masses(own, search.asked.meaning, batch[:, :, np.newaxis], shape)
+        vertex_masses = search.masses(batch, watch)
+        yield _of_masses(vertex_masses, search.asked.meaning, batch[:, :, np.newaxis], shape)
 
 
 def _merged(parts: Iterator[Extremes]) -> Extremes:
-    found = next(parts)
+    merged = next(parts)
     for part in parts:
-        found = found.joined(part)
-    return found
+        merged = merged.joined(part)
+    return merged
 
 
 def _check_scale(search: _Search) -> None:
@@ -296,10 +296,10 @@ def _fraction(circuit: Circuit, question: int, goal: Goal) -> Score:
     number, other = map(FIELDS.index, names)
 
     def score(weights: Weights) -> Array:
-        own = circuit.masses(weights, fields=names)[question]
-        total = own[number] + own[other]
+        pair = circuit.masses(weights, fields=names)[question]
+        total = pair[number] + pair[other]
         tiny = total < TINY
-        ratio: Array = own[number] / np.where(tiny, 1.0, total)
+        ratio: Array = pair[number] / np.where(tiny, 1.0, total)
         if np.any(tiny):
             logs = circuit.masses(weights[:, tiny], fields=names, log=True)[question]
             ratio[tiny] = log_ratio(logs[number], logs[other])

@@ -120,9 +120,9 @@ class _Bounded:
         names = (plain, mixed, MIXED[mixed].whole, MIXED[mixed].part)
         leaves = [columns(self.circuit.values.channel(name), batch) for name in names]
         leaves.append(self.combine(leaves[0], leaves[1]))
-        found = sweep(self.circuit.layers, leaves, self.add, self.multiply)
+        channels = sweep(self.circuit.layers, leaves, self.add, self.multiply)
         root = self.circuit.layers.root
-        return found[4][root], found[0][root] + found[1][root]
+        return channels[4][root], channels[0][root] + channels[1][root]
 
     def combine(self, plain: Weights, mixed: Weights) -> Weights:
         number, other = (mixed, plain) if self.goal == "upper" else (plain, mixed)

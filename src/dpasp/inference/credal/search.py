@@ -182,9 +182,9 @@ class _Search:
             self.relaxed.bound(boxes[:, at : at + step], self.goal, value)
             for at in range(0, boxes.shape[1], step)
         ]
-        found = np.concatenate([bound for bound, _ in parts])
+        lowest = np.concatenate([bound for bound, _ in parts])
         scales = np.concatenate([scale for _, scale in parts])
-        return found, found < -SLACK * scales
+        return lowest, lowest < -SLACK * scales
 
     def guess(self, box: Integers, moves: list[tuple[int, int, int]], bounds: Weights) -> Integers:
         """A point of a box: for each open choice the corner with the smallest bound."""

@@ -68,9 +68,9 @@ def alike(
         for rest in similar.values():
             while rest:
                 points = [_point(random, weights, layout, corners) for _ in range(2)]
-                swapped = [_swaps(one, rest, corners) for one in points]
-                found = np.concatenate([_signs(layers, values, one) for one in swapped])
-                same = np.all(found == found[:, :1], axis=0)
+                swapped = [_swaps(point, rest, corners) for point in points]
+                at_swaps = np.concatenate([_signs(layers, values, swap) for swap in swapped])
+                same = np.all(at_swaps == at_swaps[:, :1], axis=0)
                 classes.append([rest[k] for k in np.flatnonzero(same)])
                 rest = [rest[k] for k in np.flatnonzero(~same)]
     return classes
@@ -78,7 +78,7 @@ def alike(
 
 def count_vertices(classes: Sequence[Class], corners: Sequence[Corners]) -> int:
     """How many vertices are left when only the number of each corner in a class matters."""
-    sizes = [(len(own), len(corners[own[0]].points)) for own in classes]
+    sizes = [(len(members), len(corners[members[0]].points)) for members in classes]
     return math.prod(math.comb(n + size - 1, size - 1) for n, size in sizes)
 
 
@@ -87,16 +87,16 @@ def different_vertices(
 ) -> Iterator[Weights]:
     """The weights [leaves] at all vertices that differ, as batches [leaves, vertices]."""
     ways = [
-        combinations_with_replacement(range(len(corners[own[0]].points)), len(own))
-        for own in classes
+        combinations_with_replacement(range(len(corners[members[0]].points)), len(members))
+        for members in classes
     ]
     picks = list(product(*ways))
     for start in range(0, len(picks), most):
         some = picks[start : start + most]
         batch = np.repeat(weights[:, np.newaxis], len(some), axis=1)
         for column, picked in enumerate(some):
-            for own, pick in zip(classes, picked, strict=True):
-                for position, corner in zip(own, pick, strict=True):
+            for members, pick in zip(classes, picked, strict=True):
+                for position, corner in zip(members, pick, strict=True):
                     here = corners[position]
                     batch[here.leaves, column] = here.points[corner]
         yield batch
@@ -115,9 +115,9 @@ def _point(
         size = corner.leaves.stop - corner.leaves.start
         result[corner.leaves] = random.integers(2, PRIME, size, dtype=np.uint64)
     for choice in range(len(layout.starts) - 1):
-        own = layout.of(choice)
-        others = result[own.start : own.stop - 1].sum() % PRIME
-        result[own.stop - 1] = (PRIME + np.uint64(1) - others) % PRIME
+        leaves = layout.of(choice)
+        others = result[leaves.start : leaves.stop - 1].sum() % PRIME
+        result[leaves.stop - 1] = (PRIME + np.uint64(1) - others) % PRIME
     return result
 
 
@@ -163,6 +163,6 @@ def _value(layers: Layers, values: Numbers, weights: Field) -> Field:
         return [left[0] * right[0] % PRIME]
 
     leaves = columns(values.astype(np.uint64), weights.shape[1])
-    (found,) = sweep(layers, [leaves], add, multiply)
-    root: Field = found[layers.root]
+    (channel,) = sweep(layers, [leaves], add, multiply)
+    root: Field = channel[layers.root]
     return root

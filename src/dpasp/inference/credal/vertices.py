@@ -32,7 +32,7 @@ def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float
     interval may be as narrow as [0, 1e-300].
     """
     low, high = ([Fraction(repr(float(p))) for p in bound] for bound in (lower, upper))
-    found = set()
+    distinct = set()
     for free in range(len(low)):
         others = [i for i in range(len(low)) if i != free]
         for ends in product(*(sorted({low[i], high[i]}) for i in others)):
@@ -40,8 +40,8 @@ def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float
             if low[free] - SLACK <= rest <= high[free] + SLACK:
                 vertex = list(ends)
                 vertex.insert(free, min(max(rest, low[free]), high[free]))
-                found.add(tuple(map(float, vertex)))
-    return sorted(found)
+                distinct.add(tuple(map(float, vertex)))
+    return sorted(distinct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class Corners:
 def corners(ground: GroundProgram) -> list[Corners]:
     """The extreme distributions of every credal choice."""
     leaves = layout(ground.choices)
-    found = []
+    every = []
     for i, choice in enumerate(ground.choices):
         if isinstance(choice.weight, Interval):
             ends = choice.weight.lower, choice.weight.upper
             points = vertices(*ends) if not choice.nothing else _of_a_single_head(ends)
-            found.append(Corners(i, leaves.of(i), np.array(points)))
-    return found
+            every.append(Corners(i, leaves.of(i), np.array(points)))
+    return every
 
 
 def _of_a_single_head(ends: tuple[Sequence[float], ...]) -> list[tuple[float, ...]]:
@@ -70,20 +70,20 @@ def _of_a_single_head(ends: tuple[Sequence[float], ...]) -> list[tuple[float, ..
     return [(p, max(0.0, 1.0 - p)) for p in sorted({end[0] for end in ends})]
 
 
-def vertex_weights(found: Sequence[Corners], weights: Weights, most: int) -> Iterator[Weights]:
+def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) -> Iterator[Weights]:
     """The weights [leaves, rows] at all vertices, as batches [leaves, vertices, rows].
 
     A batch has about ``most`` weight vectors. Without credal choices there is one
     vertex: the weights themselves.
     """
-    total = math.prod(len(corner.points) for corner in found)
+    total = math.prod(len(corner.points) for corner in intervals)
     if total > MOST_VERTICES:
-        raise _too_many(len(found), total)
+        raise _too_many(len(intervals), total)
     step = max(1, most // max(1, weights.shape[1]))
     for start in range(0, total, step):
         batch = np.arange(start, min(start + step, total))
         result = np.repeat(weights[:, np.newaxis, :], len(batch), axis=1)
-        for corner in found:
+        for corner in intervals:
             batch, picked = np.divmod(batch, len(corner.points))
             result[corner.leaves] = corner.points[picked].T[:, :, np.newaxis]
         yield result

@@ -20,8 +20,8 @@ import numpy as np
 from dpasp.errors import ImpossibleEvidence, InconsistentProgram, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.found import Approximate, Found, row_by_row, stopped_early
 from dpasp.inference.engines.outcomes import Outcomes, check_questions
+from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row, stopped_early
 from dpasp.inference.engines.tiny import TINY, enlarged
 from dpasp.inference.method import Method
 from dpasp.semantics import masses
@@ -47,7 +47,7 @@ class Bound:
     gap: float
 
 
-def bounds(asked: Asked) -> Found:
+def bounds(asked: Asked) -> EngineResult:
     """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
     check_questions(asked.ground, "the engine bounds")
     outcomes = Outcomes(asked)

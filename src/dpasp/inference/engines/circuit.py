@@ -55,21 +55,21 @@ class OnCircuit:
     @property
     def statistics(self) -> Mapping[str, int | float | str]:
         """How large the circuit is, and how it was made."""
-        found = self.circuit.statistics
+        sizes = self.circuit.statistics
         table = {} if self.enumeration is None else self.enumeration.sizes
         return {
             **table,
-            "circuit_nodes": found.nodes,
-            "circuit_edges": found.edges,
-            "width": found.width,
-            "way": found.way,
+            "circuit_nodes": sizes.nodes,
+            "circuit_edges": sizes.edges,
+            "width": sizes.width,
+            "way": sizes.way,
             **({"cached": True} if self.circuit.cached else {}),
         }
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch]."""
-        found = self.circuit.masses(weights, fields=self.meaning.fields, watch=watch)
-        whole = Masses.of(np.moveaxis(found, 1, 0), self._inconsistent(found, weights))
+        values = self.circuit.masses(weights, fields=self.meaning.fields, watch=watch)
+        whole = Masses.of(np.moveaxis(values, 1, 0), self._inconsistent(values, weights))
         return completed(whole, self.meaning, self.questions)
 
     def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
@@ -77,17 +77,17 @@ class OnCircuit:
         logs = self.circuit.masses(weights, fields=self.meaning.fields, log=True, watch=watch)
         lost = np.full(weights.shape[1], -np.inf)
         if self.meaning.has_undefined_model:
-            found = self.circuit.masses(weights, fields=("consistent",), watch=watch)
+            values = self.circuit.masses(weights, fields=("consistent",), watch=watch)
             with np.errstate(divide="ignore"):
-                lost = np.log(self._inconsistent(found, weights))
+                lost = np.log(self._inconsistent(values, weights))
         whole = Masses.of(np.moveaxis(logs, 1, 0), lost)
         return completed_logs(whole, self.meaning, self.questions)
 
-    def _inconsistent(self, found: Array, weights: Weights) -> Array:
+    def _inconsistent(self, values: Array, weights: Weights) -> Array:
         """The inconsistent mass [batch], also where it is too small to be what is missing to 1."""
-        if not len(found):
+        if not len(values):
             return np.zeros(weights.shape[1])
-        missing: Array = 1.0 - found[0, FIELDS.index("consistent")]
+        missing: Array = 1.0 - values[0, FIELDS.index("consistent")]
         small = missing < CERTAIN
         if np.any(small):
             missing[small] = self._consistency.missing(weights[:, small], missing[small])
@@ -111,7 +111,7 @@ def on_circuit(
     The arguments are those of :func:`dpasp.circuits.compile`. Where that meets a head cycle,
     the total choices are enumerated and folded into a circuit.
     """
-    own = (meaning, ground.questions, layout(ground.choices))
+    described = (meaning, ground.questions, layout(ground.choices))
     try:
         circuit = circuits.compile(ground, meaning, observed=observed, cache=cache, watch=watch)
     except circuits.HeadCycle:
@@ -119,5 +119,5 @@ def on_circuit(
         table = enumerate_models(ground, meaning, observed=observed, watch=watch)
         counted = table.counted(time.perf_counter() - started)
         folded = circuits.fold(ground.choices, counted, meaning, watch=watch)
-        return OnCircuit(folded, *own, table)
-    return OnCircuit(circuit, *own)
+        return OnCircuit(folded, *described, table)
+    return OnCircuit(circuit, *described)

@@ -48,20 +48,20 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
     generator = np.random.default_rng(seed)
     source = Source(asked)
-    found: list[Assignment] = []
+    sampled: list[Assignment] = []
     rejected = 0
-    while len(found) < n:
+    while len(sampled) < n:
         for choice in draw(generator, weights, source.starts, BLOCK):
             asked.watch.check()  # also where all total choices are known
             models = source.of(choice)
-            if len(found) < n and generator.random() < models.share:
-                found.append(models.kept[generator.integers(len(models.kept))])
+            if len(sampled) < n and generator.random() < models.share:
+                sampled.append(models.kept[generator.integers(len(models.kept))])
                 rejected = 0
             else:
                 rejected += 1
         if rejected > TRIES:
             raise InferenceError(_unseen(ground, rejected))
-    return found
+    return sampled
 
 
 def contradictory(literals: Sequence[GroundLiteral]) -> bool:

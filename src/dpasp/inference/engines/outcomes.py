@@ -52,8 +52,8 @@ class Outcomes:
 
     def of(self, choice: TotalChoice) -> Array:
         """The masses [9, queries] if this were the only total choice (see ``Masses.of``)."""
-        found = self._known.get(choice)
-        if found is None:
+        masses = self._known.get(choice)
+        if masses is None:
             self.watch.check()
             assumed = selector_literals(self.ground, choice, self._possible)
             bits = self._solver.models(assumed, self.watch)
@@ -61,11 +61,11 @@ class Outcomes:
                 bits = bits[least_undefined(bits[:, :0], bits[:, self._width :])]
             values = np.empty((len(FIELDS), len(self.queries)))
             for i, conditions in enumerate(self._conditions):
-                values[:, i] = _masses(bits, conditions.both, conditions.given)
+                values[:, i] = _masses(bits, conditions.both, conditions.evidence)
             lost = np.full(len(self.queries), float(not len(bits)))
             whole = completed(Masses.of(values, lost), self.meaning, self.queries)
-            found = self._known[choice] = whole.array()
-        return found
+            masses = self._known[choice] = whole.array()
+        return masses
 
 
 def check_questions(ground: GroundProgram, who: str) -> None:
@@ -94,13 +94,13 @@ def check_questions(ground: GroundProgram, who: str) -> None:
         raise ProgramError(problems)
 
 
-def _masses(bits: Bits, both: Condition, given: Condition) -> NDArray[np.float64]:
+def _masses(bits: Bits, both: Condition, evidence: Condition) -> NDArray[np.float64]:
     """The masses [7] of a query when the rows are all the models there are."""
     n = len(bits)
     if not n:
         return np.zeros(len(FIELDS))
-    n_qe, n_e = _count(bits, both), _count(bits, given)
-    found = (
+    n_qe, n_e = _count(bits, both), _count(bits, evidence)
+    shares = (
         True,
         n_qe == n,
         n_qe > 0,
@@ -109,7 +109,7 @@ def _masses(bits: Bits, both: Condition, given: Condition) -> NDArray[np.float64
         n_qe / n,
         n_e / n,
     )
-    return np.array(found, dtype=np.float64)
+    return np.array(shares, dtype=np.float64)
 
 
 def _count(bits: Bits, condition: Condition) -> int:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dpasp.errors import Diagnostic, InferenceError, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.found import Approximate, Found, row_by_row
 from dpasp.inference.engines.outcomes import Outcomes, check_questions
+from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
 from dpasp.inference.method import Method
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
@@ -41,7 +41,7 @@ class Drawn:
     masses: Masses  # [queries, distinct]
 
 
-def sample(asked: Asked) -> Found:
+def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed`` and ``gap``."""
     check_questions(asked.ground, "the engine sample")
     outcomes = Outcomes(asked)

@@ -56,10 +56,10 @@ def enlarged(
     consistent[:, columns] = np.where(there, LEAST, consistent[:, columns])
     changed: dict[str, Array] = {"consistent": consistent}
     for pair, tiny in small.items():
-        own = [getattr(precise, name) for name in pair]
-        most = np.maximum(*own)
+        logarithms = [getattr(precise, name) for name in pair]
+        most = np.maximum(*logarithms)
         most = np.where(np.isfinite(most), most, 0.0)
-        for name, exact in zip(pair, own, strict=True):
+        for name, exact in zip(pair, logarithms, strict=True):
             values: Array = getattr(masses, name).copy()
             part = values[:, columns]
             here = tiny[:, columns]
@@ -70,8 +70,8 @@ def enlarged(
 
 
 def _tiny(masses: Masses, pair: tuple[str, str]) -> NDArray[np.bool_]:
-    one, other = (getattr(masses, name) for name in pair)
-    small: NDArray[np.bool_] = one + other < TINY  # unknown masses are NaN
+    mass, other = (getattr(masses, name) for name in pair)
+    small: NDArray[np.bool_] = mass + other < TINY  # unknown masses are NaN
     return small
 
 

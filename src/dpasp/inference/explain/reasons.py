@@ -22,8 +22,8 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.credal.extremes import Extremes, extremes
 from dpasp.inference.engines.circuit import OnCircuit, on_circuit
-from dpasp.inference.engines.found import inconsistent_choices
 from dpasp.inference.engines.outcomes import Outcomes
+from dpasp.inference.engines.result import inconsistent_choices
 from dpasp.inference.engines.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.inference.exact import answered
 from dpasp.inference.explain.bodies import Texts

@@ -8,7 +8,7 @@ from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.inference.probable.by_circuit import most_probable_by_circuit
 from dpasp.inference.probable.by_table import check_enumerable, most_probable_by_table
-from dpasp.inference.probable.question import MapQuestion
+from dpasp.inference.probable.task import MapTask
 from dpasp.logic.program import GroundMap
 
 
@@ -18,17 +18,17 @@ def map_answers(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswer
     The circuit is searched where there is one and it can tell; otherwise all total choices
     are enumerated, at most once.
     """
-    found = {}
+    answers = {}
     table = evaluator.enumeration
     for place, question in enumerate(asked.questions):
         if not isinstance(question, GroundMap):
             continue
-        own = MapQuestion(asked, place, evaluator)
-        best = None if evaluator.circuit is None else most_probable_by_circuit(own)
+        task = MapTask(asked, place, evaluator)
+        best = None if evaluator.circuit is None else most_probable_by_circuit(task)
         if best is None:
             if table is None:
-                check_enumerable(own)
-                table = enumerate_models(asked.ground, asked.meaning, watch=own.watch)
-            best = most_probable_by_table(own, table), "table"
-        found[place] = best
-    return found
+                check_enumerable(task)
+                table = enumerate_models(asked.ground, asked.meaning, watch=task.watch)
+            best = most_probable_by_table(task, table), "table"
+        answers[place] = best
+    return answers

@@ -18,32 +18,37 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.probable.best import VALUES, Best, map_answer
 from dpasp.inference.probable.by_queries import Queries
 from dpasp.inference.probable.credal import credal_total_choices
-from dpasp.inference.probable.question import MapQuestion
 from dpasp.inference.probable.search import Mark, Marked
+from dpasp.inference.probable.task import MapTask
 from dpasp.inference.probable.total_choices import best_total_choices, part_of
 from dpasp.logic.program import GroundMap
 from dpasp.semantics.translate import translate
 
 
-def most_probable_by_circuit(own: MapQuestion) -> tuple[MapAnswer, str] | None:
+def most_probable_by_circuit(task: MapTask) -> tuple[MapAnswer, str] | None:
     """The answer to ``#map`` or ``#mpe`` and how it was found; None where a circuit cannot tell."""
-    ground, question = own.ground, own.question
-    intervals = own.asked.has_intervals
+    ground, question = task.ground, task.question
+    intervals = task.asked.has_intervals
     if question.everything:
-        best = credal_total_choices(own) if intervals else best_total_choices(own, part_of(own))
+        best = credal_total_choices(task) if intervals else best_total_choices(task, part_of(task))
         return best and (map_answer(ground, question, *best), "maximum")
-    if own.evaluator.enumeration is not None:
+    if task.evaluator.enumeration is not None:
         return None  # what is enumerated already tells at once
-    simple = not (intervals or own.undefined() or own.tiny())
-    found = _by_leaves(own) if simple else None
-    if found is not None:
-        return map_answer(ground, question, *found), "leaves"
-    return map_answer(ground, question, *Queries(own).run()), "queries"
+    simple = not (intervals or task.undefined() or task.tiny())
+    by_leaves = _by_leaves(task) if simple else None
+    if by_leaves is not None:
+        return map_answer(ground, question, *by_leaves), "leaves"
+    return map_answer(ground, question, *Queries(task).run()), "queries"
 
 
-def _by_leaves(own: MapQuestion) -> list[Best] | None:
+def _by_leaves(task: MapTask) -> list[Best] | None:
     """The best values of atoms that the choices determine; None if they do not."""
-    ground, question, meaning, watch = own.ground, own.question, own.meaning, own.watch
+    ground, question, meaning, watch = (
+        task.ground,
+        task.question,
+        task.meaning,
+        task.watch,
+    )
     twins = translate(ground, meaning.logic, watch).twins
     atoms = dict.fromkeys(literal.atom for literal in question.atoms if literal.atom)
     marks = [Mark(atom, twins[atom]) for atom in atoms]
@@ -53,11 +58,11 @@ def _by_leaves(own: MapQuestion) -> list[Best] | None:
         circuit = on_circuit(alone, meaning, observed=observed, watch=watch).circuit
     except (InferenceError, SizeLimit):
         return None
-    search = Marked(circuit, own.weights, marks, own.evidence_masses(), watch)
-    found = [search.run("value" if meaning.maxent else "upper")]
+    search = Marked(circuit, task.weights, marks, task.evidence_masses(), watch)
+    bests = [search.run("value" if meaning.maxent else "upper")]
     if not meaning.maxent:  # models that never disagree leave no room between the bounds
-        found.append(found[0] if circuit.definite else search.run("lower"))
-    return [_by_literal(one, question, list(atoms)) for one in found]
+        bests.append(bests[0] if circuit.definite else search.run("lower"))
+    return [_by_literal(best, question, list(atoms)) for best in bests]
 
 
 def _by_literal(best: Best, question: GroundMap, atoms: list[int]) -> Best:

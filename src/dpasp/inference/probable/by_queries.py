@@ -17,8 +17,8 @@ from dpasp.circuits.layers import Integers
 from dpasp.inference.credal.extremes import extremes
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.probable.best import VALUES, Best
-from dpasp.inference.probable.question import MapQuestion
 from dpasp.inference.probable.search import OPEN, Bounded, best_first
+from dpasp.inference.probable.task import MapTask
 from dpasp.language.ast import Mode
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.translate import translate
@@ -30,14 +30,14 @@ Box = tuple[int, ...]  # by atom a position in VALUES, or OPEN
 class Queries:
     """The lower and upper probabilities of partial assignments; each is asked once."""
 
-    def __init__(self, own: MapQuestion) -> None:
-        self.asked = own.asked
-        self.watch = own.watch
-        self.question = own.question
+    def __init__(self, task: MapTask) -> None:
+        self.asked = task.asked
+        self.watch = task.watch
+        self.question = task.question
         self.atoms = list({literal.symbol: literal for literal in self.question.atoms}.values())
-        twins = translate(own.ground, own.meaning.logic, self.watch).twins
+        twins = translate(task.ground, task.meaning.logic, self.watch).twins
         # A total choice without stable models may leave all atoms undefined together.
-        undefined = own.meaning.holds_without_models(self.question.evidence)
+        undefined = task.meaning.holds_without_models(self.question.evidence)
         self.values = [
             range(3 if undefined or twins[literal.atom] != literal.atom else 2)
             for literal in self.atoms
@@ -47,17 +47,17 @@ class Queries:
     def run(self) -> list[Best]:
         """The best assignments by upper and, under credal, by lower probability."""
         self._order()
-        found = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), self.watch)]
+        bests = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), self.watch)]
         if not self.asked.meaning.maxent:
-            found.append(best_first(self.values, lambda boxes: self.bounds(boxes, 0), self.watch))
-        return [self._by_literal(best) for best in found]
+            bests.append(best_first(self.values, lambda boxes: self.bounds(boxes, 0), self.watch))
+        return [self._by_literal(best) for best in bests]
 
     def bounds(self, boxes: Integers, end: int) -> Bounded:
         """Upper bounds of the lower (0) or upper (1) probabilities, and what is possible."""
         keys = [tuple(box) for box in boxes.T.tolist()]
         self._ask(dict.fromkeys(key for key in keys if key not in self._known))
-        found = np.array([self._known[key] for key in keys])
-        return found[:, end], found[:, 1] > 0
+        ends = np.array([self._known[key] for key in keys])
+        return ends[:, end], ends[:, 1] > 0
 
     def _ask(self, boxes: Iterable[Box]) -> None:
         """Ask for the probabilities of some boxes, all on one circuit."""
@@ -68,10 +68,10 @@ class Queries:
             self.asked.with_questions([self._query(box) for box in new]), watch=self.watch
         )
         evaluator = on_circuit(asked.ground, asked.meaning, watch=self.watch)
-        for box, found in zip(new, extremes(asked, evaluator), strict=True):
-            if found.stopped:
-                raise found.stopped[0]
-            self._known[box] = float(found.lower[0]), float(found.upper[0])
+        for box, extreme in zip(new, extremes(asked, evaluator), strict=True):
+            if extreme.stopped:
+                raise extreme.stopped[0]
+            self._known[box] = float(extreme.lower[0]), float(extreme.upper[0])
 
     def _query(self, box: Box) -> GroundQuery:
         """That the atoms have the values of a box, given the evidence."""

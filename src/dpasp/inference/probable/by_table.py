@@ -20,7 +20,7 @@ from dpasp.inference.engines.reference.rows import Bits, Counts
 from dpasp.inference.engines.reference.table import ALWAYS, Indices, Table
 from dpasp.inference.engines.tiny import TINY, too_improbable
 from dpasp.inference.probable.best import CLOSE, VALUES, Best, map_answer
-from dpasp.inference.probable.question import MapQuestion
+from dpasp.inference.probable.task import MapTask
 from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, possible
@@ -44,72 +44,72 @@ class Candidates:
     counts: Counts
 
 
-def most_probable_by_table(own: MapQuestion, enumeration: Enumeration) -> MapAnswer:
+def most_probable_by_table(task: MapTask, enumeration: Enumeration) -> MapAnswer:
     """The answer to ``#map`` or ``#mpe``; the evidence is known to be possible."""
-    question, table, watch = own.question, enumeration.table, own.watch
-    conditions = enumeration.maps[own.place]
-    given = table.holds(conditions.given)
-    undefined = own.meaning.holds_without_models(question.evidence)
+    question, table, watch = task.question, enumeration.table, task.watch
+    conditions = enumeration.maps[task.place]
+    evidence = table.holds(conditions.evidence)
+    undefined = task.meaning.holds_without_models(question.evidence)
     if question.everything:
         if undefined:
-            table, given = with_missing(table, given)
+            table, evidence = with_missing(table, evidence)
             undefined = False
-        found = total_choices(table, given)
+        candidates = total_choices(table, evidence)
     else:
-        found = assignments(table, given, conditions)
+        candidates = assignments(table, evidence, conditions)
         if undefined:
-            found = _with_all_undefined(found)
-    lower = np.full(len(found.assignments), np.nan)
+            candidates = _with_all_undefined(candidates)
+    lower = np.full(len(candidates.assignments), np.nan)
     upper = lower.copy()
     most = 0.0
-    for batch in vertex_weights(corners(own.ground), own.weights[:, np.newaxis], 16):
-        weighed = candidate_masses(table, given, found, batch[:, :, 0], watch)
+    for batch in vertex_weights(corners(task.ground), task.weights[:, np.newaxis], 16):
+        weighed = candidate_masses(table, evidence, candidates, batch[:, :, 0], watch)
         if undefined:
             weighed = _add_undefined(weighed, table.inconsistent(batch[:, :, 0]))
-        most = max(most, float(masses.possible(weighed, own.meaning).max()))
-        low, high = masses.lower_upper(weighed, own.meaning)
+        most = max(most, float(masses.possible(weighed, task.meaning).max()))
+        low, high = masses.lower_upper(weighed, task.meaning)
         lower = np.fmin(lower, np.fmin.reduce(low, axis=1))
         upper = np.fmax(upper, np.fmax.reduce(high, axis=1))
     if most < TINY:
         raise too_improbable("the most probable values by enumeration")
     lower, upper = (np.where(upper > 0, bound, np.nan) for bound in (lower, upper))
-    best = [_best(question.everything, table, found, values) for values in (upper, lower)]
-    return map_answer(own.ground, question, *(best[:1] if own.meaning.maxent else best))
+    best = [_best(question.everything, table, candidates, values) for values in (upper, lower)]
+    return map_answer(task.ground, question, *(best[:1] if task.meaning.maxent else best))
 
 
-def check_enumerable(own: MapQuestion) -> None:
+def check_enumerable(task: MapTask) -> None:
     """Raise :class:`SizeLimit` if too many total choices have models, which a circuit can count."""
-    live, places = possible(own.ground), own.layout
+    live, places = possible(task.ground), task.layout
     weights = live.astype(np.float64)
-    counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(own.ground.choices))]
+    counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(task.ground.choices))]
     for i, count in enumerate(counts):
         weights[places.of(i)] /= count
-    found = own.circuit.masses(weights, fields=("consistent",), watch=own.watch)
-    share = float(found[own.place, 0])
+    values = task.circuit.masses(weights, fields=("consistent",), watch=task.watch)
+    share = float(values[task.place, 0])
     number = share * float(math.prod(map(int, counts)))
     if number > MOST_CHOICES:
         raise SizeLimit(
             Diagnostic(
                 "size-limit",
                 f"this takes an enumeration of {number:.3g} total choices: too many",
-                own.question.span,
+                task.question.span,
                 help="make some of the intervals single probabilities, "
                 "or mark the atoms of interest in a #map",
             )
         )
 
 
-def total_choices(table: Table, given: Bits) -> Candidates:
+def total_choices(table: Table, evidence: Bits) -> Candidates:
     """Every total choice that allows the evidence is an assignment of its own."""
-    n_e = table.count(given)
+    n_e = table.count(evidence)
     theta = np.flatnonzero(n_e > 0)
     theta = theta[np.lexsort(table.values[theta].T[::-1])] if table.values.size else theta
     return Candidates(theta[:, np.newaxis], np.arange(len(theta)), theta, n_e[theta])
 
 
-def assignments(table: Table, given: Bits, conditions: MapConditions) -> Candidates:
+def assignments(table: Table, evidence: Bits, conditions: MapConditions) -> Candidates:
     """The joint values of the marked atoms in the rows that satisfy the evidence."""
-    rows = np.flatnonzero(given)
+    rows = np.flatnonzero(evidence)
     theta = np.repeat(np.arange(len(table)), np.diff(table.starts))[rows]
     values = np.zeros((len(rows), len(conditions.atoms)), dtype=np.intp)
     for i, (true, maybe) in enumerate(conditions.atoms):
@@ -123,48 +123,48 @@ def assignments(table: Table, given: Bits, conditions: MapConditions) -> Candida
 
 
 def candidate_masses(
-    table: Table, given: Bits, found: Candidates, weights: Weights, watch: Watch
+    table: Table, evidence: Bits, candidates: Candidates, weights: Weights, watch: Watch
 ) -> Masses:
     """The masses [assignments, batch] of the assignments."""
     p = table.probabilities(weights)
     n = table.count(table.holds(ALWAYS))
-    n_e = table.count(given)
-    own, here = p[found.theta], found.counts
-    every = here == n[found.theta]
-    partly = here < n_e[found.theta]
-    some = _sum(found, own)
+    n_e = table.count(evidence)
+    weight, here = p[candidates.theta], candidates.counts
+    every = here == n[candidates.theta]
+    partly = here < n_e[candidates.theta]
+    some = _sum(candidates, weight)
     return Masses(
         consistent=np.broadcast_to(p.sum(axis=0), some.shape),
         inconsistent=np.broadcast_to(table.inconsistent(weights), some.shape),
-        a=_sum(found, own * every[:, np.newaxis]),
+        a=_sum(candidates, weight * every[:, np.newaxis]),
         b=some,
-        c=_absent(found, p * (n_e == n)[:, np.newaxis], watch),
-        d=_absent(found, p * (n_e > 0)[:, np.newaxis], watch)
-        + _sum(found, own * partly[:, np.newaxis]),
-        qe=_sum(found, own * (here / n[found.theta])[:, np.newaxis]),
+        c=_absent(candidates, p * (n_e == n)[:, np.newaxis], watch),
+        d=_absent(candidates, p * (n_e > 0)[:, np.newaxis], watch)
+        + _sum(candidates, weight * partly[:, np.newaxis]),
+        qe=_sum(candidates, weight * (here / n[candidates.theta])[:, np.newaxis]),
         e=np.broadcast_to((n_e / n) @ p, some.shape),
         undefined=np.broadcast_to(0.0, some.shape),
     )
 
 
-def _sum(found: Candidates, values: Weights) -> Weights:
+def _sum(candidates: Candidates, values: Weights) -> Weights:
     """Sums [assignments, batch] of values [pairs, batch]."""
-    result = np.zeros((len(found.assignments), values.shape[1]))
-    np.add.at(result, found.assignment, values)
+    result = np.zeros((len(candidates.assignments), values.shape[1]))
+    np.add.at(result, candidates.assignment, values)
     return result
 
 
-def _absent(found: Candidates, p: Weights, watch: Watch) -> Weights:
+def _absent(candidates: Candidates, p: Weights, watch: Watch) -> Weights:
     """For each assignment, the sum of p [total choices, batch] where no model has it.
 
     Added up directly rather than subtracted from the whole, so that zeros are zeros.
     """
-    count = len(found.assignments)
-    if np.array_equal(found.assignment, np.arange(count)):
+    count = len(candidates.assignments)
+    if np.array_equal(candidates.assignment, np.arange(count)):
         # Each has one total choice: add up what comes before it and what comes after it.
         before = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p, axis=0)])
         after = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p[::-1], axis=0)])[::-1]
-        sums: Weights = before[found.theta] + after[found.theta + 1]
+        sums: Weights = before[candidates.theta] + after[candidates.theta + 1]
         return sums
     result = np.empty((count, p.shape[1]))
     step = max(1, BLOCK // max(1, len(p)))
@@ -172,8 +172,8 @@ def _absent(found: Candidates, p: Weights, watch: Watch) -> Weights:
         watch.check()
         size = min(step, count - start)
         outside = np.ones((size, len(p)))
-        first, last = np.searchsorted(found.assignment, (start, start + size))
-        outside[found.assignment[first:last] - start, found.theta[first:last]] = 0.0
+        first, last = np.searchsorted(candidates.assignment, (start, start + size))
+        outside[candidates.assignment[first:last] - start, candidates.theta[first:last]] = 0.0
         result[start : start + size] = outside @ p
     return result
 
@@ -181,7 +181,7 @@ def _absent(found: Candidates, p: Weights, watch: Watch) -> Weights:
 # --- where a total choice without stable models has a model in which all atoms are undefined -----
 
 
-def with_missing(table: Table, given: Bits) -> tuple[Table, Bits]:
+def with_missing(table: Table, evidence: Bits) -> tuple[Table, Bits]:
     """The table with a row that satisfies the evidence for each total choice without models."""
     total = table.leaves.total
     if total > MOST_CHOICES:
@@ -206,34 +206,34 @@ def with_missing(table: Table, given: Bits) -> tuple[Table, Bits]:
         np.concatenate([table.bits, nothing]),
         np.concatenate([table.counts, np.ones(count, dtype=np.int64)]),
     )
-    return whole, np.concatenate([given, np.ones(count, dtype=np.bool_)])
+    return whole, np.concatenate([evidence, np.ones(count, dtype=np.bool_)])
 
 
-def _with_all_undefined(found: Candidates) -> Candidates:
+def _with_all_undefined(candidates: Candidates) -> Candidates:
     """The candidates with the assignment in which everything is undefined, as the last."""
-    last = np.full((1, found.assignments.shape[1]), VALUES.index("undef"), dtype=np.intp)
-    return replace(found, assignments=np.concatenate([found.assignments, last]))
+    last = np.full((1, candidates.assignments.shape[1]), VALUES.index("undef"), dtype=np.intp)
+    return replace(candidates, assignments=np.concatenate([candidates.assignments, last]))
 
 
-def _add_undefined(own: Masses, z: Weights) -> Masses:
+def _add_undefined(known: Masses, z: Weights) -> Masses:
     """The masses with total choices of mass ``z`` that have just the last assignment."""
-    last = np.zeros_like(own.a)
+    last = np.zeros_like(known.a)
     last[-1] = z
     rest = z - last
     return replace(
-        own,
-        a=own.a + last,
-        b=own.b + last,
-        c=own.c + rest,
-        d=own.d + rest,
-        qe=own.qe + last,
-        e=own.e + z,
+        known,
+        a=known.a + last,
+        b=known.b + last,
+        c=known.c + rest,
+        d=known.d + rest,
+        qe=known.qe + last,
+        e=known.e + z,
     )
 
 
-def _best(everything: bool, table: Table, found: Candidates, values: Array) -> Best:
+def _best(everything: bool, table: Table, candidates: Candidates, values: Array) -> Best:
     """The assignments with the largest value."""
     most = np.nanmax(values)
     rows = np.flatnonzero(values >= most - CLOSE * abs(most))
-    places = found.assignments[rows]
+    places = candidates.assignments[rows]
     return Best(float(most), table.values[places[:, 0]] if everything else places)

@@ -19,7 +19,7 @@ import numpy as np
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines.tiny import too_improbable
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
-from dpasp.inference.probable.question import MapQuestion
+from dpasp.inference.probable.task import MapTask
 from dpasp.inference.probable.total_choices import (
     BATCH,
     Part,
@@ -43,69 +43,69 @@ MOST_CHOICES = 1 << 16  # total choices that are looked at for the lower probabi
 class Vertex:
     """The question at one vertex, where the evidence has mass ``possible`` at most."""
 
-    own: MapQuestion
+    task: MapTask
     possible: float
     best: tuple[Best, ...]  # by upper and by lower probability
 
 
-def credal_total_choices(own: MapQuestion) -> tuple[Best, Best] | None:
+def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     """The best by upper and by lower probability; None if that takes looking at too many.
 
     Also None where at some vertex no total choice surely satisfies the evidence: then all
     lower probabilities are 0, or the evidence leaves only one total choice.
     """
-    found = corners(own.ground)
-    if _always_satisfied(own):
-        return _by_choice(own, found)
-    if math.prod(len(corner.points) for corner in found) > MOST_VERTICES:
+    intervals = corners(task.ground)
+    if _always_satisfied(task):
+        return _by_choice(task, intervals)
+    if math.prod(len(corner.points) for corner in intervals) > MOST_VERTICES:
         return None
-    (batch,) = vertex_weights(found, own.weights[:, np.newaxis], MOST_VERTICES)
-    circuit, vertices, watch = part_of(own), [], own.watch
+    (batch,) = vertex_weights(intervals, task.weights[:, np.newaxis], MOST_VERTICES)
+    circuit, vertices, watch = part_of(task), [], task.watch
     for column in batch[:, :, 0].T:
         watch.check()
-        one = own.at(column)
-        if one.tiny():
+        at_vertex = task.at(column)
+        if at_vertex.tiny():
             raise too_improbable("the most probable total choice with intervals")
-        total = one.evidence_masses()
+        total = at_vertex.evidence_masses()
         if not total.b > 0:
             continue  # the evidence is impossible here
         if not total.a > 0:
             return None
-        vertices.append(Vertex(one, float(total.b), best_total_choices(one, circuit)))
-    lower = _largest_lower(own, circuit, vertices)
+        vertices.append(Vertex(at_vertex, float(total.b), best_total_choices(at_vertex, circuit)))
+    lower = _largest_lower(task, circuit, vertices)
     return None if lower is None else (_largest_upper(vertices), lower)
 
 
-def _always_satisfied(own: MapQuestion) -> bool:
+def _always_satisfied(task: MapTask) -> bool:
     """Whether every total choice has models, and there is no evidence to satisfy."""
     # In the middle of the intervals every total choice that is ever possible has weight.
-    total = own.evidence_masses()
-    return not own.question.evidence and not total.inconsistent > 0 and not total.undefined > 0
+    total = task.evidence_masses()
+    return not task.question.evidence and not total.inconsistent > 0 and not total.undefined > 0
 
 
-def _by_choice(own: MapQuestion, found: Sequence[Corners]) -> tuple[Best, Best]:
+def _by_choice(task: MapTask, intervals: Sequence[Corners]) -> tuple[Best, Best]:
     """The best where P(θ) alone counts: its bounds are the products of those of its values."""
-    high, low = own.weights.copy(), own.weights.copy()
-    for corner in found:
+    high, low = task.weights.copy(), task.weights.copy()
+    for corner in intervals:
         high[corner.leaves] = corner.points.max(axis=0)
         low[corner.leaves] = corner.points.min(axis=0)
-    return _product(own, high), _product(own, low)
+    return _product(task, high), _product(task, low)
 
 
-def _product(own: MapQuestion, weights: Weights) -> Best:
+def _product(task: MapTask, weights: Weights) -> Best:
     """The total choices with the largest product of weights."""
-    parts = [weights[first:last] for first, last in pairwise(own.layout.starts)]
+    parts = [weights[first:last] for first, last in pairwise(task.layout.starts)]
     value = math.prod(float(part.max()) for part in parts)
     # Where even the largest product is 0, all total choices have it.
     winners = [np.flatnonzero(part >= part.max() * (1 - CLOSE) * (value > 0)) for part in parts]
-    rows = list(islice(product(*(own.tolist() for own in winners)), MOST_TIES + 1))
+    rows = list(islice(product(*(values.tolist() for values in winners)), MOST_TIES + 1))
     return Best(value, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
 def _largest_upper(vertices: Sequence[Vertex]) -> Best:
-    found = [vertex.best[0] for vertex in vertices]
-    value = max(best.value for best in found)
-    ties = [best for best in found if best.value >= value * (1 - CLOSE)]
+    bests = [vertex.best[0] for vertex in vertices]
+    value = max(best.value for best in bests)
+    ties = [best for best in bests if best.value >= value * (1 - CLOSE)]
     return _listed(value, {tuple(row) for best in ties for row in best.assignments.tolist()})
 
 
@@ -118,21 +118,21 @@ class Bound:
     most: float  # over all total choices
 
 
-def _bounds(own: MapQuestion, circuit: Part, vertices: Sequence[Vertex]) -> Iterator[Bound]:
+def _bounds(task: MapTask, circuit: Part, vertices: Sequence[Vertex]) -> Iterator[Bound]:
     """What bounds lower probabilities: any vertex, or for each part what is least of it."""
     for vertex in vertices:
-        yield Bound(vertex.own.weights, vertex.possible, vertex.best[1].value)
-    least = np.min([vertex.own.weights for vertex in vertices], axis=0)
+        yield Bound(vertex.task.weights, vertex.possible, vertex.best[1].value)
+    least = np.min([vertex.task.weights for vertex in vertices], axis=0)
     possible = min(vertex.possible for vertex in vertices)
-    sources = sure_choices(own.at(least), circuit)
+    sources = sure_choices(task.at(least), circuit)
     most = max(source.value for source in sources)
     yield Bound(least, possible, math.exp(most) / possible)
 
 
-def _largest_lower(own: MapQuestion, circuit: Part, vertices: Sequence[Vertex]) -> Best | None:
+def _largest_lower(task: MapTask, circuit: Part, vertices: Sequence[Vertex]) -> Best | None:
     """The largest lower probability, looked for in the order of what bounds it best."""
-    bound = min(_bounds(own, circuit, vertices), key=lambda bound: bound.most)
-    starts, watch = own.layout.starts, own.watch
+    bound = min(_bounds(task, circuit, vertices), key=lambda bound: bound.most)
+    starts, watch = task.layout.starts, task.watch
     known: dict[TotalChoice, float] = {}  # the lower probabilities
     first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
     _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
@@ -147,7 +147,7 @@ def _largest_lower(own: MapQuestion, circuit: Part, vertices: Sequence[Vertex]) 
         if after < best * (1 - CLOSE):
             ties = {row for row, value in known.items() if value >= best * (1 - CLOSE)}
             return _listed(best, ties)
-        _look(known, _sure(own, some), vertices)
+        _look(known, _sure(task, some), vertices)
     return None
 
 
@@ -157,21 +157,21 @@ def _look(
     """Add the lower probabilities of total choices whose models all satisfy the evidence."""
     if not rows:
         return
-    starts = np.array(vertices[0].own.layout.starts[:-1], dtype=np.int64)
-    weights = np.stack([vertex.own.weights for vertex in vertices], axis=1)
+    starts = np.array(vertices[0].task.layout.starts[:-1], dtype=np.int64)
+    weights = np.stack([vertex.task.weights for vertex in vertices], axis=1)
     possible = np.array([vertex.possible for vertex in vertices])
     leaves = starts + np.array(rows, dtype=np.int64).reshape(len(rows), len(starts))
     lower = (weights[leaves].prod(axis=1) / possible).min(axis=1)
     known.update(zip(rows, lower.tolist(), strict=True))
 
 
-def _sure(own: MapQuestion, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
+def _sure(task: MapTask, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
     """The total choices whose models all satisfy the evidence."""
-    single = certain(rows, own.layout.starts)
-    found = own.circuit.masses(single, fields=("consistent", "a"), watch=own.watch)[own.place]
-    sure = found[1] > 0
-    if own.undefined():
-        sure |= found[0] == 0
+    single = certain(rows, task.layout.starts)
+    values = task.circuit.masses(single, fields=("consistent", "a"), watch=task.watch)[task.place]
+    sure = values[1] > 0
+    if task.undefined():
+        sure |= values[0] == 0
     return [row for row, kept in zip(rows, sure.tolist(), strict=True) if kept]
 
 

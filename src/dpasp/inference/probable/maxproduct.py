@@ -41,7 +41,7 @@ class MaxProduct:
         children, owners = self._edges(), self._owners()
         share = -np.inf if every else np.log1p(-CLOSE)  # of the best value, to be told
         options = [
-            [value for value, own in enumerate(self.scaled[self.layout.of(i)]) if own > share]
+            [value for value, weight in enumerate(self.scaled[self.layout.of(i)]) if weight > share]
             for i in range(len(self.layout.starts) - 1)
         ]
         todo: list[tuple[dict[int, int], list[int]]] = [({}, [self.below.root])]
@@ -97,7 +97,9 @@ def max_product(below: Layers, values: Weights, layout: LeafLayout, weights: Wei
     (best,) = sweep(
         below,
         [known],
-        lambda layer, found: [np.maximum.reduceat(scaled[layer.weights] + found[0], layer.starts)],
+        lambda layer, below_sum: [
+            np.maximum.reduceat(scaled[layer.weights] + below_sum[0], layer.starts)
+        ],
         lambda _, left, right: [left[0] + right[0]],
     )
     return MaxProduct(below, layout, scaled, factor, best)

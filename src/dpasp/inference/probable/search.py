@@ -75,22 +75,22 @@ def best_first(
     start = np.full(len(values), OPEN, dtype=np.int64)
     bound = float(bounds(start[:, np.newaxis])[0][0])
     boxes = [(-_coarse(bound), next(order), bound, start)]
-    best, found = 0.0, list[tuple[float, tuple[int, ...]]]()
+    best, complete = 0.0, list[tuple[float, tuple[int, ...]]]()
     while boxes and -boxes[0][0] >= best * (1 - CLOSE):
         watch.check()
-        ties = sum(value >= best * (1 - CLOSE) for value, _ in found)
+        ties = sum(value >= best * (1 - CLOSE) for value, _ in complete)
         if ties > MOST_TIES and -boxes[0][0] <= best * (1 + 2 * GRAIN):
             break
         some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
         for _, _, value, box in some:
             if not np.any(box == OPEN):
-                found.append((value, tuple(box.tolist())))
+                complete.append((value, tuple(box.tolist())))
                 best = max(best, value)
         open_ = [box for _, _, _, box in some if np.any(box == OPEN)]
         for bound, box in _inside(open_, values, bounds, look_ahead):
             if bound >= best * (1 - CLOSE):
                 heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
-    rows = sorted(row for value, row in found if value >= best * (1 - CLOSE))
+    rows = sorted(row for value, row in complete if value >= best * (1 - CLOSE))
     if not rows:  # the evidence is possible, so something was lost
         raise too_improbable("the most probable values", "all of them together")
     return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), len(values)))
@@ -111,16 +111,16 @@ def _inside(
     children = np.stack([boxes[b] for b, _, _ in moves], axis=1)
     for column, (_, i, value) in enumerate(moves):
         children[i, column] = value
-    found, possible = bounds(children)
+    upper, possible = bounds(children)
     result = []
     for b in range(len(boxes)):
         by_atom: dict[int, list[int]] = {}
         for column, (owner, i, _) in enumerate(moves):
             if owner == b:
                 by_atom.setdefault(i, []).append(column)
-        worst = {i: float(found[columns].sum()) for i, columns in by_atom.items()}
+        worst = {i: float(upper[columns].sum()) for i, columns in by_atom.items()}
         chosen = by_atom[min(worst, key=worst.__getitem__)]
-        result += [(float(found[k]), children[:, k]) for k in chosen if possible[k]]
+        result += [(float(upper[k]), children[:, k]) for k in chosen if possible[k]]
     return result
 
 
@@ -192,8 +192,8 @@ class Marked:
             return [left[0] * right[0]]
 
         leaves = columns(self.values.channel(channel), vectors.shape[1])
-        (found,) = sweep(self.layers, [leaves], add, multiply)
-        root: Weights = found[self.layers.root]
+        (values,) = sweep(self.layers, [leaves], add, multiply)
+        root: Weights = values[self.layers.root]
         return root
 
 

@@ -14,7 +14,7 @@ from dpasp.circuits.channels import LeafValues
 from dpasp.circuits.layers import Layers
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.maxproduct import MaxProduct, max_product
-from dpasp.inference.probable.question import MapQuestion
+from dpasp.inference.probable.task import MapTask
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.total_choices import (
     TotalChoice,
@@ -62,31 +62,35 @@ class Part:
         return max_product(self.layers, self.values.channel(channel), self.layout, weights)
 
 
-def part_of(own: MapQuestion) -> Part:
+def part_of(task: MapTask) -> Part:
     """The part of the circuit that a question needs."""
-    return Part(own.circuit.below(own.place), own.circuit.values, own.layout)
+    return Part(
+        task.circuit.below(task.place),
+        task.circuit.values,
+        task.layout,
+    )
 
 
-def best_total_choices(own: MapQuestion, circuit: Part) -> tuple[Best] | tuple[Best, Best]:
+def best_total_choices(task: MapTask, circuit: Part) -> tuple[Best] | tuple[Best, Best]:
     """The best total choices: by probability, or by upper and by lower probability.
 
     Given that every model of θ satisfies the evidence, P(θ | e) is P(θ) divided by what
     may satisfy it at most and at least; if only some do, the bounds are 0 and
     P(θ) / (P(θ) + what certainly satisfies it).
     """
-    total = own.log_evidence_masses()
-    if own.meaning.maxent:
-        found = circuit.maximum("qe", own.weights)
-        sources = [found, *undefined_choices(own, found.value)]
+    total = task.log_evidence_masses()
+    if task.meaning.maxent:
+        likeliest = circuit.maximum("qe", task.weights)
+        sources = [likeliest, *undefined_choices(task, likeliest.value)]
         most = max(source.value for source in sources)
         return (_best(math.exp(most - float(total.e)), _winners(sources, most)),)
-    some = circuit.maximum("b", own.weights)
+    some = circuit.maximum("b", task.weights)
     sure_mass, possible = float(total.a), float(total.b)
     if np.isneginf(sure_mass):
         alone = len(list(islice(some.choices(every=True), 2))) == 1
         everything = _best(1.0, [some], every=True)
         return everything, Best(1.0 if alone else 0.0, everything.assignments)
-    surest = sure_choices(own, circuit)
+    surest = sure_choices(task, circuit)
     most = max(source.value for source in surest)
     sure, maybe = math.exp(most - sure_mass), 0.0
     if some.value > most:  # those are not among the sure ones
@@ -97,39 +101,41 @@ def best_total_choices(own: MapQuestion, circuit: Part) -> tuple[Best] | tuple[B
     return _best(max(sure, maybe), winners), lower
 
 
-def sure_choices(own: MapQuestion, circuit: Part) -> list[Source]:
+def sure_choices(task: MapTask, circuit: Part) -> list[Source]:
     """The most probable total choices whose models all satisfy the evidence."""
-    found = circuit.maximum("a", own.weights)
-    return [found, *undefined_choices(own, found.value)]
+    likeliest = circuit.maximum("a", task.weights)
+    return [likeliest, *undefined_choices(task, likeliest.value)]
 
 
 def _winners(sources: Sequence[Source], most: float) -> list[Source]:
     return [source for source in sources if source.value >= most - CLOSE]
 
 
-def _best(value: float, found: Sequence[Source], every: bool = False) -> Best:
+def _best(value: float, sources: Sequence[Source], every: bool = False) -> Best:
     """The total choices of some sources, in order."""
-    rows = sorted({row for one in found for row in islice(one.choices(every), MOST_TIES + 1)})
+    rows = sorted(
+        {row for source in sources for row in islice(source.choices(every), MOST_TIES + 1)}
+    )
     return Best(value, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
-def undefined_choices(own: MapQuestion, enough: float) -> list[Source]:
+def undefined_choices(task: MapTask, enough: float) -> list[Source]:
     """The most probable total choices without stable models, where they satisfy the evidence.
 
     They are looked for from the most probable total choice on, and of no interest below
     ``enough``.
     """
-    if not own.undefined():
+    if not task.undefined():
         return []
-    starts, watch = own.layout.starts, own.watch
-    stream = most_probable_first(own.weights, starts)
+    starts, watch = task.layout.starts, task.watch
+    stream = most_probable_first(task.weights, starts)
     best, rows = -np.inf, list[TotalChoice]()
     while some := list(islice(stream, BATCH)):
         watch.check()
         single = certain(some, starts)
-        models = own.circuit.masses(single, fields=("consistent",), watch=watch)[own.place, 0]
+        models = task.circuit.masses(single, fields=("consistent",), watch=watch)[task.place, 0]
         for choice, count in zip(some, models.tolist(), strict=True):
-            chance = log_probability_of(choice, own.weights, starts)
+            chance = log_probability_of(choice, task.weights, starts)
             if chance < max(best, enough) - CLOSE or len(rows) > MOST_TIES:
                 return [Listed(best, tuple(rows))] if rows else []
             if count == 0:

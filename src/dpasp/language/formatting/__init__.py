@@ -34,16 +34,16 @@ def formatted(text: str, file: str = "<program>") -> str:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     alone = {file: Reach()}  # what it includes is not what is formatted, and is not read
     program, errors = read_readable([(file, text)], reaches=alone)
-    own = [error for error in errors if error.code != "file-not-allowed"]
-    if own:
-        raise ProgramError(own)
-    found = list(_items(text))
-    result = lay_out(found)
+    mistakes = [error for error in errors if error.code != "file-not-allowed"]
+    if mistakes:
+        raise ProgramError(mistakes)
+    items = list(_items(text))
+    result = lay_out(items)
     if result == text:
         return text
     again, wrong = read_readable([(file, result)], reaches=alone)
     same = again == program and len(wrong) == len(errors)
-    if not same or _texts(found) != _texts(_items(result)):
+    if not same or _texts(items) != _texts(_items(result)):
         message = f"formatting {file} would change what it says, so it is left as it is"
         help = "this is a bug in dPASP: please report it with the program"
         raise Error(Diagnostic("format", message, help=help))
@@ -56,10 +56,10 @@ def _texts(items: Iterable[Item]) -> list[str]:
 
 def _items(text: str) -> Iterator[Item]:
     """All that a text is made of, in order."""
-    found = split(text, words())
-    comments = iter([*found.comments, (len(text), len(text))])
+    pieces_of = split(text, words())
+    comments = iter([*pieces_of.comments, (len(text), len(text))])
     comment, end = next(comments), 0
-    for piece in found.pieces:
+    for piece in pieces_of.pieces:
         while comment[0] < piece.start:
             yield _comment(text, comment, end, None)
             comment, end = next(comments), comment[1]
@@ -97,11 +97,11 @@ def _statement(text: str, piece: Piece) -> Iterator[tuple[Token, str, int, bool]
     if piece.directive in words().blocks:
         yield Token("code", text[piece.start : piece.end], piece.start, piece.end), " ", 0, False
         return
-    found = list(tokens(text, piece.start, piece.end))
+    words_of = list(tokens(text, piece.start, piece.end))
     if not piece.dotted:
-        found.append(Token("symbol", ".", found[-1].end, found[-1].end))
+        words_of.append(Token("symbol", ".", words_of[-1].end, words_of[-1].end))
     depth, body = 0, False
-    for token, space in zip(found, spaces(found), strict=True):
+    for token, space in zip(words_of, spaces(words_of), strict=True):
         depth -= token.text in CLOSING
         yield token, space, depth, body
         depth += token.text in OPENING

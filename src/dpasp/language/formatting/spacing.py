@@ -31,10 +31,10 @@ _SIGNATURES = frozenset({"#show", "#defined", "#project"})
 _SIGNS = frozenset({"not", "undef"})  # words that stand before an atom
 
 
-def spaces(found: Sequence[Token]) -> list[str]:
+def spaces(tokens: Sequence[Token]) -> list[str]:
     """What to write before each token of one statement: nothing or a space."""
-    spacer = _Spacer(found)
-    return ["" if not index or not spacer.space(index) else " " for index in range(len(found))]
+    spacer = _Spacer(tokens)
+    return ["" if not index or not spacer.space(index) else " " for index in range(len(tokens))]
 
 
 @dataclass
@@ -48,12 +48,12 @@ class _Bracket:
 class _Spacer:
     """The tokens of a statement, with the bracket that each stands in."""
 
-    def __init__(self, found: Sequence[Token]) -> None:
-        self.found = found
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens = tokens
         self.inside: list[_Bracket | None] = []  # the bracket around each token
         self.partner: dict[int, int] = {}  # closing → opening
         stack: list[_Bracket] = []
-        for index, token in enumerate(found):
+        for index, token in enumerate(tokens):
             if token.text in CLOSING and stack:
                 self.partner[index] = stack.pop().index
             self.inside.append(stack[-1] if stack else None)
@@ -64,13 +64,13 @@ class _Spacer:
 
     def written(self, index: int) -> bool:
         """Whether anything stands between a token and the one before it."""
-        if not 0 < index < len(self.found):
+        if not 0 < index < len(self.tokens):
             return False
-        return self.found[index - 1].end < self.found[index].start
+        return self.tokens[index - 1].end < self.tokens[index].start
 
     def space(self, index: int) -> bool:
         """Whether a space stands before a token that is not the first."""
-        left, right = self.found[index - 1], self.found[index]
+        left, right = self.tokens[index - 1], self.tokens[index]
         if right.text == "}":
             return self.written(self.partner.get(index, index) + 1)
         if right.text == "[" and left.text == ".":
@@ -93,41 +93,41 @@ class _Spacer:
 
     def _after_separator(self, index: int) -> bool:
         around = self.inside[index - 1]
-        return True if around is None else around.first[self.found[index - 1].text]
+        return True if around is None else around.first[self.tokens[index - 1].text]
 
     def _is_spaced(self, index: int) -> bool:
         """Whether a token has a space on both sides wherever it stands."""
-        text = self.found[index].text
+        text = self.tokens[index].text
         if text in _SPACED:
             return True
         around = self.inside[index]
         if text == "|":  # of a question, and not of an absolute value inside it
-            asks = self.found[0].text in words().open_ended
+            asks = self.tokens[0].text in words().open_ended
             return asks and (around is None or around.index == 1)
         if text in ("~", "∼"):  # of data, and not of a complement
-            return around is None and index > 0 and self.found[index - 1].text == ")"
+            return around is None and index > 0 and self.tokens[index - 1].text == ")"
         return False
 
     def _is_operand_end(self, index: int) -> bool:
-        token = self.found[index]
+        token = self.tokens[index]
         if token.kind == "directive":
             return token.text.startswith(("#inf", "#sup"))
         word = token.kind in _OPERANDS and token.text not in _SIGNS
         return word or token.text in CLOSING
 
     def _is_operator(self, index: int) -> bool:
-        return self.found[index].text in OPERATORS or self.found[index].text == "~"
+        return self.tokens[index].text in OPERATORS or self.tokens[index].text == "~"
 
     def _is_binary(self, index: int) -> bool:
         return index > 0 and self._is_operand_end(index - 1)
 
     def _is_wide(self, index: int) -> bool:
         """Whether an operator is written with space around it; never in ``#show a/1``."""
-        signature = self.found[0].text in _SIGNATURES and self.inside[index] is None
+        signature = self.tokens[0].text in _SIGNATURES and self.inside[index] is None
         return self.written(index) and not signature
 
     def _before_operator(self, index: int) -> bool:
-        left = self.found[index - 1]
+        left = self.tokens[index - 1]
         if left.kind == "directive":
             return left.text not in AGGREGATES  # #sum+{…}, but #query -a
         if self._is_operator(index - 1):
@@ -138,11 +138,11 @@ class _Spacer:
         """After ``+`` and its like: as before it, and nothing after a sign."""
         if self._is_binary(index):
             return self._is_wide(index)
-        unclear = index > 0 and self.found[index - 1].text in ("|", "?")
+        unclear = index > 0 and self.tokens[index - 1].text in ("|", "?")
         return unclear and self.written(index + 1)
 
     def _before_bracket(self, index: int) -> bool:
-        left, right = self.found[index - 1], self.found[index]
+        left, right = self.tokens[index - 1], self.tokens[index]
         if left.text in _SIGNS:
             return True
         if right.text == "(":
@@ -152,8 +152,8 @@ class _Spacer:
         return self.written(index)
 
     def _between_words(self, index: int) -> bool:
-        left, right = self.found[index - 1], self.found[index]
-        if right.text == "?" and self.found[0].text in ("#map", "#max"):
+        left, right = self.tokens[index - 1], self.tokens[index]
+        if right.text == "?" and self.tokens[0].text in ("#map", "#max"):
             return False
         if left.text in _SIGNS or left.kind == "directive" or right.kind in ("directive", "call"):
             return True

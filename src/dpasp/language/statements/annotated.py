@@ -121,12 +121,12 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 def _plain_heads(file: SourceFile, piece: Piece) -> list[re.Match[str]]:
     """The heads, if all of them are atoms with plain numbers."""
-    found: list[re.Match[str]] = []
+    matches: list[re.Match[str]] = []
     at = piece.start
     while match := _PLAIN_HEAD.match(file.text, at, piece.end):
-        found.append(match)
+        matches.append(match)
         if match["end"] != ";":
-            return found
+            return matches
         at = match.end()
     return []
 

@@ -4,7 +4,7 @@ The directive ``#inference``, the option ``--engine`` and ``program.query(engine
 it. It stands here because a program's text is checked before anything is computed; what an
 engine does is named by its place, ``"module:function"``, and imported when it is asked.
 The function takes a :class:`dpasp.inference.asked.Asked` and returns a
-:class:`dpasp.inference.engines.found.Found`.
+:class:`dpasp.inference.engines.result.EngineResult`.
 
 >>> sorted(options_of("sample"))
 ['gap', 'n', 'seed']
@@ -101,15 +101,15 @@ def names() -> list[str]:
 
 def explained() -> dict[str, str]:
     """By name, what each engine does, in a few words."""
-    found = {}
+    by_name = {}
     for engine in ENGINES.values():
-        found[engine.name] = engine.about
+        by_name[engine.name] = engine.about
         for alias, options in engine.aliases.items():
             implied = ", ".join(f"{key} = {value:g}" for key, value in options.items())
-            found[alias] = (
+            by_name[alias] = (
                 f"{engine.name} with {implied}" if implied else f"the same as {engine.name}"
             )
-    return found
+    return by_name
 
 
 def named(name: str) -> Engine | None:

@@ -55,6 +55,10 @@ LEARN = {
     "patience": COUNT,
     "objective": _word("lower", "upper", "midpoint"),
     "device": TEXT,
+    "schedule": _word("constant", "linear", "cosine"),
+    "warmup": SHARE,
+    "average": SHARE,
+    "capture": BOOLEAN,
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own

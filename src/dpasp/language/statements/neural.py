@@ -279,15 +279,15 @@ def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
 
 def _check_sets(cursor: Cursor, arguments: _Arguments) -> None:
     """Values are the last argument (before the ';'), outcomes the only one after it."""
-    found, cut = arguments.items, arguments.semicolon
-    first = found if cut is None else found[:cut]
+    items, cut = arguments.items, arguments.semicolon
+    first = items if cut is None else items[:cut]
     for argument in first[:-1]:
         if argument.is_set:
             message = "the set of values is the last argument of a neural head"
             cursor.fail("neural-sets", message, argument.start, _SETS)
-    if cut is not None and (len(found) != cut + 1 or not found[cut].is_set):
+    if cut is not None and (len(items) != cut + 1 or not items[cut].is_set):
         message = "one set of outcomes follows the ';' in a neural head"
-        wrong = found[cut] if not found[cut].is_set else found[cut + 1]
+        wrong = items[cut] if not items[cut].is_set else items[cut + 1]
         cursor.fail("neural-sets", message, wrong.start, _SETS)
 
 
@@ -423,7 +423,7 @@ def data_names(program: Program) -> set[str]:
 
 def _defined(program: Program) -> set[str]:
     """The predicates with one argument that plain rules and facts have for heads."""
-    found = set()
+    names = set()
     for statement in program.statements:
         if isinstance(statement, Plain) and statement.node.ast_type == ASTType.Rule:
             head = statement.node.head
@@ -433,8 +433,8 @@ def _defined(program: Program) -> set[str]:
                 if symbol.ast_type == ASTType.Pool:
                     symbol = symbol.arguments[0]
                 if symbol.ast_type == ASTType.Function and len(symbol.arguments) == 1:
-                    found.add(str(symbol.name))
-    return found
+                    names.add(str(symbol.name))
+    return names
 
 
 def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:

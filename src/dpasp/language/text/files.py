@@ -33,12 +33,12 @@ class Reach:
         try:
             folder = self.folder.resolve()
             inside = Path(by).resolve().is_relative_to(folder)
-            found = ((Path(by).parent if inside else folder) / path).resolve()
+            whole = ((Path(by).parent if inside else folder) / path).resolve()
         except (OSError, RuntimeError, ValueError) as error:  # too long, or a loop of links
             raise ProgramError(_out_of_reach(name)) from error
-        if not found.is_relative_to(folder):
+        if not whole.is_relative_to(folder):
             raise ProgramError(_out_of_reach(name, folder))
-        return found
+        return whole
 
 
 ANYWHERE = Reach(anywhere=True)

@@ -50,14 +50,14 @@ class QueryConditions:
     """Where to read a query in the table."""
 
     both: Condition
-    given: Condition
+    evidence: Condition
 
 
 @dataclass(frozen=True, slots=True)
 class MapConditions:
     """Where to read a most-probable question: its evidence, and (true, possible) by atom."""
 
-    given: Condition
+    evidence: Condition
     atoms: tuple[tuple[Condition, Condition], ...]
 
 
@@ -111,7 +111,7 @@ class Enumeration:
         result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
         for i, query in enumerate(self.queries):
             watch.check()
-            result[:, i] = question_masses(self.table, folded, query.both, query.given)
+            result[:, i] = question_masses(self.table, folded, query.both, query.evidence)
         whole = Masses.of(result, self.table.inconsistent(weights))
         return completed(whole, self.meaning, self.questions)
 
@@ -123,9 +123,9 @@ class Enumeration:
         counts = np.empty((len(table), len(self.queries), 3))
         for i, query in enumerate(self.queries):
             n_qe = table.count(table.holds(query.both))
-            n_e = table.count(table.holds(query.given))
+            n_e = table.count(table.holds(query.evidence))
             counts[:, i] = np.stack([n_qe, n_e - n_qe, n - n_e], axis=1)
-        seen = [table.count(table.holds(one)) / n for one in self.observed]
+        seen = [table.count(table.holds(condition)) / n for condition in self.observed]
         shares = np.column_stack(seen) if seen else None
         return Counted(table.values, counts, shares, seconds)
 
@@ -133,8 +133,8 @@ class Enumeration:
         """The logarithms of the masses [questions, batch], also of those below 1e-308."""
         result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
         for i, query in enumerate(self.queries):
-            for column, own in enumerate(weights.T):
-                result[:, i, column] = log_masses(self.table, own, query.both, query.given)
+            for column, vector in enumerate(weights.T):
+                result[:, i, column] = log_masses(self.table, vector, query.both, query.evidence)
         with np.errstate(divide="ignore"):
             whole = Masses.of(result, np.log(self.table.inconsistent(weights)))
         return completed_logs(whole, self.meaning, self.questions)
@@ -216,10 +216,10 @@ class Reader:
 
     def map(self, question: GroundMap) -> MapConditions:
         """The conditions of a most-probable question."""
-        given = self.condition(question.evidence)
+        evidence = self.condition(question.evidence)
         twins = self.translation.twins
         atoms = [(self.atom(a), self.atom(twins[a])) for _, a, _ in question.atoms]
-        return MapConditions(given, tuple(atoms))
+        return MapConditions(evidence, tuple(atoms))
 
     def condition(self, literals: Sequence[GroundLiteral]) -> Condition:
         """The condition that all the literals hold."""
@@ -235,7 +235,7 @@ class Reader:
 
     def read_undefined(self) -> None:
         """Read for each of the program's own atoms whether it is undefined."""
-        for atom in self.translation.own:
+        for atom in self.translation.own_atoms:
             self.read.append(self._both((-atom, self.translation.twins[atom])))
 
     def atom(self, atom: int) -> Condition:

@@ -142,35 +142,37 @@ def build(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table:
     values = np.zeros((len(starts), len(choices)), dtype=np.intp)
     first = 0
     for i, choice in enumerate(choices):
-        own = chosen[starts, first : first + len(choice.selectors)]
-        taken = own.any(axis=1)
-        values[:, i] = np.where(taken, own.argmax(axis=1) if own.size else 0, own.shape[1])
+        selected = chosen[starts, first : first + len(choice.selectors)]
+        taken = selected.any(axis=1)
+        values[:, i] = np.where(
+            taken, selected.argmax(axis=1) if selected.size else 0, selected.shape[1]
+        )
         first += len(choice.selectors)
     ends = np.append(starts, len(bits))
     return Table(layout(choices), values, ends, bits[:, width:], counts)
 
 
-def question_masses(table: Table, folded: Folded, both: Condition, given: Condition) -> Weights:
+def question_masses(table: Table, folded: Folded, both: Condition, evidence: Condition) -> Weights:
     """The masses [7, batch] of a question; the conditions are 'q and e', and 'e'."""
-    return np.stack([folded.sum(row) for row in _shares(table, both, given)])
+    return np.stack([folded.sum(row) for row in _shares(table, both, evidence)])
 
 
-def log_masses(table: Table, weights: Weights, both: Condition, given: Condition) -> Weights:
+def log_masses(table: Table, weights: Weights, both: Condition, evidence: Condition) -> Weights:
     """The logarithms [7] of the masses of a question under weights [leaves]."""
     with np.errstate(divide="ignore"):
         logs = np.log(weights)
-        shares = np.log(np.array(_shares(table, both, given), dtype=np.float64))
+        shares = np.log(np.array(_shares(table, both, evidence), dtype=np.float64))
     for i, start in enumerate(table.leaves.starts[:-1]):
         shares += logs[start + table.values[:, i]]
-    found: Weights = np.logaddexp.reduce(shares, axis=1, initial=-np.inf)
-    return found
+    sums: Weights = np.logaddexp.reduce(shares, axis=1, initial=-np.inf)
+    return sums
 
 
-def _shares(table: Table, both: Condition, given: Condition) -> list[NDArray[np.generic]]:
+def _shares(table: Table, both: Condition, evidence: Condition) -> list[NDArray[np.generic]]:
     """How much of P(θ) each mass has, for every total choice."""
     n = table.count(table.holds(ALWAYS))
     n_qe = table.count(table.holds(both))
-    n_e = table.count(table.holds(given))
+    n_e = table.count(table.holds(evidence))
     return [
         n > 0,
         n_qe == n,

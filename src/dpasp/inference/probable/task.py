@@ -18,7 +18,7 @@ from dpasp.semantics.meaning import Meaning
 
 
 @dataclass(frozen=True, slots=True)
-class MapQuestion:
+class MapTask:
     """A ``#map`` or ``#mpe``: what is asked, which of the questions it is, and the evaluator."""
 
     asked: Asked
@@ -64,7 +64,7 @@ class MapQuestion:
         """The clock; work within a search reports nothing."""
         return self.asked.watch.silenced()
 
-    def at(self, weights: Weights) -> MapQuestion:
+    def at(self, weights: Weights) -> MapTask:
         """The same question under other weights [leaves]."""
         return replace(self, asked=replace(self.asked, weights=weights))
 

@@ -15,7 +15,7 @@ from dpasp.semantics.leaves import Weights
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EngineResult:
     """The answers to all questions, in their order.
 
     ``engine`` is the one that answered in the end, ``inconsistent`` the mass of the total
@@ -39,19 +39,21 @@ class Approximate:
     warnings: tuple[Diagnostic, ...]
 
 
-def row_by_row(asked: Asked, precision: str, answer: Callable[[Weights], Approximate]) -> Found:
+def row_by_row(
+    asked: Asked, precision: str, answer: Callable[[Weights], Approximate]
+) -> EngineResult:
     """The answers for every row of weights, found one after the other.
 
     Raises :class:`InconsistentProgram` if total choices without a model were seen and are
     asked to be an error.
     """
     rows = [answer(row) for row in asked.columns.T]
-    lost = max((one.inconsistent for one in rows), default=0.0)
+    lost = max((row.inconsistent for row in rows), default=0.0)
     if lost > 0 and asked.inconsistent == "error":
         raise InconsistentProgram(f"total choices of probability about {lost:g} have no model")
     answers = _joined(rows) if asked.has_rows else rows[0].answers
-    warnings = dict.fromkeys(warning for one in rows for warning in one.warnings)
-    return Found(answers, asked.method.engine, lost, precision, tuple(warnings))
+    warnings = dict.fromkeys(warning for row in rows for warning in row.warnings)
+    return EngineResult(answers, asked.method.engine, lost, precision, tuple(warnings))
 
 
 def _joined(rows: Sequence[Approximate]) -> tuple[Answer, ...]:

@@ -1,0 +1,13 @@
+"""Programs as a user holds them: load, ask, learn, read the answers.
+
+>>> program = loads("0.3::a. p :- a, not q. q :- a, not p. #query p.")
+>>> print(program.query())
+ℙ(p) = [0.000000, 0.300000]
+>>> program.query("p | a", semantics="maxent")[0].value
+0.5
+"""
+
+from dpasp.program.loading import load, loads, parse
+from dpasp.program.program import Program
+
+__all__ = ["Program", "load", "loads", "parse"]

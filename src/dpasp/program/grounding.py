@@ -1,0 +1,197 @@
+"""A program with the questions that it is asked: checked, ground, and kept for the next time.
+
+>>> from dpasp.language import parse
+>>> from dpasp.limits import UNLIMITED
+>>> groundings = Groundings(parse("0.3::a. b :- not a."))
+>>> checked = groundings.checked(("#query b.",), (), "maxent")
+>>> groundings.ground(checked, UNLIMITED).questions[0].text
+'b'
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+from dpasp.errors import ProgramError
+from dpasp.inference.explain import Texts, Traced
+from dpasp.language import ast, extend
+from dpasp.language.checks import check, effective_semantics
+from dpasp.limits import Watch
+from dpasp.logic.child import can_fork
+from dpasp.logic.ground import Grounder, ground_in_child
+from dpasp.logic.program import GroundProgram
+from dpasp.logic.python import run_blocks, with_objects
+from dpasp.semantics.meaning import Meaning
+
+OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # other semantics may be asked for
+REMEMBERED = 4  # ground programs that are kept, by the questions they were ground with
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The program with the questions that are asked of it, checked under a meaning."""
+
+    program: ast.Program
+    meaning: Meaning
+    key: tuple[tuple[str, ...], tuple[str, ...]]  # the questions and the evidence that were added
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A ground program, and how long grounding took."""
+
+    program: GroundProgram
+    seconds: float
+
+
+class Groundings:
+    """The forms of one program that questions need, made when they are first needed.
+
+    Raises :class:`ProgramError` if the program is wrong under every semantics.
+    """
+
+    def __init__(
+        self,
+        source: ast.Program,
+        *,
+        python: bool = False,
+        constants: Mapping[str, str] | None = None,
+        objects: Mapping[str, object] | None = None,
+    ) -> None:
+        self.source = source
+        self.python = python
+        self.constants = constants or {}
+        self.objects = objects or {}
+        self._module: ModuleType | None = None
+        self._grounder: Grounder | None = None
+        self._ends = False  # whether grounding is known to come to an end
+        self._ground: OrderedDict[tuple[tuple[str, ...], ...], Timed] = OrderedDict()
+        self._origins: Texts | None = None
+        self._problem = _refuse(source, self.constants)
+        self._checked: dict[object, Checked] = {}
+
+    def module(self) -> ModuleType | None:
+        """Return what the ``#python`` blocks define, with the caller's objects.
+
+        The blocks run at the first call; None if they may not run and there are no objects.
+        """
+        if self._module is None:
+            blocks = run_blocks(self.source) if self.python else None
+            self._module = with_objects(blocks, self.objects)
+        return self._module
+
+    def showing(self, source: ast.Program) -> Groundings:
+        """Return these groundings for a program with more rules, whose Python has run already."""
+        if source is self.source:
+            return self
+        other = Groundings(
+            source, python=self.python, constants=self.constants, objects=self.objects
+        )
+        other._module = self.module()
+        return other
+
+    def checked(
+        self, questions: tuple[str, ...], evidence: tuple[str, ...], semantics: str | None
+    ) -> Checked:
+        """Return the program with these questions (none: its own) and this evidence.
+
+        Raises :class:`ProgramError` for what is wrong with it under the semantics.
+        """
+        key = (questions, evidence, semantics)
+        if key not in self._checked:
+            program = self._with(questions, evidence)
+            if questions or evidence or semantics:
+                check(program, semantics, self.constants, numbers=False)
+            elif self._problem is not None:
+                raise ProgramError(self._problem.diagnostics)
+            meaning = Meaning(*effective_semantics(program, semantics))
+            if len(self._checked) >= REMEMBERED:
+                self._checked.pop(next(iter(self._checked)))
+            self._checked[key] = Checked(program, meaning, (questions, evidence))
+        return self._checked[key]
+
+    def unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
+        """Return the program with these questions, for a caller that does not answer them."""
+        return Checked(self._with(questions, ()), meaning, (questions, ()))
+
+    def _with(self, questions: tuple[str, ...], evidence: tuple[str, ...]) -> ast.Program:
+        """The program with other questions in place of its own (if there are) and more evidence.
+
+        Questions come last, so that all other statements keep their places.
+        """
+        asked = [s for s in self.source.statements if isinstance(s, ast.Query | ast.Map)]
+        rest = [s for s in self.source.statements if not isinstance(s, ast.Query | ast.Map)]
+        statements = (*rest, *asked) if not questions else tuple(rest)
+        program = replace(self.source, statements=statements)
+        for i, text in enumerate((*questions, *evidence), 1):
+            program = extend(program, text, file="<query>" if i == 1 else f"<query {i}>")
+        return program
+
+    def ground(self, checked: Checked, watch: Watch) -> GroundProgram:
+        """Return the ground program; the last few are kept.
+
+        Raises :class:`ProgramError` where clingo refuses the program, and
+        :class:`LimitReached` at a limit.
+        """
+        if checked.key not in self._ground:
+            started = time.perf_counter()
+            program = self._ask_grounder(checked, watch)
+            self._ground[checked.key] = Timed(program, time.perf_counter() - started)
+            while len(self._ground) > REMEMBERED:
+                self._ground.popitem(last=False)
+        self._ground.move_to_end(checked.key)
+        return self._ground[checked.key].program
+
+    def origins(self, checked: Checked, watch: Watch) -> Texts:
+        """Return the rules of the program with their instances, for who tells reasons.
+
+        It takes grounding the program once more; the last one is kept.
+        """
+        plain = self.ground(checked, watch)
+        if self._origins is None or self._origins.traced.plain is not plain:
+            grounder = Grounder(
+                checked.program,
+                constants=self.constants,
+                python=self.module(),
+                watch=watch,
+                origins=True,
+            )
+            ground = grounder.ask(checked.program, watch)
+            self._origins = Texts.of(Traced(ground, grounder.instances, plain), self.constants)
+        return self._origins
+
+    def seconds(self, program: GroundProgram) -> float:
+        """Return how long grounding this program took; 0 if it is not kept any more."""
+        return next((kept.seconds for kept in self._ground.values() if kept.program is program), 0)
+
+    def _ask_grounder(self, checked: Checked, watch: Watch) -> GroundProgram:
+        """The ground program; under a limit the first time in a child, which can be stopped."""
+        grounder, self._grounder = self._grounder, None  # after an error it is of no use
+        module = self.module()
+        limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
+        if grounder is None and limited and not self._ends and module is None and can_fork():
+            program = ground_in_child(checked.program, constants=self.constants, watch=watch)
+            self._ends = True
+            return program
+        if grounder is None:
+            grounder = Grounder(
+                checked.program, constants=self.constants, python=module, watch=watch
+            )
+        program = grounder.ask(checked.program, watch)
+        self._grounder = grounder
+        return program
+
+
+def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:
+    """Raise what is wrong with a program; return what another semantics may make right."""
+    try:
+        check(source, None, constants)
+    except ProgramError as error:
+        if any(problem.code not in OPEN_CODES for problem in error.diagnostics):
+            raise
+        return error
+    return None

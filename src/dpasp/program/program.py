@@ -1,0 +1,564 @@
+"""The class :class:`Program`: what a user holds, asks and lets learn.
+
+>>> from dpasp import loads
+>>> program = loads("0.3::a. p :- a, not q. q :- a, not p. #query p.")
+>>> print(program.query())
+ℙ(p) = [0.000000, 0.300000]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.errors import UsageError
+from dpasp.inference.answer import answer
+from dpasp.inference.answers import Answers, Assignment
+from dpasp.inference.asked import Asked, ask
+from dpasp.inference.engines.circuit import on_circuit
+from dpasp.inference.engines.draws import sample_models
+from dpasp.inference.engines.outcomes import check_questions
+from dpasp.inference.explain import (
+    TOP,
+    Explanations,
+    Inconsistencies,
+    explain,
+    why_inconsistent,
+)
+from dpasp.inference.method import Method, method
+from dpasp.inference.models import Model, models
+from dpasp.language import ast
+from dpasp.language.arguments import (
+    evidence_given,
+    map_given,
+    queries_given,
+)
+from dpasp.language.text.files import Reach
+from dpasp.limits import Limits, Report, Watch, silent, started
+from dpasp.logic.program import GroundProgram
+from dpasp.logic.reading import read
+from dpasp.logic.shown import shown_atoms, shown_by
+from dpasp.pictures.picture import Picture, drawn
+from dpasp.program.grounding import Checked, Groundings
+from dpasp.program.torch_side import TorchSide, need_torch
+from dpasp.semantics.names import leaf_names
+from dpasp.shown import display
+from dpasp.writing import check_ending, write_text
+
+if TYPE_CHECKING:
+    from dpasp.circuits import Circuit, Plan
+    from dpasp.learning.history import History, Watcher
+    from dpasp.neural.module import ProgramModule
+
+NO_LIMITS = Limits()
+
+
+class Program:
+    """A program that can be asked.
+
+    Nothing runs when it is made; it is ground when it is first asked, and ``#python``
+    blocks run then, if ``python`` allows them.
+    """
+
+    def __init__(
+        self,
+        source: ast.Program,
+        *,
+        python: bool = False,
+        constants: Mapping[str, object] | None = None,
+        objects: Mapping[str, object] | None = None,
+    ) -> None:
+        """``objects`` are those of the calling program by the names after ``@``."""
+        _need_source(source)
+        self.objects = dict(objects or {})
+        self.source = replace(source, given=frozenset(self.objects))
+        self.python = python
+        self.constants = {name: str(value) for name, value in (constants or {}).items()}
+        self._texts: tuple[tuple[str, str], ...] = ()
+        self._groundings = Groundings(
+            self.source, python=python, constants=self.constants, objects=self.objects
+        )
+        self._torch = TorchSide(self._groundings, owner=ref(self))
+
+    def __repr__(self) -> str:
+        files = ", ".join(self.source.files)
+        return f"<dpasp.Program {files}: {len(self.source.statements)} statements>"
+
+    # More than six parameters: they are the keywords of the public interface.
+    def query(
+        self,
+        *queries: str | Iterable[str],
+        evidence: object = (),
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+        **options: float | None,
+    ) -> Answers:
+        """Return the answers to the queries, or to all questions of the program if none is given.
+
+        Queries are texts such as ``"a, not b | c"``, or lists of them.
+        ``evidence`` joins that of every query; ``semantics`` (as ``"lstable, maxent"``)
+        wins over the program's. ``engine`` is auto, compile, enumerate, sample or bounds
+        and wins over ``#inference``, as do its ``options``: ``n`` and ``seed`` of sample,
+        ``gap`` and ``nmodels`` of bounds; total choices without a model are an error
+        with ``inconsistent="error"``. ``data`` is used in place of the program's test data:
+        the rows of each data atom, as ``{"input(0)": rows}``.
+
+        Raises :class:`ProgramError` for a query that cannot be read,
+        :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
+        answer, and :class:`LimitReached` at a limit.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
+        >>> print(program.query("a | c", "c", semantics="maxent"))
+        ℙ(a | c) = 0.461538
+        ℙ(c) = 0.650000
+        """
+        watch = started(limits, progress)
+        checked = self._groundings.checked(
+            queries_given(queries), evidence_given(evidence), semantics
+        )
+        how = method(checked.program, engine, options)
+        return self._answers(self._asked(checked, watch, how, inconsistent, data))
+
+    # More than six parameters: they are the keywords of the public interface.
+    def marginals(
+        self,
+        *,
+        evidence: object = (),
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+        **options: float | None,
+    ) -> Answers:
+        """Return the probability of every atom that the program shows, given the evidence.
+
+        Without ``#show`` these are all atoms; the program's own questions are not asked. One
+        circuit and one gradient answer for all atoms that the choices determine, where that is
+        less work than asking for each; the others are asked for one by one. The arguments,
+        and what is raised, are those of :meth:`query`.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.")
+        >>> print(program.marginals(evidence="c"))
+        ℙ(a) = 0.461538
+        ℙ(b) = 0.769231
+        ℙ(c) = 1.000000
+        """
+        watch = started(limits, progress)
+        shown = shown_by(self.source)
+        groundings = self._groundings.showing(shown.program)
+        checked = groundings.checked((), evidence_given(evidence), semantics)
+        how = method(checked.program, engine, options)
+        ground = groundings.ground(checked, watch)
+        asked = ask(
+            shown_atoms(ground, shown),
+            checked.meaning,
+            weights=self._torch.weights(ground, watch, data),
+            method=how,
+            inconsistent=inconsistent,
+            watch=watch,
+        )
+        return self._answers(asked, groundings.seconds(ground))
+
+    # More than six parameters: they are the keywords of the public interface.
+    def map(
+        self,
+        question: str | None = None,
+        *,
+        evidence: object = (),
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        inconsistent: str = "normalize",
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> Answers:
+        """Return the most probable values: of the atoms marked in ``"a?, b? | e"``, or of all
+        choices.
+
+        Where no atoms are named (``"| e"``, or nothing at all) it is the most probable total
+        choice, as ``#mpe`` asks for; the program's own questions are not asked. It raises
+        what :meth:`query` raises.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
+        >>> program.map("a?, b? | not c")[0].assignment
+        {'a': False, 'b': True}
+        """
+        watch = started(limits, progress)
+        checked = self._groundings.checked(
+            (map_given(question),), evidence_given(evidence), semantics
+        )
+        how = method(checked.program, engine)
+        return self._answers(self._asked(checked, watch, how, inconsistent))
+
+    def sample(
+        self,
+        n: int = 1,
+        *,
+        given: object = (),
+        semantics: str | None = None,
+        seed: int | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> list[Assignment]:
+        """Return ``n`` models, each as the values of its atoms: True, False or ``"undef"``.
+
+        A total choice is drawn by its probability and one of its models evenly, as maxent
+        weighs them; ``given`` joins the program's evidence, which all of them satisfy.
+        Raises :class:`InferenceError` if no draw satisfies it.
+
+        >>> from dpasp import loads
+        >>> loads("0.5::a. b :- not a.").sample(2, given="b")
+        [{'a': False, 'b': True}, {'a': False, 'b': True}]
+        """
+        if n < 0:
+            raise UsageError(f"{n} models cannot be sampled")
+        asked = self._asked(
+            self._groundings.checked((), evidence_given(given), semantics), started(limits)
+        )
+        check_questions(replace(asked.ground, questions=()), "sampling")
+        return sample_models(asked, n, seed=seed)
+
+    def models(
+        self,
+        n: int | None = None,
+        *,
+        given: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> Iterator[Model]:
+        """Return the models (``n`` at most) as they are found, the most probable choices first.
+
+        ``given`` joins the program's evidence, which all of them satisfy; what ``#show``
+        says is shown of each.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. b :- not a.")
+        >>> [(str(model), model.probability) for model in program.models()]
+        [('b', (0.7,)), ('a', (0.3,))]
+        """
+        watch = started(limits)
+        shown = shown_by(self.source)
+        groundings = self._groundings.showing(shown.program)
+        checked = groundings.checked((), evidence_given(given), semantics)
+        ground = groundings.ground(checked, watch)
+        weights = self._torch.weights(ground, watch)
+        asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
+        return islice(models(asked, shown), n)
+
+    def explain(
+        self,
+        *queries: str | Iterable[str],
+        evidence: object = (),
+        semantics: str | None = None,
+        top: int = TOP,
+        target: float | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> Explanations:
+        """Return what is behind the answers to the queries, or to those of the program.
+
+        What must be chosen for it (the ``top`` most probable ways), why it holds in a model and
+        why not in another, what each choice contributes, and how the answer changes with each
+        number of the program; with a ``target``, what the number must be for the answer to
+        be that. The program's ``#map`` and ``#mpe`` are left out, with a warning.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. 0.5::b. 0.9::d. c :- a. c :- b.")
+        >>> why = program.explain("c", target=0.9)[0]
+        >>> [(way.values, way.probability) for way in why.ways]
+        [(('b',), 0.5), (('a',), 0.3)]
+        >>> print(why.tree)
+        c: by line 1, since b
+          b: chosen, with probability 0.5 (line 1)
+        >>> [(number.name, round(number.reach[0], 6)) for number in why.sensitivity[:2]]
+        [('0.5::b', 0.857143), ('0.3::a', 0.8)]
+        """
+        checked = self._groundings.checked(
+            queries_given(queries), evidence_given(evidence), semantics
+        )
+        asked = self._asked(checked, started(limits))
+        return explain(asked, self._groundings.origins(checked, asked.watch), top, target)
+
+    def why_inconsistent(
+        self,
+        *,
+        given: object = (),
+        semantics: str | None = None,
+        top: int = TOP,
+        limits: Limits = NO_LIMITS,
+    ) -> Inconsistencies:
+        """Return what leaves no model: values of choices and rules, each of which is needed.
+
+        The ``top`` most probable reasons; none if every total choice has a model. With
+        evidence (``given`` joins the program's), what leaves no model that satisfies it.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.5::a. 0.4::b. 0.9::c. d :- a. :- d, b.")
+        >>> reason = program.why_inconsistent()[0]
+        >>> reason.values, reason.probability, [rule.text for rule in reason.rules]
+        (('a', 'b'), 0.2, ['d :- a.', ':- d, b.'])
+        """
+        checked = self._groundings.checked((), evidence_given(given), semantics)
+        asked = self._asked(checked, started(limits))
+        return why_inconsistent(asked, self._groundings.origins(checked, asked.watch), top)
+
+    def _asked(
+        self,
+        checked: Checked,
+        watch: Watch,
+        how: Method = Method(),  # noqa: B008 - frozen
+        inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
+    ) -> Asked:
+        """What is asked of the ground program, with what was learned for weights."""
+        ground = self._groundings.ground(checked, watch)
+        return ask(
+            ground,
+            checked.meaning,
+            weights=self._torch.weights(ground, watch, data),
+            method=how,
+            inconsistent=inconsistent,
+            watch=watch,
+        )
+
+    def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
+        """The answers, with what is known from grounding (in so many seconds) and learning."""
+        answers = answer(asked)
+        statistics = dict(answers.statistics)
+        ground = self._groundings.seconds(asked.ground) if seconds is None else seconds
+        statistics["seconds"] = {"ground": ground, **statistics["seconds"]}
+        statistics |= self._torch.accuracies(answers)
+        learned, history = self._torch.record()
+        return replace(answers, statistics=statistics, learned=learned, history=history)
+
+    def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
+        """Print the answers to the program's questions and give them back as an array."""
+        answers = self.query(semantics=semantics)
+        sys.stdout.write(f"{answers}\n" if len(answers) else "")
+        return answers.to_numpy()
+
+    # --- learning ------------------------------------------------------------------------------
+
+    def module(
+        self,
+        semantics: str | None = None,
+        objective: str = "midpoint",
+        *,
+        limits: Limits = NO_LIMITS,
+    ) -> ProgramModule:
+        """The program as a torch module.
+
+        Program and module are two sides of one thing: the parameters of the module are those
+        of the program, so what either learns, the other answers with, and ``save`` writes.
+        ``objective`` says what P(O) is under credal: lower, upper or midpoint. ``limits`` hold
+        for grounding, and for each compilation that the module does.
+
+        >>> from dpasp import loads
+        >>> program = loads("?::a. #semantics maxent. #query a.")
+        >>> model = program.module()
+        >>> _ = program.learn([["a"], ["a"], ["a"], ["not a"]])
+        >>> round(program.query()[0].value, 6), round(model.prob("a").item(), 6)
+        (0.75, 0.75)
+        """
+        model = self._torch.trainable(started(limits), semantics, objective).model
+        model.limits = limits
+        return model
+
+    # More than six parameters: they are the keywords of the public interface.
+    def learn(
+        self,
+        observations: object = None,
+        *,
+        data: Mapping[str, object] | None = None,
+        semantics: str | None = None,
+        checkpoint: str | Path | None = None,
+        periodic: bool = True,
+        resume: str | Path | None = None,
+        force: bool = False,
+        limits: Limits = NO_LIMITS,
+        watcher: Watcher | None = None,
+        **options: Any,
+    ) -> History:
+        """Learn from observations, or from what ``#learn`` names; return what happened.
+
+        Observations come in any shape that :mod:`dpasp.language.observations` reads. ``data`` is
+        used in place of the program's train data, ``options`` (``lr``, ``niters``, ``alg``, …) in
+        place of those of ``#learn``. Unfinished learning is kept
+        in the file ``checkpoint``: after every iteration if ``periodic``, and when it is
+        stopped; ``resume`` goes on from such a file, one of another program only by ``force``.
+
+        Raises :class:`DataError` for observations that cannot be read or have probability 0,
+        :class:`UsageError` for options that there are not, and :class:`LimitReached` at a limit.
+
+        >>> from dpasp import loads
+        >>> coin = loads("?::heads. #semantics maxent. #query heads.")
+        >>> history = coin.learn([{"heads": True}, {"heads": True}, {"heads": False}])
+        >>> print(coin.query())
+        ℙ(heads) = 0.666667
+        """
+        need_torch()
+        from dpasp.learning.history import unwatched
+        from dpasp.learning.options import learn_options
+        from dpasp.learning.train import HowToLearn
+
+        how = HowToLearn(
+            learn_options(self.source, options),
+            None if checkpoint is None else Path(checkpoint),
+            periodic,
+            None if resume is None else Path(resume),
+            started(limits),
+            watcher or unwatched,
+            force,
+        )
+        return self._torch.learn(observations, data, semantics, how)
+
+    def save(self, path: str | Path) -> None:
+        """Write what was learned to a file (safetensors); :meth:`restore` reads it."""
+        self._torch.trainable().save(path)
+
+    def restore(
+        self, path: str | Path, *, force: bool = False, rules: Mapping[str, str] | None = None
+    ) -> None:
+        """Read what was learned from a file.
+
+        What another program learned is refused, with the difference, unless ``rules`` says from
+        which rule of the file each differing rule of this program takes its probabilities
+        (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order.
+        """
+        self._torch.trainable().restore(path, force, rules)
+
+    def learned(self) -> list[dict[str, Any]]:
+        """Return the learned probabilities, one entry for each parameter.
+
+        >>> from dpasp import loads
+        >>> loads("0.3?::a.").learned()[0]["values"]
+        [0.3]
+        """
+        return self._torch.trainable().learned()
+
+    def accuracy(
+        self, query: str, labels: Iterable[str], data: Mapping[str, object] | None = None
+    ) -> float:
+        """Return how often the most probable answer to a query is the label of its test row.
+
+        ``labels`` are texts such as ``"sum(3)"``, one a row; ``data`` is used in place of the
+        program's test data.
+        """
+        return self._torch.trainable().accuracy(query, labels, data)
+
+    def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
+        """Return the ground program with the program's own questions.
+
+        >>> from dpasp import loads
+        >>> len(loads("n(1..3). 0.5::a(X) :- n(X).").ground().choices)
+        3
+        """
+        return self._groundings.ground(self._groundings.unchecked(()), started(limits))
+
+    def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
+        """Return what compiling would work on: choices, parts, estimated widths, what is tried.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. 0.5::b. c :- a, not b. #query c.")
+        >>> program.plan().choices
+        2
+        """
+        from dpasp.circuits import Plan, plan
+
+        watch = started(limits)
+        checked = self._groundings.checked((), (), semantics)
+        ground = self._groundings.ground(checked, watch)
+        return Plan(len(ground.choices), plan(ground, checked.meaning, watch=watch))
+
+    def circuit(
+        self,
+        *,
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> Circuit:
+        """Return the circuit that answers the program's own questions, compiled or enumerated.
+
+        >>> from dpasp import loads
+        >>> circuit = loads("0.3::a. 0.5::b. c :- a, not b. #query c.").circuit()
+        >>> circuit.questions, circuit.leaves
+        (1, 4)
+        """
+        watch = started(limits, progress)
+        checked = self._groundings.checked((), (), semantics)
+        ground = self._groundings.ground(checked, watch)
+        circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
+        asked = tuple(question.text for question in ground.questions)
+        return replace(circuit, leaf_names=tuple(leaf_names(ground)), question_names=asked)
+
+    def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
+        """What depends on what: choices, rules, negations and loops; saved if there is a path.
+
+        Atoms are drawn one by one, or in a large program their predicates; the file's name
+        ends in .svg, or (by matplotlib) in .png or .pdf.
+        """
+        title = ", ".join(Path(file).name for file in self.source.files)
+        return drawn(display("plot.program")(self.ground(limits=limits), title), path)
+
+    def report(
+        self, path: str | Path, *, semantics: str | None = None, limits: Limits = NO_LIMITS
+    ) -> None:
+        """Answer the program's questions and write a page (.html) about them.
+
+        It holds the answers, their reasons, the dependencies, what was learned and the program
+        itself, and opens anywhere.
+        """
+        check_ending(path, "a report", (".html", ".htm"))
+        answers = self.query(semantics=semantics, limits=limits)
+        write_text(path, display("report.report")(self, answers))
+
+    @property
+    def functions(self) -> Mapping[str, Any]:
+        """What the program's ``#python`` blocks define, by name; nothing if they may not run."""
+        module = self._groundings.module()
+        return {} if module is None else vars(module)
+
+    # --- copies --------------------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made of the texts, and of what was learned."""
+        texts = self._texts or tuple(self.source.sources.items())
+        given = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
+        return _copy, (texts, given, self._torch.state(), self._torch.history)
+
+
+def _copy(
+    texts: tuple[tuple[str, str], ...],
+    given: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
+    learned: tuple[str, str, dict[str, Any]] | None,
+    history: History | None,
+) -> Program:
+    """The program that ``Program.__reduce__`` described."""
+    python, constants, objects, reaches = given
+    source = read(list(texts), reaches)
+    program = Program(source, python=python, constants=constants, objects=objects)
+    program._texts = texts
+    program._torch.set_state(learned)
+    program._torch.history = history
+    return program
+
+
+def _need_source(source: object) -> None:
+    """Say what to write where a text was given in place of a program that was read."""
+    if not isinstance(source, ast.Program):
+        help = "dpasp.loads(text) reads a program from a text, dpasp.load(path) from a file"
+        raise UsageError(f"a {type(source).__name__} is no program that was read", help=help)

@@ -1,0 +1,71 @@
+"""The scripts of benchmarks/learning run, on a few images of noise."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from benchmarks.learning import digits, records
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty images to learn from and twenty to test with, in MNIST's files."""
+    monkeypatch.setenv("DPASP_DATA", str(tmp_path))
+    (tmp_path / "mnist").mkdir()
+    random = np.random.default_rng(1)
+    for part, rows in (("train", 60), ("t10k", 20)):
+        labels = random.integers(0, 10, rows, dtype=np.uint8)
+        images = np.repeat(labels * 25, 784).astype(np.uint8)
+        for kind, skip, data in (("images-idx3", 16, images), ("labels-idx1", 8, labels)):
+            path = tmp_path / "mnist" / f"{part}-{kind}-ubyte.gz"
+            path.write_bytes(gzip.compress(bytes(skip) + data.tobytes()))
+
+
+def test_sums_are_told_by_their_digits() -> None:
+    found = records.numbers(torch.tensor([[9, 1, 2, 3]]), 2)  # 19 + 32, the last digit first
+    assert found == [["result(0,1)", "result(1,5)", "result(2,0)"]]
+
+
+@pytest.mark.filterwarnings("ignore:the sums are hardly", "ignore:only")
+def test_records_of_any_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "r.csv"
+    words = ["1", "3", "--device", "cpu", "--epochs", "1", "--batch", "4", "--augment"]
+    records.main(
+        [*words, "--average", "0.9", "--tries", "2", "--trial", "1", "--write", str(table)]
+    )
+    rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+    assert [row["n"] for row in rows] == ["1", "3"]
+    assert all(0 <= float(row[name]) <= 100 for name in ("sums", "digits") for row in rows)
+    assert "N = 3:" in capsys.readouterr().out
+    records.main(["1", "--device", "cpu", "--epochs", "1", "--write", str(tmp_path / "r.jsonl")])
+    assert json.loads((tmp_path / "r.jsonl").read_text())["n"] == 1
+
+
+def test_a_wrong_reading_is_told() -> None:
+    with pytest.warns(UserWarning, match="mirrored"):
+        records.warn(-0.2, 0.001)
+    with pytest.warns(UserWarning, match="by chance"):
+        records.warn(-2.3, 0.9)
+
+
+def test_images_change_a_little_and_only_while_learning() -> None:
+    torch.manual_seed(0)
+    images = digits.mnist("train").images[:3]
+    reader = digits.Reader(augment=True)
+    assert not torch.equal(reader(images), reader(images))
+    reader.eval()
+    assert torch.equal(reader(images), reader(images))
+    blot = torch.zeros(1, 1, 28, 28)
+    blot[:, :, 12:16, 12:16] = 1.0
+    moved = digits.changed(blot)
+    assert 8 < float(moved.sum()) < 30
+    where = moved[0, 0].nonzero().double().mean(0)
+    assert bool(((where - 13.5).abs() < 3.5).all())
