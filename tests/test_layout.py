@@ -74,6 +74,7 @@ INSIDE = {
         ["child", "supervise", "terms", "program"],
         ["constants", "solve", "text", "shown"],
         ["weights", "matching"],
+        ["people"],
         ["markers"],
         ["origins"],
         ["messages", "neural", "overflow", "python", "objects"],

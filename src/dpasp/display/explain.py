@@ -112,7 +112,8 @@ def _numbers(found: Explanation) -> Iterator[str]:
 
 def _slope(one: Sensitivity, target: float | None) -> list[str]:
     reach = ["none" if value is None else number_text(value) for value in one.reach]
-    return [_ends(one.slope), *([_pair(reach)] if target is not None else [])]
+    slope = _pair([number_text(number) for number in one.slope])
+    return [slope, *([_pair(reach)] if target is not None else [])]
 
 
 def _given(posterior: float | None) -> str:

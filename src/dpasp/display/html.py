@@ -149,10 +149,10 @@ def circuit(shown: Circuit) -> str:
         line.split(": ", 1) for line in statistics_text(shown.statistics, parts=False).splitlines()
     ]
     numbers = table([(markup(name), markup(value)) for name, value in facts])
-    if found.statistics.nodes > SMALL:
+    if shown.statistics.nodes > SMALL:
         return numbers
     try:
-        return f"{numbers}{found.plot().svg}"
+        return f"{numbers}{shown.plot().svg}"
     except Error:  # the package that arranges graphs is not installed
         return numbers
 

@@ -91,7 +91,13 @@ def _trees(found: Explanation) -> Iterator[Reason]:
 
 def where(found: Tree) -> str:
     """Which model a tree is about."""
-    return f"in a model of {', '.join(found.chosen)}" if found.chosen else "in a model"
+    if not found.chosen:
+        return "in a model"
+    taken = [one for one in found.chosen if not one.startswith(("not ", "none of "))]
+    if not taken:
+        return "in a model where nothing is chosen"
+    rest = " and nothing else" if len(taken) < len(found.chosen) else ""
+    return f"in a model where {', '.join(taken)}{rest} {'is' if len(taken) == 1 else 'are'} chosen"
 
 
 def tree(found: Tree) -> Reason:

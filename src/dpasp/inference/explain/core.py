@@ -27,7 +27,7 @@ from dpasp.inference.engines.reference.enumerate import live_groups
 from dpasp.inference.explain.bodies import Texts, with_values
 from dpasp.inference.explain.shrink import smallest
 from dpasp.inference.explain.ways import Kind, Partial, Ways
-from dpasp.language.ast import Logic, Probability
+from dpasp.language.ast import Probability
 from dpasp.logic.origins import Instance
 from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
 from dpasp.logic.solve import Solver
@@ -37,10 +37,6 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.translate import translate
 from dpasp.shown import display
-
-# Whether there is a model is asked of these: least undefined models are partial ones, and
-# smproblog has its one undefined model where there is no stable one.
-_EXISTENCE = {Logic.LSTABLE: Logic.PARTIAL, Logic.SMPROBLOG: Logic.STABLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +150,7 @@ def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
     """
     asked = asked.one_row()
     evidence = asked.ground.evidence
-    logic = _EXISTENCE.get(asked.meaning.logic, asked.meaning.logic)
-    meaning = Meaning(logic, Probability.CREDAL)
+    meaning = Meaning(asked.meaning.existence, Probability.CREDAL)
     query = GroundQuery(evidence, (), "", texts.traced.ground.program.statements[0].span)
     circuit = on_circuit(
         replace(asked.ground, questions=(query,)),
@@ -177,8 +172,9 @@ class _Cores:
     """A program whose rules can be switched off one by one."""
 
     def __init__(self, asked: Asked, texts: Texts, evidence: Sequence[GroundLiteral]) -> None:
-        self.asked, self.texts, self.evidence = asked, texts, evidence
+        self.asked, self.texts = asked, texts
         self.ground = texts.traced.ground
+        self.evidence = texts.traced.literals(evidence)
         self.instances = [one for one in texts.traced.instances if not one.certain]
         self.switches = {
             one.atom: len(self.ground.symbols) + i for i, one in enumerate(self.instances)

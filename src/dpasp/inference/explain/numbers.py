@@ -28,6 +28,7 @@ from dpasp.semantics.names import choice_labels
 MOST_DEGREES = 64  # of the polynomials that are solved
 REACHED = 1e-6  # how close to the target an answer has to be
 REAL = 1e-7  # imaginary parts below this are rounding
+POLISH, STEP = 4, 1e-7  # how often a root is improved, and over which step
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,11 @@ def _reach(
     steps = np.array([low + (high - low) * (root + 1) / 2 for root in roots])
     if not len(steps):
         return None
+    for _ in range(POLISH):  # where there are more degrees than were fitted
+        near, _ = distance(steps)
+        beside, _ = distance(steps + STEP)
+        slope = np.where(beside != near, (beside - near) / STEP, np.inf)
+        steps = np.clip(steps - near / slope, low, high)
     left, whole = distance(steps)
     good = [
         float(step)

@@ -41,7 +41,7 @@ from dpasp.inference.explain.ways import Kind, Partial, Ways, behind, certain_co
 from dpasp.inference.explain.worlds import Worlds
 from dpasp.language.ast import Probability
 from dpasp.logic.people import People
-from dpasp.logic.program import GroundLiteral, GroundMap, GroundProgram, GroundQuery
+from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, ends
 from dpasp.semantics.masses import Array, Masses, joined
@@ -203,13 +203,13 @@ class Reasons:
                 return None
             if not (own.b if wanted else own.d) > 0:
                 continue
-            literals = self._again(query.literals), self._again(query.evidence)
-            told = self.texts.traced.total_choice(choice)
-            world = self.worlds.first(told, literals[1], literals[0], wanted)
+            traced = self.texts.traced
+            literals, given = traced.literals(query.literals), traced.literals(query.evidence)
+            world = self.worlds.first(traced.total_choice(choice), given, literals, wanted)
             if world is not None:
                 people = People.of(self.asked.ground.program)
                 teller = Teller(self.texts, world, people, self._chances())
-                return replace(teller.query(literals[0]), chosen=self._values(choice))
+                return replace(teller.query(literals), chosen=self._values(choice))
         return None
 
     def _chances(self) -> list[Weights | None]:
@@ -219,11 +219,6 @@ class Reasons:
             None if place is None else asked.weights[asked.layout.of(place)]
             for place in self.texts.traced.places
         ]
-
-    def _again(self, literals: Sequence[GroundLiteral]) -> list[GroundLiteral]:
-        """The same literals over the atoms of the program that knows its rules."""
-        atoms = self.texts.traced.ground.atoms
-        return [literal._replace(atom=atoms.get(literal.symbol, 0)) for literal in literals]
 
     # --- ways ----------------------------------------------------------------------------------
 

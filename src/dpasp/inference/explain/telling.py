@@ -23,6 +23,7 @@ from dpasp.logic.terms import unpooled_atoms
 from dpasp.semantics.leaves import Weights
 
 MOST = 300  # lines of a tree
+DEEPEST = 40  # lines below each other
 SHOWN = 8  # rules that do not give an atom
 Path = tuple[tuple[Symbol, bool], ...]  # atoms above, and whether each was reached by a negation
 
@@ -135,7 +136,7 @@ class Teller:
 
     def _part(self, part: Part, path: Path, met: bool = True) -> Tree:
         """Why a literal of a body is what it is; ``met``: whether a condition holds."""
-        if self._lines > MOST:
+        if self._lines > MOST or len(path) > DEEPEST:
             return Tree(part.text, self.holds(part), "again", f"{part.text}: not told any further")
         if part.symbol is not None:
             return self.literal(part.symbol, part.negated, path)

@@ -39,6 +39,10 @@ class Traced:
         known = {_key(self.plain, choice): i for i, choice in enumerate(self.plain.choices)}
         return tuple(known.get(_key(self.ground, choice)) for choice in self.ground.choices)
 
+    def literals(self, plain: Sequence[GroundLiteral]) -> list[GroundLiteral]:
+        """Literals of the program as it is answered, over the atoms of this program."""
+        return [one._replace(atom=self.ground.atoms.get(one.symbol, 0)) for one in plain]
+
     def total_choice(self, plain: TotalChoice) -> TotalChoice:
         """A total choice of the program as it is answered, as one of this program."""
         return tuple(0 if place is None else plain[place] for place in self.places)
@@ -125,7 +129,7 @@ class Worlds:
         bits = self._solver.models(assumed, self.watch)
         if len(bits):  # which are the least is known only at the end
             true, possible = np.hsplit(bits, 2)
-            own = np.array(self._translation.own, dtype=np.intp) - 1
+            own = np.array(self._translation.own_atoms, dtype=np.intp) - 1
             least = least_undefined(bits[:, :0], (~true & possible)[:, own])
             yield true[least], possible[least]
 
