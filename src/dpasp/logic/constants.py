@@ -83,7 +83,7 @@ def symbol_constants(program: ast.Program, overrides: Mapping[str, str]) -> dict
 def term_value(term: AST, constants: Mapping[str, Symbol]) -> Symbol | None:
     """The symbol that a term is; None when it is none or not a single one.
 
-    Variables are looked up among the constants too.
+    ``constants`` gives the values of variables, too.
     """
     match term.ast_type:
         case ASTType.Variable:

@@ -1,7 +1,13 @@
-"""Integers that leave 32 bits: clingo wraps them around without a word, so we say where they can.
+"""Integers that leave 32 bits: clingo wraps them around silently, so we warn where they can.
 
 Once a program is ground, its atoms tell between which integers each of their arguments lies.
 From there the ranges of the arithmetic in rules follow, and the largest sums.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("n(2000000000). m(X + X) :- n(X). 0.5::a."))
+>>> [warning.code for warning in program.warnings]
+['integer-overflow']
 """
 
 from __future__ import annotations
@@ -213,7 +219,7 @@ class _Statement:
         return None
 
     def _sum(self, node: AST) -> Range | None:
-        """How low and how high a sum can be, as far as its weights are told by one atom each."""
+        """How low and how high a sum can be, if each of its weights comes from one atom."""
         low = high = 0
         for element in node.elements:
             weights = self._weights(element)

@@ -19,13 +19,12 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import UsageError
+from dpasp.errors import Diagnostic, UsageError
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.engines.circuit import on_circuit
-from dpasp.inference.engines.draws import sample_models
-from dpasp.inference.engines.outcomes import check_questions
+from dpasp.inference.engines.outcomes import check_intervals
 from dpasp.inference.explain import (
     TOP,
     Explanations,
@@ -35,6 +34,7 @@ from dpasp.inference.explain import (
 )
 from dpasp.inference.method import Method, method
 from dpasp.inference.models import Model, models
+from dpasp.inference.sampling.draws import sample_models
 from dpasp.language import ast
 from dpasp.language.arguments import (
     evidence_given,
@@ -50,6 +50,7 @@ from dpasp.pictures.picture import Picture, drawn
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.names import leaf_names
+from dpasp.semantics.objective import Objective
 from dpasp.shown import display
 from dpasp.writing import check_ending, write_text
 
@@ -62,10 +63,18 @@ NO_LIMITS = Limits()
 
 
 class Program:
-    """A program that can be asked.
+    """A program that can be asked; :func:`dpasp.load` and :func:`dpasp.loads` make one.
 
     Nothing runs when it is made; it is ground when it is first asked, and ``#python``
     blocks run then, if ``python`` allows them.
+
+    >>> from dpasp import loads
+    >>> program = loads("0.3::a. b :- not a. #query b.")
+    >>> program
+    <dpasp.Program <program>: 3 statements>
+    >>> program()
+    ℙ(b) = 0.700000
+    array([[0.7, 0.7]])
     """
 
     def __init__(
@@ -86,7 +95,20 @@ class Program:
         self._groundings = Groundings(
             self.source, python=python, constants=self.constants, objects=self.objects
         )
+        self._warnings = self.source.warnings
         self._torch = TorchSide(self._groundings, owner=ref(self))
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What there is to doubt: told by reading, and by grounding when it was last asked.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. b :- c.")
+        >>> _ = program.sample(1)
+        >>> [warning.message for warning in program.warnings]
+        ['c occurs in no head, so it is always false']
+        """
+        return self._warnings
 
     def __repr__(self) -> str:
         files = ", ".join(self.source.files)
@@ -230,7 +252,7 @@ class Program:
         asked = self._asked(
             self._groundings.checked((), evidence_given(given), semantics), started(limits)
         )
-        check_questions(replace(asked.ground, questions=()), "sampling")
+        check_intervals(asked.ground, "sampling")
         return sample_models(asked, n, seed=seed)
 
     def models(
@@ -256,6 +278,7 @@ class Program:
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), evidence_given(given), semantics)
         ground = groundings.ground(checked, watch)
+        self._warnings = ground.warnings
         weights = self._torch.weights(ground, watch)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
         return islice(models(asked, shown), n)
@@ -326,6 +349,7 @@ class Program:
     ) -> Asked:
         """What is asked of the ground program, with what was learned for weights."""
         ground = self._groundings.ground(checked, watch)
+        self._warnings = ground.warnings
         return ask(
             ground,
             checked.meaning,
@@ -346,7 +370,11 @@ class Program:
         return replace(answers, statistics=statistics, learned=learned, history=history)
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
-        """Print the answers to the program's questions and give them back as an array."""
+        """Print the answers to the program's questions; return them as an array.
+
+        It has the shape [answers] under maxent, [answers, 2] under credal, and one more
+        dimension where there are several rows of test data.
+        """
         answers = self.query(semantics=semantics)
         sys.stdout.write(f"{answers}\n" if len(answers) else "")
         return answers.to_numpy()
@@ -358,14 +386,16 @@ class Program:
         semantics: str | None = None,
         objective: str = "midpoint",
         *,
+        weight: float | None = None,
         limits: Limits = NO_LIMITS,
     ) -> ProgramModule:
         """The program as a torch module.
 
         Program and module are two sides of one thing: the parameters of the module are those
         of the program, so what either learns, the other answers with, and ``save`` writes.
-        ``objective`` says what P(O) is under credal: lower, upper or midpoint. ``limits`` hold
-        for grounding, and for each compilation that the module does.
+        ``objective`` says what P(O) is under credal: lower, upper, midpoint or hurwicz, whose
+        ``weight`` is the share of the lower one. ``limits`` hold for grounding, and for each
+        compilation that the module does.
 
         >>> from dpasp import loads
         >>> program = loads("?::a. #semantics maxent. #query a.")
@@ -374,7 +404,8 @@ class Program:
         >>> round(program.query()[0].value, 6), round(model.prob("a").item(), 6)
         (0.75, 0.75)
         """
-        model = self._torch.trainable(started(limits), semantics, objective).model
+        goal = Objective(objective, weight)
+        model = self._torch.trainable(started(limits), semantics, goal).model
         model.limits = limits
         return model
 
@@ -427,7 +458,21 @@ class Program:
         return self._torch.learn(observations, data, semantics, how)
 
     def save(self, path: str | Path) -> None:
-        """Write what was learned to a file (safetensors); :meth:`restore` reads it."""
+        """Write what was learned to a file (safetensors), which :meth:`restore` reads.
+
+        Raises :class:`OutputError` where the file cannot be written.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from dpasp import loads
+        >>> text = "?::heads. #semantics maxent. #query heads."
+        >>> coin, other = loads(text), loads(text)
+        >>> _ = coin.learn([["heads"], ["heads"], ["not heads"]])
+        >>> with TemporaryDirectory() as folder:
+        ...     coin.save(f"{folder}/coin.safetensors")
+        ...     other.restore(f"{folder}/coin.safetensors")
+        >>> print(other.query())
+        ℙ(heads) = 0.666667
+        """
         self._torch.trainable().save(path)
 
     def restore(
@@ -437,7 +482,18 @@ class Program:
 
         What another program learned is refused, with the difference, unless ``rules`` says from
         which rule of the file each differing rule of this program takes its probabilities
-        (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order.
+        (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order. Raises
+        :class:`DataError` for a file that is refused or cannot be read.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from dpasp import loads
+        >>> coin, toss = loads("0.7?::heads."), loads("?::tails. #semantics maxent.")
+        >>> with TemporaryDirectory() as folder:
+        ...     coin.save(f"{folder}/coin.safetensors")
+        ...     rules = {"?::tails.": "0.7?::heads."}
+        ...     toss.restore(f"{folder}/coin.safetensors", rules=rules)
+        >>> print(toss.query("tails"))
+        ℙ(tails) = 0.700000
         """
         self._torch.trainable().restore(path, force, rules)
 
@@ -457,6 +513,14 @@ class Program:
 
         ``labels`` are texts such as ``"sum(3)"``, one a row; ``data`` is used in place of the
         program's test data.
+
+        >>> import torch
+        >>> from dpasp import loads
+        >>> text = "?::bit(x, {0, 1}) as @net :- image(x). image(x) ~ test(@rows)."
+        >>> networks, data = {"net": torch.nn.Softmax(dim=1)}, {"rows": [[1.0, 9.0], [9.0, 1.0]]}
+        >>> program = loads(text + " #semantics maxent.", networks=networks, data=data)
+        >>> program.accuracy("bit(x, Value)", ["bit(x, 1)", "bit(x, 0)"])
+        1.0
         """
         return self._torch.trainable().accuracy(query, labels, data)
 
@@ -506,10 +570,15 @@ class Program:
         return replace(circuit, leaf_names=tuple(leaf_names(ground)), question_names=asked)
 
     def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
-        """What depends on what: choices, rules, negations and loops; saved if there is a path.
+        """Return a picture of what depends on what: choices, rules, negations and loops.
 
-        Atoms are drawn one by one, or in a large program their predicates; the file's name
-        ends in .svg, or (by matplotlib) in .png or .pdf.
+        Atoms are drawn one by one, or in a large program their predicates. With a ``path``,
+        which ends in .svg, or (by matplotlib) in .png or .pdf, the picture is saved there.
+
+        >>> from dpasp import loads
+        >>> picture = loads("0.3::a. b :- a.").plot()
+        >>> picture.svg[:4]
+        '<svg'
         """
         title = ", ".join(Path(file).name for file in self.source.files)
         return drawn(display("plot.program")(self.ground(limits=limits), title), path)
@@ -520,7 +589,16 @@ class Program:
         """Answer the program's questions and write a page (.html) about them.
 
         It holds the answers, their reasons, the dependencies, what was learned and the program
-        itself, and opens anywhere.
+        itself, and opens anywhere. Raises :class:`UsageError` for a path with another ending,
+        and what :meth:`query` raises.
+
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from dpasp import loads
+        >>> with TemporaryDirectory() as folder:
+        ...     loads("0.3::a. #query a.").report(f"{folder}/answers.html")
+        ...     Path(folder, "answers.html").read_text()[:15]
+        '<!doctype html>'
         """
         check_ending(path, "a report", (".html", ".htm"))
         answers = self.query(semantics=semantics, limits=limits)
@@ -528,7 +606,13 @@ class Program:
 
     @property
     def functions(self) -> Mapping[str, Any]:
-        """What the program's ``#python`` blocks define, by name; nothing if they may not run."""
+        """What the program's ``#python`` blocks define, by name; nothing if they may not run.
+
+        >>> from dpasp import loads
+        >>> text = "#python\\ndef double(n):\\n    return 2 * n\\n#end."
+        >>> loads(text, python=True).functions["double"](4)
+        8
+        """
         module = self._groundings.module()
         return {} if module is None else vars(module)
 
@@ -544,7 +628,7 @@ class Program:
 def _copy(
     texts: tuple[tuple[str, str], ...],
     given: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
-    learned: tuple[str, str, dict[str, Any]] | None,
+    learned: tuple[str, Objective, dict[str, Any]] | None,
     history: History | None,
 ) -> Program:
     """The program that ``Program.__reduce__`` described."""

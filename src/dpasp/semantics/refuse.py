@@ -3,6 +3,14 @@
 Under partial, lstable, smproblog and wellfounded: choice rules, aggregates and
 conditional literals over atoms that are not determined, and classical negation;
 under wellfounded also disjunction.
+
+>>> from dpasp import ProgramError, loads
+>>> program = loads("0.3::a. {b} :- a. #query b. #semantics partial.")
+>>> try:
+...     program.query()
+... except ProgramError as error:
+...     print(error.diagnostics[0].message)
+a choice rule has no meaning under the partial semantics
 """
 
 from __future__ import annotations
@@ -34,7 +42,7 @@ def _problems(
 ) -> Iterator[Diagnostic]:
     name = logic.value
     if any(_is_function(symbol) and symbol.negative for symbol in ground.symbols):
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: (
                 node.ast_type == ASTType.SymbolicAtom
@@ -46,7 +54,7 @@ def _problems(
         )
     heads = {atom for rule in ground.rules if rule.choice for atom in rule.head}
     if heads:
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: (
                 node.ast_type in (ASTType.Aggregate, ASTType.HeadAggregate)
@@ -59,7 +67,7 @@ def _problems(
         )
     opened = set(np.flatnonzero(~known).tolist())
     if not heads and any(_is_aggregate(rule, opened) for rule in ground.rules):
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: (
                 node.ast_type in (ASTType.Aggregate, ASTType.BodyAggregate)
@@ -73,7 +81,7 @@ def _problems(
             part="body",
         )
     elif not heads and _has_conditional(ground, opened):
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: (
                 node.ast_type == ASTType.ConditionalLiteral
@@ -89,7 +97,7 @@ def _problems(
     if logic is Logic.WELLFOUNDED and any(
         len(rule.head) > 1 and not rule.choice for rule in ground.rules
     ):
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: node.ast_type == ASTType.Disjunction,
             "wellfounded-disjunction",
@@ -134,7 +142,7 @@ def _signatures(node: AST) -> set[Signature]:
     }
 
 
-def _tell(
+def _by_statement(
     ground: GroundProgram,
     guilty: Callable[[AST], bool],
     code: str,

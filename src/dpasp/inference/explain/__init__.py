@@ -4,7 +4,7 @@
 - ``ways``: minimal explanations; ``shrink``: leaving out what is not needed
 - ``numbers``: how the answer changes with the numbers of the program
 - ``trees``: why a literal holds in a model, and why not, told by ``telling`` from the rules of
-  the text (``bodies``) and the models of the program (``worlds``)
+  the text (``bodies``) and the models of the program (``traced``)
 - ``core``: a smallest set of rules and choices that leaves no model
 - ``reasons``: all of it about one answer
 """
@@ -24,8 +24,8 @@ from dpasp.inference.explain.explanation import (
     Way,
 )
 from dpasp.inference.explain.reasons import TOP, explain
+from dpasp.inference.explain.traced import Traced
 from dpasp.inference.explain.trees import Tree
-from dpasp.inference.explain.worlds import Traced
 
 __all__ = [
     "TOP",

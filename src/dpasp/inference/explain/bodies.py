@@ -11,7 +11,7 @@ from clingo import Function, Symbol
 from clingo.ast import AST, ASTType, Sign
 
 from dpasp.errors import Span
-from dpasp.inference.explain.worlds import Traced
+from dpasp.inference.explain.traced import Traced
 from dpasp.language import ast
 from dpasp.logic.constants import symbol_constants, term_value
 from dpasp.logic.matching import Values, match

@@ -36,9 +36,9 @@ from dpasp.inference.explain.explanation import (
 )
 from dpasp.inference.explain.numbers import sensitivities
 from dpasp.inference.explain.telling import Teller
+from dpasp.inference.explain.traced import TracedModels
 from dpasp.inference.explain.trees import Tree
 from dpasp.inference.explain.ways import Kind, Partial, Ways, behind, certain_columns, unions
-from dpasp.inference.explain.worlds import Worlds
 from dpasp.language.ast import Probability
 from dpasp.logic.people import People
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
@@ -133,7 +133,7 @@ class Reasons:
     low: Weights  # the lowest weights of the leaves, one by one, and the highest
     high: Weights
     texts: Texts
-    worlds: Worlds
+    models: TracedModels
     attained: list[Extremes]  # where the bounds of each query are attained; with intervals only
 
     @classmethod
@@ -158,7 +158,7 @@ class Reasons:
             low,
             high,
             texts,
-            Worlds(replace(asked, ground=texts.traced.ground)),
+            TracedModels(replace(asked, ground=texts.traced.ground)),
             extremes(asked, evaluator) if asked.has_intervals else [],
         )
 
@@ -205,10 +205,10 @@ class Reasons:
                 continue
             traced = self.texts.traced
             literals, given = traced.literals(query.literals), traced.literals(query.evidence)
-            world = self.worlds.first(traced.total_choice(choice), given, literals, wanted)
-            if world is not None:
+            model = self.models.first(traced.total_choice(choice), given, literals, wanted)
+            if model is not None:
                 people = People.of(self.asked.ground.program)
-                teller = Teller(self.texts, world, people, self._chances())
+                teller = Teller(self.texts, model, people, self._chances())
                 return replace(teller.query(literals), chosen=self._values(choice))
         return None
 

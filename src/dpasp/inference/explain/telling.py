@@ -11,14 +11,14 @@ from clingo.ast import ASTType
 
 from dpasp.inference.answers import Value, number_text
 from dpasp.inference.explain.bodies import Part, Texts
+from dpasp.inference.explain.traced import TracedModel, derivation
 from dpasp.inference.explain.trees import Tree
-from dpasp.inference.explain.worlds import World, derivation
 from dpasp.language.ast import Mode
 from dpasp.language.text.trees import walk
 from dpasp.logic.matching import match
 from dpasp.logic.origins import Instance
 from dpasp.logic.people import People
-from dpasp.logic.program import Choice, Fixed, FromNetwork, GroundLiteral, Interval, Learned
+from dpasp.logic.program import Choice, GroundLiteral, Interval
 from dpasp.logic.terms import unpooled_atoms
 from dpasp.semantics.leaves import Weights
 
@@ -33,7 +33,7 @@ class Teller:
     """Tells the reasons of literals in one model."""
 
     texts: Texts
-    world: World
+    model: TracedModel
     people: People
     probabilities: Sequence[Weights | None]  # of the values of every choice, where known
     _told: set[tuple[Symbol, Value]] = field(default_factory=set)
@@ -41,7 +41,7 @@ class Teller:
 
     @cached_property
     def _order(self) -> dict[int, int]:
-        return dict(derivation(self.texts.traced.ground, self.world))
+        return dict(derivation(self.texts.traced.ground, self.model))
 
     def query(self, literals: Iterable[GroundLiteral]) -> Tree:
         """Why literals have the values that they have in the model."""
@@ -55,7 +55,7 @@ class Teller:
         """Why an atom is true, false or undefined."""
         value = self.value(symbol)
         self._lines += 1
-        if self.world.collapsed:
+        if self.model.collapsed:
             words = "no stable model fits these choices, so every atom is undefined"
             return Tree(_text(symbol, negated), value, "undefined", f"{self.name(symbol)}: {words}")
         if symbol in (above for above, _ in path):
@@ -83,7 +83,7 @@ class Teller:
         supports = [
             (self._when(own.atom), own)
             for own in self.texts.rule_instances(symbol)
-            if own.atom in self.world.true
+            if own.atom in self.model.true
         ]
         chosen = self._chosen(atom)
         if chosen is not None and (not supports or chosen[0] <= min(s[0] for s in supports)):
@@ -103,7 +103,7 @@ class Teller:
         found = [
             (self._when(choice.selectors[position]), choice, position)
             for _, choice, position in self.texts.choices.get(atom, ())
-            if choice.selectors[position] in self.world.true and self._body_holds(choice)
+            if choice.selectors[position] in self.model.true and self._body_holds(choice)
         ]
         return min(found, key=lambda own: own[0]) if found else None
 
@@ -167,7 +167,7 @@ class Teller:
         return sorted(
             symbol
             for symbol, atom in self.texts.traced.ground.atoms.items()
-            if atom in self.world.true
+            if atom in self.model.true
             and any(match(term, symbol, known) is not None for term in terms)
         )
 
@@ -202,7 +202,7 @@ class Teller:
         index = choice.statement
         line = self.texts.span(index).line
         parts = self.texts.body(index, dict(choice.substitution))
-        if choice.selectors[position] not in self.world.true:
+        if choice.selectors[position] not in self.model.true:
             chance = self._probability(choice, position)
             words = f"line {line} does not give it: not chosen{chance}"
             return self._node("", "choice", words, index, (), None)
@@ -214,7 +214,7 @@ class Teller:
         index, values = instance.statement, dict(instance.substitution)
         line = self.texts.span(index).line
         parts = self.texts.body(index, values)
-        if instance.atom in self.world.true:
+        if instance.atom in self.model.true:
             if self.texts.head_kind(index) == "free":
                 words = f"line {line} leaves it open, and it is not true here"
                 return self._node("", "free", words, index, (), None)
@@ -256,11 +256,11 @@ class Teller:
     def _undefined(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
         below = []
         for instance in self.texts.rule_instances(symbol):
-            if self.world.value(instance.atom) == "undef":
+            if self.model.value(instance.atom) == "undef":
                 parts = self.texts.body(instance.statement, dict(instance.substitution))
                 below.append((instance.statement, parts))
         for _, choice, position in self.texts.choices.get(self._atom(symbol), ()):
-            if choice.selectors[position] in self.world.true:
+            if choice.selectors[position] in self.model.true:
                 parts = self.texts.body(choice.statement, dict(choice.substitution))
                 below.append((choice.statement, parts))
         trees = []
@@ -295,7 +295,7 @@ class Teller:
 
     def value(self, symbol: Symbol) -> Value:
         """What an atom is in the model."""
-        return self.world.value(self._atom(symbol))
+        return self.model.value(self._atom(symbol))
 
     def holds(self, part: Part) -> Value | None:
         """What a literal of a body is; None for what is no atom."""
@@ -346,7 +346,7 @@ class Teller:
             case Interval(lower, upper):
                 low, high = number_text(lower[position]), number_text(upper[position])
                 return f", with a probability in [{low}, {high}]"
-            case Fixed() | Learned() | FromNetwork():
+            case _:
                 own = self.probabilities[number]
                 return "" if own is None else f", with probability {own[position]:.6g}"
 

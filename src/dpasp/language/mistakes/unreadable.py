@@ -1,4 +1,13 @@
-"""What no statement can hold: characters, unclosed strings and comments, numbers out of range."""
+"""What no statement can hold: characters, unclosed strings and comments, numbers out of range.
+
+>>> from dpasp.language import parse
+>>> from dpasp.errors import ProgramError
+>>> try:
+...     parse("a :- b € c.")
+... except ProgramError as error:
+...     print(error.diagnostics[0].message)
+'€' has no meaning here
+"""
 
 from __future__ import annotations
 
@@ -106,12 +115,12 @@ REFUSED = {
     "#minimise": ("optimisation", _CHOOSES),
     "#maximise": ("optimisation", _CHOOSES),
     ":~": ("optimisation", _CHOOSES),
-    "#edge": (
-        "edge",
-        "forbid cycles by rules: r(X,Y) :- e(X,Y). r(X,Z) :- e(X,Y), r(Y,Z). :- r(X,X).",
-    ),
     "#theory": ("theory", "write plain rules and constraints"),
-    "#program": ("program-part", "only '#program base.' is read; move the rules there"),
+    "#program": (
+        "program-part",
+        "clingo itself grounds only '#program base.' unless a script says otherwise; move the "
+        "rules there, with constants (#const t = 3.) for the parameters",
+    ),
 }
 
 

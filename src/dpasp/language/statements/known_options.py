@@ -1,4 +1,9 @@
-"""What the values of options may be: tables of names that statements check their options with."""
+"""What the values of options may be: tables of names that statements check their options with.
+
+>>> from dpasp.language.ast import Option
+>>> [problem.message for problem in check_options([Option("n", -1)], {"n": COUNT}, "#inference")]
+['n must be a whole number above 0']
+"""
 
 from __future__ import annotations
 
@@ -53,12 +58,14 @@ LEARN = {
     "shuffle": BOOLEAN,
     "validation": SHARE,
     "patience": COUNT,
-    "objective": _word("lower", "upper", "midpoint"),
+    "objective": _word("lower", "upper", "midpoint", "hurwicz"),
+    "weight": SHARE,
     "device": TEXT,
     "schedule": _word("constant", "linear", "cosine"),
     "warmup": SHARE,
     "average": SHARE,
     "capture": BOOLEAN,
+    "query": TEXT,
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own

@@ -11,8 +11,8 @@ import numpy as np
 
 from dpasp.inference.answers import Value
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.draws import satisfy
 from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
+from dpasp.inference.sampling.draws import satisfy
 from dpasp.logic.origins import Instance
 from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, Rule
 from dpasp.logic.solve import Solver
@@ -53,7 +53,7 @@ def _key(ground: GroundProgram, choice: Choice) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True)
-class World:
+class TracedModel:
     """A model of a total choice, by atom: which are true, and which are not false.
 
     ``collapsed`` says that the total choice has no stable model, so that every atom is
@@ -79,7 +79,7 @@ class World:
         return value if literal > 0 or value == "undef" else not value
 
 
-class Worlds:
+class TracedModels:
     """The models of total choices, one at a time."""
 
     def __init__(self, asked: Asked) -> None:
@@ -97,7 +97,7 @@ class Worlds:
         given: Sequence[GroundLiteral],
         literals: Sequence[GroundLiteral],
         wanted: bool = True,
-    ) -> World | None:
+    ) -> TracedModel | None:
         """The first model that satisfies what is given, and (or, not wanted: but not) the rest."""
         nothing = True
         for true, possible in self._models(choice):
@@ -107,13 +107,13 @@ class Worlds:
             rows = np.flatnonzero(good & (held if wanted else ~held))
             if len(rows):
                 row = rows[0]
-                return World(choice, self._set(true[row]), self._set(possible[row]))
+                return TracedModel(choice, self._set(true[row]), self._set(possible[row]))
         meaning = self.meaning
         if not (nothing and meaning.has_undefined_model and meaning.holds_without_models(given)):
             return None
         if meaning.holds_without_models(literals) is not wanted:
             return None
-        return World(choice, frozenset(), frozenset(self._atoms), collapsed=True)
+        return TracedModel(choice, frozenset(), frozenset(self._atoms), collapsed=True)
 
     def _set(self, row: np.ndarray) -> frozenset[int]:
         return frozenset((np.flatnonzero(row) + 1).tolist())
@@ -134,7 +134,7 @@ class Worlds:
             yield true[least], possible[least]
 
 
-def derivation(ground: GroundProgram, world: World) -> Mapping[int, int]:
+def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
     """When each true atom is first derived, by counting: founded ones, each from earlier ones.
 
     Atoms that only each other give (heads of disjunctions through a loop) are not in it.
@@ -142,27 +142,27 @@ def derivation(ground: GroundProgram, world: World) -> Mapping[int, int]:
     order: dict[int, int] = {}
     waiting: dict[int, list[int]] = {}
     missing: list[float] = []
-    rules = [rule for rule in ground.rules if _applies(rule, world)]
+    rules = [rule for rule in ground.rules if _applies(rule, model)]
     queue: deque[int] = deque()
 
     def derive(atom: int) -> None:
-        if atom in world.true and atom not in order:
+        if atom in model.true and atom not in order:
             order[atom] = len(order)
             queue.append(atom)
 
     def fire(rule: Rule) -> None:
-        heads = [atom for atom in rule.head if atom in world.true]
+        heads = [atom for atom in rule.head if atom in model.true]
         if rule.choice or len(heads) == 1:
             for atom in heads:
                 derive(atom)
 
     selectors = {s for choice in ground.choices for s in choice.selectors}
-    for atom in sorted(selectors & world.true):
+    for atom in sorted(selectors & model.true):
         derive(atom)
     for number, rule in enumerate(rules):
         weights = rule.weights or (1,) * len(rule.body)
         bound = len(rule.body) if rule.weights is None else rule.bound
-        sure = sum(w for b, w in zip(rule.body, weights, strict=True) if b < 0 and world.holds(b))
+        sure = sum(w for b, w in zip(rule.body, weights, strict=True) if b < 0 and model.holds(b))
         missing.append(bound - sure)
         for literal in dict.fromkeys(rule.body):
             if literal > 0:
@@ -181,11 +181,11 @@ def derivation(ground: GroundProgram, world: World) -> Mapping[int, int]:
     return order
 
 
-def _applies(rule: Rule, world: World) -> bool:
+def _applies(rule: Rule, model: TracedModel) -> bool:
     """Whether the body of a rule holds."""
     if not rule.head:
         return False
     if rule.weights is None:
-        return all(world.holds(literal) is True for literal in rule.body)
-    held = (w for b, w in zip(rule.body, rule.weights, strict=True) if world.holds(b) is True)
+        return all(model.holds(literal) is True for literal in rule.body)
+    held = (w for b, w in zip(rule.body, rule.weights, strict=True) if model.holds(b) is True)
     return sum(held) >= rule.bound
