@@ -18,8 +18,10 @@ from clingo.ast import Program as Part
 from dpasp.language import ast
 from dpasp.language.statements.neural import data_names
 from dpasp.logic.constants import definitions, override
+from dpasp.logic.edges import acyclic, edges_of
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
-from dpasp.logic.neural import NeuralMarkers, data_rules
+from dpasp.logic.neural import NeuralMarkers, data_rules, external_names
+from dpasp.logic.origins import RuleMarkers
 from dpasp.logic.questions import Question, QuestionMarkers
 from dpasp.logic.terms import NOWHERE
 
@@ -39,11 +41,13 @@ class Encoding:
     choices: ChoiceMarkers
     neural: NeuralMarkers
     questions: QuestionMarkers = field(default_factory=QuestionMarkers)
+    rules: RuleMarkers | None = None  # where the rules that atoms come from are to be known
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
         control.add("base", [], "\n".join(line.text for line in self.choices.lines))
-        base = (*self.plain, *self.choices.rules, *self.neural.rules)
+        marked = () if self.rules is None else self.rules.rules
+        base = (*self.plain, *marked, *self.choices.rules, *self.neural.rules)
         with ProgramBuilder(control) as builder:
             for node in base:
                 builder.add(node)
@@ -76,16 +80,27 @@ def encode_questions(program: ast.Program, round: int) -> QuestionMarkers:
     return markers
 
 
-def encode(program: ast.Program, constants: Mapping[str, str]) -> Encoding:
-    """Encode a program, with these values for its constants."""
+def encode(
+    program: ast.Program, constants: Mapping[str, str], *, origins: bool = False
+) -> Encoding:
+    """Encode a program, with these values for its constants.
+
+    With ``origins``, every instance of a rule is told by a marker.
+    """
     overriding = override(program, constants)
     names = {node.name for node in (*definitions(program), *overriding)}
     data = data_names(program)
     encoding = Encoding(
         program, overriding, ChoiceMarkers(frozenset(names)), NeuralMarkers(frozenset(data))
     )
+    encoding.rules = RuleMarkers() if origins else None
+    external = external_names(program)
     for index, statement in enumerate(program.statements):
-        _encode(encoding, index, statement)
+        if isinstance(statement, ast.Data):
+            encoding.plain += data_rules(index, statement, statement.name in external)
+        else:
+            _encode(encoding, index, statement)
+    encoding.plain += acyclic(edges_of(program))
     return encoding
 
 
@@ -95,9 +110,9 @@ def _encode(encoding: Encoding, index: int, statement: ast.Statement) -> None:
             encoding.choices.add(index, statement)
         case ast.Neural():
             encoding.neural.add(index, statement)
-        case ast.Data():
-            encoding.plain += data_rules(index, statement)
         case ast.Query() | ast.Map() | ast.Evidence():
             encoding.questions.add(index, statement)
+        case ast.Plain(node) if node.ast_type == ASTType.Rule and encoding.rules is not None:
+            encoding.rules.add(index, node)
         case ast.Plain(node) if node.ast_type in _GIVEN:
             encoding.plain.append(node)
