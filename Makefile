@@ -9,6 +9,7 @@
 #   make exit-codes  limits and Ctrl-C, 200 times each: only the exit codes 124, 125 and 130
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
 #   make border   200,000 damaged arrays and files through the border of the native code
+#   make guided   fuzzing that is led by coverage: programs, circuits, data, parameters
 #   make kills    500 kills while files are written: none is half-written, none is lost
 #   make soak     20,000 mixed calls in one process, whose memory must not grow
 #   make mutants  200 small faults in a copy of the code: the tests must notice nine of ten
@@ -50,7 +51,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test check docs bench bench-full random exit-codes fuzz border kills soak mutants sanitize threads smoke page format tidy clean
+.PHONY: demo test check docs bench bench-full random exit-codes fuzz border guided kills soak mutants sanitize threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -88,6 +89,13 @@ border: .venv/test.stamp
 
 kills: .venv/test.stamp
 	$(BIN)/python -m tests.stress.kills 500
+
+# atheris leads by coverage: one target after the other, some minutes each
+guided: .venv/test.stamp
+	$(BIN)/python -m pip install --quiet atheris
+	for what in circuits tables parameters reader; do \
+	    $(BIN)/python -m tests.stress.guided $$what build/guided/$$what -runs=200000 \
+	        -max_total_time=1200 -rss_limit_mb=4096 || exit 1; done
 
 soak: .venv/test.stamp
 	$(BIN)/python -m tests.stress.soak 20000

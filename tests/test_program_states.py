@@ -100,7 +100,7 @@ class Uses(RuleBasedStateMachine):
 
 def numbers(program: dpasp.Program) -> list[float]:
     answers = program.query(semantics="stable,maxent")
-    return [answer.probability for answer in answers if answer.probability is not None]
+    return [float(answer.value) for answer in answers]
 
 
 TestUses = Uses.TestCase
