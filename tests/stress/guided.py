@@ -1,6 +1,6 @@
 """Fuzzing that is led by coverage (atheris): inputs that reach new lines are kept and changed.
 
-    python -m tests.stress.guided WHAT FOLDER [-runs=1000000] [options of libFuzzer]    (make guided)
+    python -m tests.stress.guided WHAT FOLDER [options of libFuzzer]        (make guided)
 
 WHAT is ``reader`` (texts of programs), ``circuits`` (bytes of compiled circuits), ``tables``
 (data files: CSV and .npy) or ``parameters`` (files of learned parameters). Inputs that are worth
