@@ -28,6 +28,18 @@ _CONTINUOUS = (
 Help = Callable[[re.Match[str]], str | None]  # the line to write; None when the line is ours
 
 
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|%\*.*?\*%|%[^\n]*', re.DOTALL)
+
+
+def without_comments(text: str) -> str:
+    """A text with a space in place of each comment.
+
+    >>> without_comments('query(a). % "why"') + without_comments('b("%").')
+    'query(a).  b("%").'
+    """
+    return _COMMENT.sub(lambda match: match[1] or " ", text) if "%" in text else text
+
+
 def _words(text: str) -> str:
     return " ".join(text.split())
 
@@ -63,6 +75,11 @@ def _neurasp(match: re.Match[str]) -> str:
 def _conditional(match: re.Match[str]) -> str:
     head, body, lower, upper = (_words(group) for group in match.groups())
     return f"the closest is [{lower}, {upper}]::{head} :- {body}."
+
+
+def _optimizable(match: re.Match[str]) -> str:
+    interval = match[1] if match[1] and match[1].startswith("[") else "[0, 1]"
+    return f"write {interval}::{match[2]}. for bounds on every answer"
 
 
 def _continuous(match: re.Match[str]) -> str:
@@ -119,7 +136,7 @@ _LINES: tuple[tuple[re.Pattern[str], str, str, Help], ...] = tuple(
             rf"optimizable\s+(?:(\[[^\]]*\]|[\d.]+)\s*::\s*)?({_ATOM})\s*\.",
             "foreign-optimizable",
             "probabilities are not optimised",
-            lambda match: f"write {match[1] or '[0, 1]'}::{match[2]}. for bounds on every answer",
+            _optimizable,
         ),
         (
             rf"\(\s*({_ATOM})\s*\|\s*([^()|]*(?:\([^()]*\)[^()|]*)*)\)\s*"
@@ -149,8 +166,9 @@ def foreign(file: SourceFile, piece: Piece) -> Diagnostic | None:
     arrow = piece.annotated and file.text.find("<-", piece.start, piece.end) >= 0
     if not (arrow or piece.data or _BEGIN.match(file.text, piece.start, piece.end)):
         return None  # nearly all statements are not looked at any further
+    text = without_comments(file.text[piece.start : piece.end])
     for pattern, code, message, line in _LINES:
-        match = pattern.fullmatch(file.text, piece.start, piece.end)
+        match = pattern.fullmatch(text)
         if match is not None and (help := line(match)) is not None:
             return Diagnostic(code, message, file.span(piece.start, piece.end), help)
     return None
