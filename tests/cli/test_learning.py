@@ -40,6 +40,14 @@ def test_save_and_load(dpasp: Command) -> None:
     assert dpasp("run", "--load", "f.safetensors", text=FLIPS).out == "ℙ(a) = 0.750000\n"
 
 
+def test_the_learned_program_is_written(dpasp: Command) -> None:
+    done = dpasp("run", "--learned", "learned.plp", text=FLIPS)
+    assert "± 0." in done.err
+    assert "wrote the learned program to learned.plp" in done.err
+    assert "0.75::a." in Path("learned.plp").read_text(encoding="utf-8")
+    assert dpasp("run", "learned.plp").out == done.out
+
+
 def test_a_line_for_each_iteration_when_asked_for(dpasp: Command) -> None:
     text = FLIPS.replace("niters = 5", 'niters = 2, display = "loglikelihood"')
     lines = dpasp("run", text=text).err.splitlines()

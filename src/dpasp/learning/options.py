@@ -40,6 +40,7 @@ class LearnOptions:
     warmup: float = 0.0
     average: float = 0.0
     capture: bool = False
+    imprecise: float | None = None
 
     @property
     def place(self) -> str:

@@ -22,10 +22,13 @@ from dpasp.language import ast
 from dpasp.language.observations import Example
 from dpasp.language.printer import statement_text
 from dpasp.learning import belongs, checkpoints, observed
+from dpasp.learning.errors import Errors, Fit
 from dpasp.learning.history import History
+from dpasp.learning.imprecise import LearnedIntervals, intervals_of
 from dpasp.learning.options import learn_statement
 from dpasp.learning.parallel import group
 from dpasp.learning.train import HowToLearn, Job, learn
+from dpasp.learning.written import Values, learned_text
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
 from dpasp.neural.data import DataRows, Part, check_lengths, load
@@ -36,6 +39,7 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.objective import Objective
 
 ROWS = 1000  # test rows that the networks see at once
+FEW = 16  # probabilities whose standard errors are told without being asked for
 
 
 @dataclass(slots=True)
@@ -45,6 +49,9 @@ class Trainable:
     model: ProgramModule
     python: Python
     _observed: observed.Observed | None = None
+    intervals: LearnedIntervals | None = None  # where they were asked for
+    _fit: Fit | None = None
+    _errors: tuple[torch.Tensor, Errors] | None = None  # with the parameters that they are of
 
     def rows(self, part: Part, given: Mapping[str, object] | None = None) -> dict[Symbol, DataRows]:
         """The data of the program, those given in place of its own."""
@@ -90,8 +97,14 @@ class Trainable:
         self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
     ) -> History:
         """Learn from observations (None: what ``#learn`` names); what happened."""
+        self.intervals = self._fit = None
         with group(torch.device(how.options.place)) as processes:
-            return learn(self.model, replace(self.job(observations, data, how), group=processes))
+            job = replace(self.job(observations, data, how), group=processes)
+            history, self._fit = learn(self.model, job)
+            if how.options.imprecise is not None:
+                counts = self._fit.learner.seen_counts(self._fit.examples)
+                self.intervals = intervals_of(self.model, counts, how.options.imprecise)
+        return history
 
     def job(self, observations: object, data: Mapping[str, object] | None, how: HowToLearn) -> Job:
         """What is to be learned from, read and checked."""
@@ -131,7 +144,13 @@ class Trainable:
     def save(self, path: str | Path) -> None:
         """Write the learned parameters to a file."""
         program = belongs.described(self.model)
-        facts = {"kind": "parameters", "program": program, "learned": self.learned()}
+        facts: dict[str, Any] = {
+            "kind": "parameters",
+            "program": program,
+            "learned": self.learned(most=0),
+        }
+        if self.intervals is not None:
+            facts["intervals"] = [self.intervals.lower, self.intervals.upper]
         checkpoints.write(path, self.model.state_dict(), facts)
 
     def restore(
@@ -151,19 +170,50 @@ class Trainable:
         elif not force:
             belongs.check(self.model, facts, path)
         checkpoints.load_state(self.model, tensors, path)
+        self.intervals, self._fit = LearnedIntervals.read(facts.get("intervals")), None
 
     def state(self) -> tuple[str, Objective, dict[str, torch.Tensor]]:
         """What a copy needs to be the same: the semantics, the objective and the parameters."""
         tensors = {n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()}
         return self.model.semantics, self.model.objective, tensors
 
-    def learned(self) -> list[dict[str, Any]]:
-        """The learned probabilities by statement, as JSON has them."""
+    def learned_program(self) -> str:
+        """The program's text with what was learned in place."""
+        table = self.model.probabilities.table()
+        parameters = self.model.ground.parameters
+        points = tuple(
+            tuple(row[: len(parameter.initial)])
+            for row, parameter in zip(table, parameters, strict=True)
+        )
+        ends = self.intervals or LearnedIntervals(points, points)
+        return learned_text(
+            self.model.ground,
+            [Values(*one) for one in zip(parameters, ends.lower, ends.upper, strict=True)],
+        )
+
+    def errors(self, most: int | None = None) -> Errors | None:
+        """The standard errors of what was learned; None where nothing was learned here.
+
+        Also None if more than ``most`` probabilities move, for which it takes long.
+        """
+        if self._fit is None or not len(self.model.probabilities):
+            return None
+        now = self.model.probabilities.logits.detach().clone()
+        if self._errors is None or not torch.equal(self._errors[0], now):
+            if most is not None and len(self._fit.directions()) > most:
+                return None
+            self._errors = now, self._fit.standard_errors()
+        return self._errors[1]
+
+    def learned(self, most: int | None = FEW) -> list[dict[str, Any]]:
+        """The learned probabilities by statement, as JSON has them.
+
+        Standard errors are with them unless more than ``most`` probabilities move.
+        """
         found: list[dict[str, Any]] = []
-        ground = self.model.ground
-        for parameter, values in zip(
-            ground.parameters, self.model.probabilities.table(), strict=True
-        ):
+        ground, errors = self.model.ground, self.errors(most)
+        table = self.model.probabilities.table()
+        for place, (parameter, values) in enumerate(zip(ground.parameters, table, strict=True)):
             statement = ground.program.statements[parameter.statement]
             record: dict[str, Any] = {
                 "rule": statement_text(statement),
@@ -172,7 +222,13 @@ class Trainable:
             }
             if parameter.key:
                 record["key"] = {name: str(value) for name, value in parameter.key}
-            found.append(record | {"values": values[: len(parameter.initial)]})
+            record["values"] = values[: len(parameter.initial)]
+            if errors is not None:
+                record["errors"] = errors[place]
+            if self.intervals is not None:
+                record["lower"] = list(self.intervals.lower[place])
+                record["upper"] = list(self.intervals.upper[place])
+            found.append(record)
         return found
 
     @torch.no_grad()

@@ -169,7 +169,7 @@ class Program:
         how = method(checked.program, engine, options)
         ground = groundings.ground(checked, watch)
         asked = ask(
-            shown_atoms(ground, shown),
+            shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
             checked.meaning,
             weights=self._torch.weights(ground, watch, data),
             method=how,
@@ -260,6 +260,7 @@ class Program:
         checked = groundings.checked((), evidence_given(given), semantics)
         ground = groundings.ground(checked, watch)
         weights = self._torch.weights(ground, watch)
+        ground = self._torch.with_intervals(ground, checked.meaning)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
         return islice(models(asked, shown), n)
 
@@ -297,7 +298,7 @@ class Program:
         """What is asked of the ground program, with what was learned for weights."""
         ground = self._groundings.ground(checked, watch)
         return ask(
-            ground,
+            self._torch.with_intervals(ground, checked.meaning),
             checked.meaning,
             weights=self._torch.weights(ground, watch, data),
             method=how,
@@ -442,6 +443,22 @@ class Program:
         ℙ(tails) = 0.700000
         """
         self._torch.trainable().restore(path, force, rules)
+
+    def learned_program(self) -> str:
+        """Return the program's text with what was learned in place of ``?``, and no ``#learn``.
+
+        A rule with a parameter for each value of a key becomes a rule for each; learned intervals
+        (``imprecise``) are written as intervals. What networks learned is no text: :meth:`save`
+        keeps it.
+
+        >>> from dpasp import loads
+        >>> coin = loads("?::heads. % a coin\\n#query heads.")
+        >>> _ = coin.learn([["heads"], ["heads"], ["heads"], ["not heads"]])
+        >>> print(coin.learned_program(), end="")
+        0.75::heads. % a coin
+        #query heads.
+        """
+        return self._torch.trainable().learned_program()
 
     def learned(self) -> list[dict[str, Any]]:
         """Return the learned probabilities, one entry for each parameter.

@@ -65,6 +65,7 @@ LEARN = {
     "warmup": SHARE,
     "average": SHARE,
     "capture": BOOLEAN,
+    "imprecise": POSITIVE,
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own
