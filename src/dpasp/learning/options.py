@@ -40,6 +40,7 @@ class LearnOptions:
     warmup: float = 0.0
     average: float = 0.0
     capture: bool = False
+    query: str | None = None
     imprecise: float | None = None
 
     @property

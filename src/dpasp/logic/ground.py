@@ -32,7 +32,6 @@ from dpasp.logic.encode import (
     encode_questions,
     questions_part,
 )
-from dpasp.logic.neural import read_data
 from dpasp.logic.overflow import overflows
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, Given, run_scripts
@@ -134,7 +133,7 @@ class Grounder:
             markers = self._markers(program)
             clingo.ground(questions_part(markers))
             asked = ground_questions(markers, clingo.control, program, known.atoms)
-            # What the questions name and nothing defines is told by the questions themselves.
+            # What the questions name and nothing defines is reported by the questions themselves.
             said = (w for w in clingo.warnings() if w.code != "undefined-atom")
             warnings = (*program.warnings, *known.warnings, *said, *asked.warnings)
         return replace(
@@ -169,7 +168,7 @@ def _without_questions(
         networks=tuple(assembly.networks),
         warnings=(*warnings, *clingo.warnings()),
         atoms=assembly.atoms,
-        data=tuple(read_data(clingo.control, program)),
+        data=tuple(assembly.data),
     )
 
 

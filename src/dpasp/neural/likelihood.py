@@ -9,7 +9,7 @@ the atoms). Intervals of probabilities are :mod:`dpasp.neural.extremes`'s.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -92,7 +92,8 @@ class AsLeaves:
 
     engine: MassEngine
     mixture: Mixture
-    evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves
+    atoms: tuple[int, ...]
+    evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves, 0 or 1
 
     @property
     def count(self) -> int:
@@ -101,7 +102,19 @@ class AsLeaves:
 
     def to(self, device: torch.device) -> AsLeaves:
         """The same on a device."""
-        return AsLeaves(self.engine.to(device), self.mixture.to(device), self.evidence.to(device))
+        if self.evidence.device == device:
+            return self
+        moved = self.engine.to(device), self.mixture.to(device)
+        return AsLeaves(*moved, self.atoms, self.evidence.to(device))
+
+    def extended(self, observations: Sequence[Observation]) -> AsLeaves | None:
+        """With more observations; None where they are about other atoms."""
+        known = {0, *self.atoms}
+        literals = (literal for observation in observations for literal in observation)
+        if not all(one.atom in known and one.mode is not Mode.UNDEFINED for one in literals):
+            return None
+        more = _evidence(observations, self.atoms).to(self.evidence.device)
+        return replace(self, evidence=torch.cat([self.evidence, more]))
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
@@ -126,6 +139,14 @@ class AsLeaves:
 
 
 Likelihood = AsRoots | AsLeaves | AtExtremes
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What helps to choose a way: how many observations are few, and what more will be about."""
+
+    few: int = FEW
+    atoms: frozenset[int] = frozenset()
 
 
 def _logarithm(
@@ -178,14 +199,16 @@ def likelihood_of(
     meaning: Meaning,
     observations: Sequence[Observation],
     objective: Objective = Objective(),  # noqa: B008 - frozen
-    few: int = FEW,
     watch: Watch = UNLIMITED,
+    outlook: Outlook = Outlook(),  # noqa: B008 - frozen
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways."""
     intervals = any(isinstance(choice.weight, Interval) for choice in ground.choices)
-    many = len(observations) > few or sum(map(len, observations)) > LONG
-    if many and not intervals and (found := _leaf_for_each(ground, meaning, observations, watch)):
-        return found
+    many = len(observations) > outlook.few or sum(map(len, observations)) > LONG
+    if (many or outlook.atoms) and not intervals:
+        found = _leaf_for_each(ground, meaning, observations, watch, outlook.atoms)
+        if found is not None:
+            return found
     questions = [
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     ]
@@ -200,6 +223,7 @@ def _leaf_for_each(
     meaning: Meaning,
     observations: Sequence[Observation],
     watch: Watch,
+    expected: frozenset[int] = frozenset(),
 ) -> AsLeaves | None:
     """The second way, where all observed atoms are determined; None where it does not go."""
     literals = {literal for observation in observations for literal in observation}
@@ -207,17 +231,30 @@ def _leaf_for_each(
     literals = {one for one in literals if one.atom}  # of the others only 'not' is observed
     if not all(known[one.atom] and one.mode is not Mode.UNDEFINED for one in literals):
         return None
-    atoms = sorted({literal.atom for literal in literals})
+    more = (atom for atom in expected if known[atom])
+    atoms = tuple(sorted({*more, *(literal.atom for literal in literals)}))
     always = GroundQuery((), (), "", NOWHERE)
     try:
         engine = native_engine(ground, meaning, [always], atoms, watch)
     except (InferenceError, SizeLimit):
         return None
-    place = {atom: 2 * i for i, atom in enumerate(atoms)}
-    evidence = torch.ones(len(observations), 2 * len(atoms), dtype=torch.float64)
-    for row, observation in enumerate(observations):
-        for literal in filter(lambda one: one.atom, observation):
-            # What was seen true cannot be false, and the other way round.
-            evidence[row, place[literal.atom] + (literal.mode is Mode.TRUE)] = 0.0
     one, none = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-    return AsLeaves(engine, Mixture(("consistent",), one, none, True), evidence)
+    mixture = Mixture(("consistent",), one, none, True)
+    return AsLeaves(engine, mixture, atoms, _evidence(observations, atoms))
+
+
+def _evidence(observations: Sequence[Observation], atoms: Sequence[int]) -> Tensor:
+    """The weights [observations, 2 · atoms] of the leaves that say what was seen of the atoms."""
+    place = {atom: 2 * i for i, atom in enumerate(atoms)}
+    evidence = torch.ones(len(observations), 2 * len(atoms), dtype=torch.uint8)
+    # What was seen true cannot be false, and the other way round.
+    seen = [
+        (row, place[one.atom] + (one.mode is Mode.TRUE))
+        for row, observation in enumerate(observations)
+        for one in observation
+        if one.atom
+    ]
+    if seen:
+        rows, places = torch.tensor(seen).T
+        evidence[rows, places] = 0
+    return evidence

@@ -65,6 +65,7 @@ LEARN = {
     "warmup": SHARE,
     "average": SHARE,
     "capture": BOOLEAN,
+    "query": TEXT,
     "imprecise": POSITIVE,
 }
 
