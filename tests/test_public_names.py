@@ -34,5 +34,14 @@ def test_the_methods_of_a_program() -> None:
     asking = {"circuit", "explain", "ground", "plan", "models", "sample"}
     questions = {"map", "marginals", "query"}
     showing = {"plot", "report"}
-    learning = {"accuracy", "functions", "learn", "learned", "module", "restore", "save"}
+    learning = {
+        "accuracy",
+        "functions",
+        "learn",
+        "learned",
+        "learned_program",
+        "module",
+        "restore",
+        "save",
+    }
     assert methods == asking | questions | showing | learning
