@@ -33,15 +33,7 @@ def test_the_methods_of_a_program() -> None:
     methods = {name for name in vars(dpasp.Program) if not name.startswith("_")}
     asking = {"circuit", "explain", "ground", "plan", "models", "sample"}
     questions = {"map", "marginals", "query"}
-    showing = {"plot", "report"}
-    learning = {
-        "accuracy",
-        "functions",
-        "learn",
-        "learned",
-        "learned_program",
-        "module",
-        "restore",
-        "save",
-    }
+    showing = {"plot", "report", "warnings"}
+    learning = {"accuracy", "functions", "learn", "learned", "module", "restore", "save"}
+    learning |= {"learned_program"}
     assert methods == asking | questions | showing | learning
