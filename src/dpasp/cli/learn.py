@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +58,7 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
     kept = checkpoint(options)
     stream = None if console.quiet or not speaks() else console.messages
     console.answering()  # no watchdog: learning stops by itself, and saves
-    with watching_learning(display, stream) as watcher:
+    with _warnings_as_notes(console), watching_learning(display, stream) as watcher:
         program.learn(
             semantics=wanted_semantics(options),
             checkpoint=kept,
@@ -69,6 +71,19 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
         )
     if speaks():
         kept.unlink(missing_ok=True)  # it is finished
+
+
+@contextmanager
+def _warnings_as_notes(console: Console) -> Iterator[None]:
+    """Within it, what Python warns of is said as the command says things."""
+
+    def show(message: Warning | str, *rest: object) -> None:
+        if not console.quiet and speaks():
+            console.note(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def _tell(program: Program, console: Console) -> None:

@@ -42,6 +42,7 @@ class LearnOptions:
     capture: bool = False
     query: str | None = None
     imprecise: float | None = None
+    entropy: float = 0.0
 
     @property
     def place(self) -> str:

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.optim import LBFGS, Optimizer
 
 from dpasp.learning.averaging import Average
+from dpasp.learning.entropy import MeanEntropy
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
 from dpasp.learning.rules import direction, fixpoint, groups, lagrange, with_omitted
@@ -77,6 +78,7 @@ class Learner:
         moved = [p for one in steps.optimisers for g in one.param_groups for p in g["params"]]
         average = steps.options.average
         self.average = Average(moved, average) if average else None
+        self.entropy = MeanEntropy(model.ground, device) if steps.options.entropy else None
 
     def schedule(self, done: float) -> None:
         """Set the learning rates for when this share of all steps is done."""
@@ -118,7 +120,12 @@ class Learner:
         seen = self._look(weights.detach(), share)
         if weights.requires_grad:
             up = direction(self.steps.rule, seen.slopes, seen.weights, self.groups, seen.mass)
-            torch.autograd.backward(weights, up / -len(batch))
+            torch.autograd.backward(
+                weights, up / -len(batch), retain_graph=self.entropy is not None
+            )
+            if self.entropy is not None:
+                reward = self.steps.options.entropy * self.entropy(weights)
+                torch.autograd.backward(-reward * len(share) / len(batch))
         if (
             self.steps.rule == "gradient"
             and self.steps.options.smoothing

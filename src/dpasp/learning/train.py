@@ -24,6 +24,7 @@ from dpasp.learning.optimisers import optimisers
 from dpasp.learning.options import BATCH, PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
 from dpasp.learning.possible import check_possible
+from dpasp.learning.shortcuts import warn_of_shortcuts
 from dpasp.learning.steps import Examples, Learner, Steps
 from dpasp.learning.unfinished import Position
 from dpasp.limits import UNLIMITED, Watch
@@ -99,6 +100,8 @@ def start(model: ProgramModule, job: Job) -> Loop:
         watch=job.how.watch,
     )
     check_possible(model, likelihood, job.observations, job.span)
+    if trainable(model.nets):
+        warn_of_shortcuts(model, likelihood)
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")

@@ -17,7 +17,7 @@ from clingo import Symbol
 from torch import nn
 from torch.utils.data import Dataset
 
-from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.language import ast
 from dpasp.language.observations import Example
 from dpasp.language.printer import statement_text
@@ -27,15 +27,18 @@ from dpasp.learning.history import History
 from dpasp.learning.imprecise import LearnedIntervals, intervals_of
 from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.parallel import group
+from dpasp.learning.possible import check_possible
+from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.train import HowToLearn, Job, learn
 from dpasp.learning.written import Values, learned_text
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
 from dpasp.neural.data import DataRows, Part, check_lengths
 from dpasp.neural.labels import LabelReader
+from dpasp.neural.likelihood import likelihood_of
 from dpasp.neural.loading import load
 from dpasp.neural.module import ProgramModule
-from dpasp.neural.observations import ObservationReader
+from dpasp.neural.observations import ObservationReader, Observations
 from dpasp.neural.weights import needed
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.objective import Objective
@@ -113,15 +116,7 @@ class Trainable:
 
     def job(self, observations: object, data: Mapping[str, object] | None, how: HowToLearn) -> Job:
         """What is to be learned from, read and checked."""
-        statement = learn_statement(self.model.ground.program)
-        span = statement.span if statement is not None else None
-        reader = ObservationReader(self.model.ground, span)
-        query = how.options.query
-        if query is not None and observations is not None:
-            seen, _ = self._label_reader(reader).read(observations, query)
-        else:
-            given = self._observations(observations, statement, query)
-            seen = reader.read(given, "learn()")
+        seen, span = self._seen(observations, how.options.query, "learn()")
         rows = self.rows("train", data)
         for atom, own in rows.items():
             if len(own) != len(seen):
@@ -129,6 +124,17 @@ class Trainable:
                 help = "observation i belongs to row i of the train data"
                 raise DataError(Diagnostic("data-length", message, span, help))
         return Job(seen, rows, how, span)
+
+    def _seen(
+        self, given: object, query: str | None, what: str
+    ) -> tuple[Observations, Span | None]:
+        """Observations (None: what ``#learn`` names), and where they are named."""
+        statement = learn_statement(self.model.ground.program)
+        span = statement.span if statement is not None else None
+        reader = ObservationReader(self.model.ground, span)
+        if query is not None and given is not None:
+            return self._label_reader(reader).read(given, query)[0], span
+        return reader.read(self._observations(given, statement, query), what), span
 
     def _label_reader(self, reader: ObservationReader) -> LabelReader:
         return LabelReader(reader, self.model.instances, self.model.places)
@@ -218,6 +224,15 @@ class Trainable:
             self.model.ground,
             [Values(*one) for one in zip(parameters, ends.lower, ends.upper, strict=True)],
         )
+
+    def shortcuts(self, observations: object) -> Shortcuts:
+        """What observations (None: those of ``#learn``) leave open of the networks."""
+        query = learn_options(self.model.ground.program, {}).query
+        seen, span = self._seen(observations, query, "shortcuts()")
+        model = self.model
+        likelihood = likelihood_of(model.ground, model.meaning, seen.distinct, model.objective)
+        check_possible(model, likelihood, seen, span)
+        return shortcuts(model, likelihood, seen)
 
     def errors(self, most: int | None = None) -> Errors | None:
         """The standard errors of what was learned; None where nothing was learned here.

@@ -67,6 +67,7 @@ LEARN = {
     "capture": BOOLEAN,
     "query": TEXT,
     "imprecise": POSITIVE,
+    "entropy": NOT_NEGATIVE,
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own
