@@ -468,6 +468,13 @@ class Program:
         from functions that make them, so that each copy has its own.
 
         Raises :class:`UsageError` for networks that were given as modules.
+
+        >>> import torch
+        >>> from dpasp import loads
+        >>> text = "row(0) ~ train(@rows). ?::on(X) as @net with logits :- row(X)."
+        >>> given = {"networks": {"net": lambda: torch.nn.Linear(1, 1)}, "data": {"rows": [[1.0]]}}
+        >>> len(loads(text, **given).ensemble(2, ["on(0)"], niters=1))
+        2
         """
         need_torch()
         from torch.nn import Module
