@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 
 from dpasp.errors import ProgramError
+from dpasp.inference.explain import Texts, Traced
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.limits import Watch
@@ -69,6 +70,7 @@ class Groundings:
         self._grounder: Grounder | None = None
         self._ends = False  # whether grounding is known to come to an end
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Timed] = OrderedDict()
+        self._origins: Texts | None = None
         self._problem = _refuse(source, self.constants)
         self._checked: dict[object, Checked] = {}
 
@@ -143,6 +145,24 @@ class Groundings:
                 self._ground.popitem(last=False)
         self._ground.move_to_end(checked.key)
         return self._ground[checked.key].program
+
+    def origins(self, checked: Checked, watch: Watch) -> Texts:
+        """Return the rules of the program with their instances, for who tells reasons.
+
+        It takes grounding the program once more; the last one is kept.
+        """
+        plain = self.ground(checked, watch)
+        if self._origins is None or self._origins.traced.plain is not plain:
+            grounder = Grounder(
+                checked.program,
+                constants=self.constants,
+                python=self.module(),
+                watch=watch,
+                origins=True,
+            )
+            ground = grounder.ask(checked.program, watch)
+            self._origins = Texts.of(Traced(ground, grounder.instances, plain), self.constants)
+        return self._origins
 
     def seconds(self, program: GroundProgram) -> float:
         """Return how long grounding this program took; 0 if it is not kept any more."""
