@@ -16,7 +16,7 @@ from dpasp.inference.explain import (
     Tree,
     Way,
 )
-from dpasp.shown import harmless
+from dpasp.shown import harmless, printable
 
 LINES = 20  # contributions and numbers that are shown
 
@@ -43,7 +43,7 @@ def explanation_text(found: Explanation, everything: bool = False) -> str:
     for title, tree in (("why it holds", found.tree), ("why not", found.why_not)):
         if tree is not None:
             lines += [f"  {title}, {outline.where(tree)}:", *_outline(outline.tree(tree), 2)]
-    return harmless("\n".join(lines))
+    return printable(harmless("\n".join(lines)))
 
 
 def tree_text(found: Tree) -> str:
