@@ -114,29 +114,46 @@ class _Plan:
         self.atoms = self.size = size
         self.pushes = list(pushes)
         self.gates: dict[tuple[int, ...], int] = {(): 0}
+        self.only: dict[int, tuple[int, ...]] = {}  # by choice: where its value matters
         self.ordered: list[Rule] = []
 
     def steps(self, outputs: Sequence[int]) -> NDArray[np.int64]:
         """The steps, as native code reads them; their rules are in ``ordered``."""
-        for push in self.pushes:
-            for draw in push.draws:
-                self._gate(draw.gate)
+        self.only = self._matters(outputs)
+        for gate in (*self.only.values(), *(d.gate for push in self.pushes for d in push.draws)):
+            self._gate(gate)
         while True:
             below = self._below()
             component, count = components(below)
             members: list[list[int]] = [[] for _ in range(count)]
             for node, own in enumerate(component):
                 members[own].append(node)
-            looping = self._looping(component, members)
-            if not looping:
+            if not self._cut_loops(component, members):
                 break
-            self.pushes = [push for i, push in enumerate(self.pushes) if i not in looping]
         needed = _reached(below, outputs)
         data: list[int] = []
         for nodes in members:
             if nodes[0] in needed:
                 self._step(nodes, below, data)
         return np.array(data, dtype=np.int64)
+
+    def _matters(self, outputs: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """By choice, the literals of all bodies that read it: elsewhere no value matters."""
+        asked = {self.selectors[atom][0] for atom in outputs if atom in self.selectors}
+        bodies: dict[int, set[tuple[int, ...]]] = {}
+        for rules in self.rules.values():
+            for rule in rules:
+                for literal in rule.body:
+                    if abs(literal) in self.selectors:
+                        choice = self.selectors[abs(literal)][0]
+                        rest = tuple(b for b in rule.body if b != literal)
+                        plain = literal > 0 and rule.weights is None
+                        bodies.setdefault(choice, set()).add(rest if plain else ())
+        return {
+            choice: next(iter(rests))
+            for choice, rests in bodies.items()
+            if choice not in asked and len(rests) == 1 and () not in rests
+        }
 
     def _gate(self, body: tuple[int, ...]) -> int:
         """The atom that holds where all literals do."""
@@ -156,6 +173,8 @@ class _Plan:
             below[atom] = [abs(b) for rule in rules for b in rule.body]
         for selector, (choice, _) in self.selectors.items():
             below[selector] = [self.size + choice]
+        for choice, gate in self.only.items():
+            below[self.size + choice] = [self.gates[gate]]
         for i, push in enumerate(self.pushes):
             node = self.size + self.choices + i
             below[node] = [g for d in push.draws if (g := self.gates[d.gate])]
@@ -163,10 +182,18 @@ class _Plan:
                 below[self.size + draw.choice] = [node]
         return below
 
-    def _looping(self, component: Sequence[int], members: Sequence[list[int]]) -> set[int]:
-        """The pushes that depend on what they draw."""
+    def _cut_loops(self, component: Sequence[int], members: Sequence[list[int]]) -> bool:
+        """Give up pushes and gates that depend on what is drawn; whether there were any."""
+
+        def loops(node: int) -> bool:
+            return len(members[component[node]]) > 1
+
         first = self.size + self.choices
-        return {i for i in range(len(self.pushes)) if len(members[component[first + i]]) > 1}
+        pushes = [push for i, push in enumerate(self.pushes) if not loops(first + i)]
+        only = {choice: gate for choice, gate in self.only.items() if not loops(self.size + choice)}
+        cut = len(pushes) < len(self.pushes) or len(only) < len(self.only)
+        self.pushes, self.only = pushes, only
+        return cut
 
     def _step(self, nodes: list[int], below: Sequence[list[int]], data: list[int]) -> None:
         node = nodes[0]
@@ -174,10 +201,12 @@ class _Plan:
             push = self.pushes[node - self.size - self.choices]
             data += (EVIDENCE, int(push.holds), len(push.draws))
             for draw in push.draws:
-                data += (draw.choice, draw.value, self.gates[draw.gate])
+                everywhere = self.only.get(draw.choice) != draw.gate
+                data += (draw.choice, draw.value, self.gates[draw.gate], int(everywhere))
         elif node >= self.size:
-            if not below[node]:
-                data += (CHOICE, node - self.size)
+            choice = node - self.size
+            if all(choice != draw.choice for push in self.pushes for draw in push.draws):
+                data += (CHOICE, choice, self.gates[self.only.get(choice, ())])
         elif node not in self.selectors:
             rules = [rule for atom in nodes for rule in self.rules.get(atom, ())]
             self.ordered.extend(rules)

@@ -86,10 +86,8 @@ class Block {
     Block(const Ground &ground, const double *weights, const std::vector<size_t> &leaves)
         : ground_(ground), weights_(weights), leaves_(leaves), atoms_(ground.atoms) {}
 
-    void choose(uint32_t index, Random &random) {
-        Bits all;
-        all.fill(ALL);
-        choose_others(index, UINT32_MAX, all, random);
+    void choose(uint32_t index, uint32_t where, Random &random) {
+        choose_others(index, UINT32_MAX, gate(where), random);
     }
 
     void derive(const std::vector<GroundRule> &rules, const Step &step, Watch &watch) {
@@ -184,7 +182,7 @@ class Block {
                 for (uint64_t left = word; left; left &= left - 1) --at;
             end = at;
             for (size_t w = 0; w < WORDS; ++w)
-                taken[w] = random.coin(p, ~active[w] | held[w]);
+                taken[w] = random.coin(p, (draw.everywhere ? ~active[w] : 0) | (active[w] & held[w]));
             each_world(active, [&](size_t world) {
                 double some = before_[at++] * (1 - p) + p;
                 uint64_t bit = uint64_t(1) << (world & 63);
@@ -202,15 +200,16 @@ class Block {
             double p = weight(draw.choice, draw.value);
             Bits active = gate(draw.gate), taken;
             each_world(active, [&](size_t world) { world_weights[world] *= 1 - p; });
-            for (size_t w = 0; w < WORDS; ++w) taken[w] = random.coin(p, ~active[w]);
+            for (size_t w = 0; w < WORDS; ++w)
+                taken[w] = draw.everywhere ? random.coin(p, ~active[w]) : 0;
             take(draw, taken, random);
         }
     }
 
     // The choice has this value in the `taken` worlds, and another one in the others.
     void take(const Push::Draw &draw, const Bits &taken, Random &random) {
-        Bits others;
-        for (size_t w = 0; w < WORDS; ++w) others[w] = ~taken[w];
+        Bits others = draw.everywhere ? gate(0) : gate(draw.gate);
+        for (size_t w = 0; w < WORDS; ++w) others[w] &= ~taken[w];
         const auto &selectors = ground_.choices[draw.choice].selectors;
         choose_others(draw.choice, draw.value, others, random);
         if (draw.value < selectors.size()) atoms_[selectors[draw.value]] = taken;
@@ -304,8 +303,9 @@ Worlds::Worlds(Ground ground, Numbers steps, Numbers outputs) : ground_(std::mov
     while (reader.more()) outputs_.push_back(reader.next(ground_.atoms));
 }
 
-// A step is its kind and then: a choice; how many rules, and whether they loop; whether the
-// evidence holds, how many draws, and the choice, value and gate of each.
+// A step is its kind and then: a choice and its gate; how many rules, and whether they loop;
+// whether the evidence holds, how many draws, and of each the choice, the value, the gate, and
+// whether its other values matter everywhere.
 void Worlds::read_steps(Numbers numbers) {
     Reader reader(numbers);
     uint32_t rules = 0;
@@ -314,6 +314,7 @@ void Worlds::read_steps(Numbers numbers) {
         step.kind = Step::Kind(reader.next(3));
         if (step.kind == Step::Choice) {
             step.index = reader.next(ground_.choices.size());
+            step.gate = reader.next(ground_.atoms);
         } else if (step.kind == Step::Rules) {
             step.begin = rules;
             step.end = rules += reader.next(ground_.rules.size() - rules + 1);
@@ -325,7 +326,8 @@ void Worlds::read_steps(Numbers numbers) {
             for (uint32_t i = 0; i < draws; ++i) {
                 uint32_t choice = reader.next(ground_.choices.size());
                 uint32_t value = reader.next(ground_.choices[choice].values());
-                push.draws.push_back({choice, value, reader.next(ground_.atoms)});
+                uint32_t gate = reader.next(ground_.atoms);
+                push.draws.push_back({choice, value, gate, reader.next(2) != 0});
             }
             step.index = uint32_t(pushes_.size());
             pushes_.push_back(std::move(push));
@@ -348,7 +350,7 @@ Worlds::Drawn Worlds::draw(const double *weights, uint64_t seed, uint64_t first,
         std::fill(own.begin(), own.end(), 1.0);
         for (const Step &step : steps_) {
             if (step.kind == Step::Choice)
-                block.choose(step.index, random);
+                block.choose(step.index, step.gate, random);
             else if (step.kind == Step::Rules)
                 block.derive(ground_.rules, step, watch);
             else

@@ -20,6 +20,7 @@ constexpr size_t BLOCK = 64 * WORDS;       // worlds in a block
 struct Push {
     struct Draw {
         uint32_t choice, value, gate;  // the gate is an atom; 0 always holds
+        bool everywhere = true;        // other values matter also where the gate does not hold
     };
     bool holds = true;  // or the atom is known to be false
     std::vector<Draw> draws;
@@ -31,6 +32,7 @@ struct Step {
     Kind kind = Choice;
     uint32_t begin = 0, end = 0;  // rules, of which all heads are one loop or one atom
     uint32_t index = 0;           // of the choice or of the evidence
+    uint32_t gate = 0;            // the atom without which no value of the choice matters; 0: none
     bool loop = false;
 };
 

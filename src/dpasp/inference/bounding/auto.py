@@ -24,7 +24,7 @@ from dpasp.inference.sampling.sample import sample
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap
 
-KEPT = 0.3  # of the time is kept for bounds and samples,
+KEPT = 0.2  # of the time is kept for bounds and samples,
 MOST_KEPT = 20.0  # but not more seconds than this: they are also taken where there is no limit
 ROOM = 0.75  # of the memory is for the exact engine
 FINE = {"n": 1_000_000_000, "gap": 0.001}  # samples go on until the time is over, or so precise
