@@ -10,7 +10,7 @@ import pytest
 
 import dpasp
 
-TORCH = ("dpasp.neural", "dpasp.learning", "dpasp.scale")
+TORCH = ("dpasp.neural", "dpasp.learning", "dpasp.scale", "dpasp.program")
 SKIPPED = ("dpasp.native._native", "dpasp.__main__")
 
 
@@ -25,3 +25,17 @@ def test_examples(name: str) -> None:
         pytest.importorskip("torch")
     result = doctest.testmod(import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
+
+
+def public(owner: object) -> list[str]:
+    return [name for name in vars(owner) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", ["load", "loads", "parse", "convert", "formatted"])
+def test_every_public_function_has_an_example(name: str) -> None:
+    assert ">>> " in (getattr(dpasp, name).__doc__ or "")
+
+
+@pytest.mark.parametrize("name", public(dpasp.Program))
+def test_every_method_of_a_program_has_an_example(name: str) -> None:
+    assert ">>> " in (vars(dpasp.Program)[name].__doc__ or "")

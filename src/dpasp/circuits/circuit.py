@@ -1,11 +1,11 @@
 """A compiled program: every answer is an evaluation of it.
 
-Example::
-
-    circuit = compile(ground, Meaning(Logic.STABLE, Probability.MAXENT))
-    masses = circuit.masses(leaves.weights(ground))       # [questions, 7]
-    masses = circuit.masses(batch)                        # [leaves, n] -> [questions, 7, n]
-    circuit.layers                                        # for walks that are not evaluations
+>>> from dpasp import loads
+>>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+>>> circuit.masses(np.array([0.3, 0.7, 0.5, 0.5]), fields=("a", "b"))[0, 1:3]
+array([0.65, 0.65])
+>>> circuit.layers.layers != ()
+True
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""Ground program in, circuit out."""
+"""Ground program in, circuit out.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> program = ground(parse("0.3::a. 0.5::b. c :- a, not b. #query c."))
+>>> compile(program, Meaning()).leaves
+4
+>>> [part.choices for part in plan(program, Meaning())]
+[2]
+"""
 
 from __future__ import annotations
 

@@ -6,10 +6,16 @@ when nothing is missing, and a true 1e-20 is not lost. Sums that are not over th
 values of one choice (a compiler may branch on atoms) hide what is missing: then there is
 only the difference to 1.
 
-Example::
-
-    known = consistency(circuit, layout(ground.choices))
-    known.missing(weights, 1.0 - consistent)            # [batch]
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> from dpasp.semantics import leaves
+>>> program = ground(parse("1e-20::a. :- a. #query a."))
+>>> known = consistency(compile(program, Meaning()), leaves.layout(program.choices))
+>>> weights = leaves.weights(program)[:, np.newaxis]
+>>> known.missing(weights, np.array([0.0]))
+array([1.e-20])
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""A translated program as flat arrays of integers, the form in which it goes to native code."""
+"""A translated program as flat arrays of integers, the form in which it goes to native code.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.language.ast import Logic
+>>> from dpasp.semantics.translate import translate
+>>> program = ground(parse("0.3::a. b :- not a. #query b."))
+>>> flat = flatten(translate(program, Logic.STABLE), program.choices, program.questions, ())
+>>> flat.atoms, flat.questions.tolist()
+(4, [1, 3, 0])
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,13 @@
 """Enumerated total choices as a circuit: what cannot be compiled is still evaluated as one.
 
-Example::
-
-    table = Counted(values=np.array([[0], [1]]), counts=np.array([[[1, 0, 0]], [[0, 2, 0]]]))
-    circuit = fold(ground.choices, table, Meaning(Logic.STABLE, Probability.MAXENT))
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> program = ground(parse("0.3::a. #query a."))
+>>> table = Counted(values=np.array([[0], [1]]), counts=np.array([[[1, 0, 0]], [[0, 1, 0]]]))
+>>> circuit = fold(program.choices, table, Meaning())
+>>> float(circuit.masses(np.array([0.3, 0.7]), fields=("a",))[0, 1])
+0.3
 """
 
 from __future__ import annotations

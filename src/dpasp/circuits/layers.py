@@ -4,17 +4,18 @@ The children of a node lie in earlier layers, so that a sweep computes a whole l
 What it adds and multiplies is up to the caller: probabilities, logarithms with a maximum in
 place of the sum, bounds, numbers of a finite field, sets of bits.
 
-Example::
-
-    layers = circuit.layers.below(0)                    # the part that question 0 needs
-    wide = np.append(weights, 1.0)                      # the edge weight -1 is a 1
-    (values,) = sweep(
-        layers,
-        [circuit.values.channel("b")],
-        add=lambda layer, below: [layer.sum(wide[layer.weights] * below[0])],
-        multiply=lambda layer, left, right: [left[0] * right[0]],
-    )
-    values[layers.root]                                 # the mass b of the question
+>>> from dpasp import loads
+>>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+>>> layers = circuit.layers.below(0)                 # the part that the first question needs
+>>> wide = np.append([0.3, 0.7, 0.5, 0.5], 1.0)      # the edge weight -1 is a 1
+>>> (values,) = sweep(
+...     layers,
+...     [circuit.values.channel("b")],
+...     add=lambda layer, below: [layer.sum(wide[layer.weights] * below[0])],
+...     multiply=lambda layer, left, right: [left[0] * right[0]],
+... )
+>>> float(values[layers.root])                       # the mass b of the question
+0.65
 """
 
 from __future__ import annotations

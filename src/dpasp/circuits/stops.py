@@ -1,9 +1,9 @@
 """Why the native code stopped, as the errors of this package.
 
-Example::
-
-    with stopping(watch) as limits:
-        native = _native.fold(widths, values, counts, limits)
+>>> from dpasp.limits import UNLIMITED
+>>> with stopping(UNLIMITED) as limits:              # given to a native call, which may stop
+...     type(limits).__name__
+'Limits'
 """
 
 from __future__ import annotations

@@ -6,10 +6,12 @@ c and d, which follow a product rule, are products of other channels like everyt
 The way back is a tape too: the slope of an entry is a sum of (slope of a parent) times
 (value of the other factor).
 
-Example::
-
-    there = forward_tape(circuit, ("a", "d"))          # the masses a and d of every question
-    back = backward_tape(there)                        # and their gradient by the weights
+>>> from dpasp import loads
+>>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+>>> there = forward_tape(circuit, ("a", "d"))        # the masses a and d of every question
+>>> back = backward_tape(there)                      # and their slopes by the weights
+>>> there.heads, len(there.out), len(back.out)
+(4, 2, 4)
 """
 
 from __future__ import annotations

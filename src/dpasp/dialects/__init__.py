@@ -51,9 +51,13 @@ TEXT = "<text>"  # the name of a text that is not in a file
 
 
 def convert(source: str | Path, dialect: str, *, from_str: bool = False) -> str:
-    """The dPASP program that another system's file (or, with ``from_str``, text) says.
+    """Return the dPASP program that another system's file (or, with ``from_str``, text) says.
 
-    Its comments are kept. What has no counterpart is an error that names its place.
+    Its comments are kept. Raises :class:`ProgramError`, which names the place, for what has no
+    counterpart, and :class:`UsageError` for a ``dialect`` that is not known.
+
+    >>> convert("0.3::a. query(a).", "problog", from_str=True).splitlines()[-1]
+    '0.3::a. #query a.'
     """
     system = find_dialect(dialect)
     if from_str:

@@ -1,9 +1,11 @@
 """What is asked, as one value: made once, and read by every engine.
 
-Example::
-
-    asked = ask(ground, Meaning(Logic.STABLE, Probability.MAXENT), method=Method("sample"))
-    answer(asked)                                       # in dpasp.inference.answer
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. #query a.")), Meaning())
+>>> asked.weights, asked.has_rows
+(array([0.3, 0.7, 0.5, 0.5]), False)
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 """The engines that answer exactly: masses from a circuit or a table, then numbers.
 
-Example::
-
-    found = compiled(ask(ground, meaning))      # or enumerated(…)
-    found.answers, found.engine
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> result = compiled(ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning()))
+>>> result.answers[0].lower, result.engine
+(0.7, 'compile')
 """
 
 from __future__ import annotations

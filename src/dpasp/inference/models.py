@@ -1,4 +1,15 @@
-"""The models of a program, total choice by total choice, the most probable first."""
+"""The models of a program, total choice by total choice, the most probable first.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.logic.shown import shown_by
+>>> shown = shown_by(parse("0.3::a. b :- not a. #show b/0."))
+>>> asked = ask(ground(shown.program), Meaning())
+>>> [(model.choice, model.probability, model.true) for model in models(asked, shown)]
+[(('not a',), (0.7,), ('b',)), (('a',), (0.3,), ())]
+"""
 
 from __future__ import annotations
 

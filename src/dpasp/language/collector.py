@@ -1,4 +1,11 @@
-"""Keeping Python's garbage collector away from work that makes no garbage."""
+"""Keeping Python's garbage collector away from work that makes no garbage.
+
+>>> with collector_paused():
+...     gc.isenabled()
+False
+>>> gc.isenabled()
+True
+"""
 
 from __future__ import annotations
 

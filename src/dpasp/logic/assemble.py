@@ -1,4 +1,11 @@
-"""What clingo made of an encoded program, as choices and rules over numbered atoms."""
+"""What clingo made of an encoded program, as choices and rules over numbered atoms.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("d(1..2). 0.3::a(X) :- d(X)."))
+>>> [[str(program.symbols[head]) for head in choice.heads] for choice in program.choices]
+[['a(1)'], ['a(2)']]
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""clingo's grounder: what it is given, what it finds, and what it says, in our words."""
+"""clingo's grounder: what it is given, what it finds, and what it says, in our words.
+
+>>> def check():                                     # may raise, to stop the grounder
+...     pass
+>>> gathered = GroundRules(check)
+>>> control = Control()
+>>> control.register_observer(gathered)
+>>> control.add("base", [], "{a}. b :- not a.")
+>>> control.ground([("base", [])])
+>>> len(gathered.rules)
+2
+"""
 
 from __future__ import annotations
 

@@ -16,6 +16,15 @@ those of the heads: ``a(A) :- _dpasp_choice0(I, X, T), (A,) = @_dpasp_heads(T, 0
 Rules with variables are built from the nodes of their statements, whose places clingo's
 messages then tell. Without variables there is little that clingo could complain about,
 and the rule is written as text, which is several times faster.
+
+>>> from dpasp.language import parse
+>>> statement = parse("0.3::a(X) :- c(X).").statements[0]
+>>> markers = ChoiceMarkers(frozenset())
+>>> markers.add(0, statement)
+>>> for rule in markers.rules:
+...     print(rule)
+a(A2) :- _dpasp_choice0(A0,A1,A2).
+{ _dpasp_choice0(0,X,X) } :- c(X).
 """
 
 from __future__ import annotations

@@ -7,6 +7,13 @@
     f(A,V,O) :- neural3(_, _, (A,)), value3(_, V), outcome3(_, O).
 
 (with hidden names) and ``input(0) ~ …`` the fact ``input(0)``.
+
+>>> from dpasp.language import parse
+>>> program = parse("?::f(X, {a, b}) as @net :- input(X). input(0) ~ test(@rows).")
+>>> markers = NeuralMarkers(frozenset({"input"}))
+>>> markers.add(0, program.statements[0])
+>>> print(markers.rules[0])
+{ _dpasp_neural0((X,),(X,),(X,)) } :- input(X).
 """
 
 from __future__ import annotations

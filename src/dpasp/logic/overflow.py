@@ -2,6 +2,12 @@
 
 Once a program is ground, its atoms tell between which integers each of their arguments lies.
 From there the ranges of the arithmetic in rules follow, and the largest sums.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("n(2000000000). m(X + X) :- n(X). 0.5::a."))
+>>> [warning.code for warning in program.warnings]
+['integer-overflow']
 """
 
 from __future__ import annotations

@@ -4,6 +4,12 @@ The grounder is native code that may work for a long time without coming back to
 Python. So it runs in a thread of its own while this one waits, looks at the clock,
 and can leave at any moment; the work then ends at its next call back into Python.
 (A join that finds nothing never calls back: it is left behind, to end with the process.)
+
+>>> from dpasp.limits import UNLIMITED
+>>> done = []
+>>> Supervisor(UNLIMITED).run(lambda: done.append("work"))
+>>> done
+['work']
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ Clauses::Clauses(const Problem &problem, const Part &part) {
     auto fresh = [&](Class which) {
         kind.push_back(which);
         weight.insert(weight.end(), {ONE, ONE});
-        group.push_back({variables, variables + 1});
+        group.emplace_back(variables, variables + 1);
         return variables++;
     };
     for (uint32_t choice : part.choices) {
@@ -38,7 +38,7 @@ Clauses::Clauses(const Problem &problem, const Part &part) {
     auto known = [&](Lit lit) { return literal[part.place(lit)] ^ (lit & 1u); };
     for (uint32_t g : part.gates) {
         const Gate &gate = gates.gates[g];
-        Lit lit;
+        Lit lit = 0;
         if (gate.kind == Kind::Value) {
             lit = 2 * (first.at(gate.first) +
                        (gates.choices[gate.first].values == 2 ? 0 : gate.second));
@@ -76,7 +76,7 @@ class Eliminator {
     std::vector<uint32_t> run(uint32_t &width) {
         eliminate();
         width = 0;
-        for (auto &bag : bags_) width = std::max(width, uint32_t(bag.size() ? bag.size() - 1 : 0));
+        for (auto &bag : bags_) width = std::max(width, uint32_t(bag.empty() ? 0 : bag.size() - 1));
         return measure();
     }
 

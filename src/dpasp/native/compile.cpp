@@ -147,7 +147,7 @@ class Compiler {
                 uint32_t(part.guesses.size()),
                 uint32_t(part.gates.size()),
                 width,
-                attempt,
+                static_cast<const Attempted &>(attempt),
                 0,
                 0};
     }

@@ -73,7 +73,7 @@ class Diagram {
         watch_.descend();
         budget_.charge(5);
         uint32_t la = level(a), lb = level(b), top = std::min(la, lb), n = arity_[top];
-        Dd result;
+        Dd result = 0;
         if (n == 2) {
             Dd children[2];
             for (uint32_t v = 0; v < 2; ++v)
@@ -132,7 +132,7 @@ class Diagram {
         if (found != done.end()) return found->second;
         watch_.descend();
         uint32_t n = arity_[top];
-        Dd result;
+        Dd result = 0;
         if (top == at) {
             result = DD_FALSE;
             for (uint32_t v = 0; v < n; ++v) result = both(result ^ 1u, child(edge, v) ^ 1u) ^ 1u;

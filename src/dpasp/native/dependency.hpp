@@ -39,7 +39,7 @@ std::vector<std::vector<uint32_t>> components(const std::vector<uint32_t> &nodes
         if (order[root]) continue;
         order[root] = low[root] = ++clock;
         waiting.push_back(root);
-        path.push_back({root, edges.start[root]});
+        path.emplace_back(root, edges.start[root]);
         while (!path.empty()) {
             auto &[node, at] = path.back();
             bool down = false;
@@ -50,7 +50,7 @@ std::vector<std::vector<uint32_t>> components(const std::vector<uint32_t> &nodes
                 if (!order[child]) {
                     order[child] = low[child] = ++clock;
                     waiting.push_back(child);
-                    path.push_back({child, edges.start[child]});
+                    path.emplace_back(child, edges.start[child]);
                     down = true;
                     break;
                 }
@@ -62,7 +62,7 @@ std::vector<std::vector<uint32_t>> components(const std::vector<uint32_t> &nodes
             if (!path.empty()) low[path.back().first] = std::min(low[path.back().first], low[done]);
             if (low[done] == order[done]) {
                 found.emplace_back();
-                uint32_t member;
+                uint32_t member = 0;
                 do {
                     member = waiting.back();
                     waiting.pop_back();

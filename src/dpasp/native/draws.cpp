@@ -78,7 +78,7 @@ bool Draws::draw(const std::vector<uint32_t> &active) {
     }
     for (auto &[set, edge] : drawn) {
         auto [place, fresh] = states.try_emplace(set, uint32_t(states.size()));
-        entries.push_back({place->second, edge});
+        entries.emplace_back(place->second, edge);
     }
     ends.push_back(uint32_t(entries.size()));
     return states.size() <= most_;

@@ -140,7 +140,7 @@ void Entries::rescale(Table &table) const {
     for (uint32_t i = 0; i < table.count; ++i) {
         Word *at = &table.words[size_t(i) * width + width - 1];
         // 40 bits are plenty, and let tables that differ by rounding alone be equal.
-        int exponent;
+        int exponent = 0;
         double m = std::frexp(std::max(get_count(at) / largest, 1e-290), &exponent);
         put_count(at, std::ldexp(std::round(std::ldexp(m, 40)), exponent - 40));
     }

@@ -26,7 +26,7 @@ struct Table {
 
 inline void put_count(Word *at, double count) { std::memcpy(at, &count, 8); }
 inline double get_count(const Word *at) {
-    double count;
+    double count = 0;
     std::memcpy(&count, at, 8);
     return count;
 }

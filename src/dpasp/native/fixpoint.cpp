@@ -50,7 +50,7 @@ Lit at_least(Gates &gates, const std::vector<Lit> &lits, const std::vector<int64
             bound -= weight;
             continue;
         }
-        counter.items.push_back({weight, lit});
+        counter.items.emplace_back(weight, lit);
     }
     std::stable_sort(counter.items.begin(), counter.items.end(),
                      [](auto &a, auto &b) { return a.first > b.first; });
@@ -237,7 +237,7 @@ std::vector<Lit> Iteration::solve(uint32_t size, Watch &watch) {
                 uint64_t flip = negated(values[i]) != negated(before[i]) ? ~uint64_t(0) : 0;
                 same = same && now[w] == (then[w] ^ flip);
             }
-            pairs.push_back({values[i], before[i]});
+            pairs.emplace_back(values[i], before[i]);
         }
         // A size-th round can add nothing; before that, equal samples must be proved equal.
         if (round >= size || (same && (pairs.empty() || equal_(pairs)))) return before;

@@ -47,7 +47,7 @@ Lit Gates::all(std::vector<Lit> inputs) {
         if (gate.kind == Kind::Value && !negated(lit)) {
             for (auto &[choice, other] : chosen)
                 if (choice == gate.first) return FALSE_LIT;
-            chosen.push_back({gate.first, lit});
+            chosen.emplace_back(gate.first, lit);
         }
     }
     if (!chosen.empty()) {

@@ -75,7 +75,7 @@ class Finder {
         std::vector<std::pair<uint32_t, uint32_t>> pairs;
         for (uint32_t h = 0; h < heads_.heads.size(); ++h)
             for (uint32_t user : users_[h])
-                pairs.push_back({heads_.heads[user].cluster, 2 * heads_.heads[h].cluster});
+                pairs.emplace_back(heads_.heads[user].cluster, 2 * heads_.heads[h].cluster);
         std::sort(pairs.begin(), pairs.end());
         pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
         Edges edges(heads_.clusters, pairs);
@@ -203,7 +203,8 @@ class Finder {
         for (const Clause &row : rows) {
             double own = 1;
             for (const Reading *reading : row.body) own *= network_.states[reading->group];
-            if ((apart += own) >= many / 4) return true;
+            apart += own;
+            if (apart >= many / 4) return true;
         }
         return false;
     }

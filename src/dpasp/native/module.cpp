@@ -104,7 +104,7 @@ void run_watched(nb::handle progress, const std::atomic<double> &done, std::atom
 }
 
 nb::object compile_ground(const Ground &ground, const Options &options, const Limits &limits,
-                          nb::object progress) {
+                          const nb::object &progress) {
     std::atomic<bool> stop{false};
     std::atomic<double> done{0};
     Watch watch(limits, &stop);
@@ -304,7 +304,7 @@ NB_MODULE(_native, m) {
                  auto data = c.to_bytes();
                  return nb::bytes(data.data(), data.size());
              })
-        .def_static("from_bytes", [](nb::bytes data) {
+        .def_static("from_bytes", [](const nb::bytes &data) {
             try {
                 return Circuit::from_bytes(data.c_str(), data.size());
             } catch (const std::runtime_error &problem) {

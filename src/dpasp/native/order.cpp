@@ -85,7 +85,7 @@ class Arranger {
             if (left_[scope_[s]] != 1) continue;
             --mine;
             for (uint32_t u : graph_.scopes[scope_[s]].members)
-                if (u != v) closing.push_back({u, 1});
+                if (u != v) closing.emplace_back(u, 1);
         }
         std::sort(closing.begin(), closing.end());
         for (size_t i = 0; i < closing.size();) {

@@ -74,7 +74,7 @@ class RuleReader {
         for (const GroundRule &rule : ground_.rules)
             for (int32_t b : rule.body.literals)
                 if (b > 0)
-                    for (uint32_t head : rule.heads) pairs.push_back({head, 2 * uint32_t(b)});
+                    for (uint32_t head : rule.heads) pairs.emplace_back(head, 2 * uint32_t(b));
         std::vector<uint32_t> cluster(ground_.atoms);
         uint32_t count = 0;
         for (const auto &part : components(Edges(ground_.atoms, pairs))) {
@@ -92,7 +92,7 @@ Edges Rules::dependencies() const {
     for (const Rule &rule : all)
         if (rule.head)
             for (int32_t b : rule.body.literals)
-                pairs.push_back({rule.head, b > 0 ? 2 * uint32_t(b) : 2 * uint32_t(-b) + 1});
+                pairs.emplace_back(rule.head, b > 0 ? 2 * uint32_t(b) : 2 * uint32_t(-b) + 1);
     return Edges(atoms, pairs);
 }
 

@@ -91,7 +91,7 @@ class Search {
     std::map<std::vector<std::pair<double, int64_t>>, uint32_t> count_index_;
 
     void note(Lit lit, uint32_t question, int kind) {
-        tracks_[negate(lit)].push_back({question, kind});
+        tracks_[negate(lit)].emplace_back(question, kind);
     }
 
     // --- propagation ---------------------------------------------------------------------
@@ -370,7 +370,7 @@ class Search {
     uint32_t intern(const std::vector<Counts> &total) {
         std::vector<std::pair<double, int64_t>> key;
         for (const Counts &counts : total)
-            for (const Scaled &number : counts) key.push_back({number.m, number.e});
+            for (const Scaled &number : counts) key.emplace_back(number.m, number.e);
         auto [place, fresh] = count_index_.try_emplace(key, uint32_t(counts_.size()));
         if (fresh) counts_.push_back(total);
         return place->second;

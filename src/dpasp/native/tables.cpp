@@ -154,7 +154,7 @@ class Tables {
                 uint32_t s =
                     gate.kind == Kind::Value ? choice_step.at(gate.first) : guess_step.at(g);
                 mine.first = mine.last = s;
-                read_[s].push_back({i, gate.kind == Kind::Value ? gate.second : 0});
+                read_[s].emplace_back(i, gate.kind == Kind::Value ? gate.second : 0);
             }
             for (const Consumer &consumer : mine.consumers) {
                 if (consumer.role == Role::Undefined)

@@ -21,7 +21,7 @@ from dpasp.program.program import Program
 def _read(
     texts: list[tuple[str, str]], reaches: Mapping[str, Reach] | None = None, **given: Any
 ) -> Program:
-    """The program of some named texts, with all that a caller gives with them."""
+    """The program of named texts, with the objects that the caller passed by keyword."""
     source = read(texts, reaches)
     groups = {name: given.pop(name) for name in ("networks", "data", "functions")}
     program = Program(source, objects=caller_objects(source, groups), **given)
@@ -37,7 +37,7 @@ def load(
     data: Mapping[str, Any] | None = None,
     functions: Mapping[str, Any] | None = None,
 ) -> Program:
-    """The program in some files.
+    """Return the program in some files.
 
     A file that you name may run its Python; a text may not, unless you say so. It runs when the
     program is asked, and not at all if ``python`` is false. The files may include and read what
@@ -47,6 +47,15 @@ def load(
     objects of the calling program by the names after ``@``: modules, or functions that make
     them; tensors, arrays or lists of rows; functions. They win over what ``#python`` defines,
     and need no ``python=True``.
+
+    Raises :class:`ProgramError` with every mistake in the files.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "coin.plp").write_text("#const p = 0.5. p::heads. #query heads.")
+    ...     program = load(f"{folder}/coin.plp", constants={"p": 0.6})
+    >>> print(program.query())
+    ℙ(heads) = 0.600000
     """
     texts = [(name, load_text(name)) for name in map(path_given, paths)]
     return _read(
@@ -71,7 +80,7 @@ def loads(
     data: Mapping[str, Any] | None = None,
     functions: Mapping[str, Any] | None = None,
 ) -> Program:
-    """The program in a text, which may come from anywhere.
+    """Return the program in a text, which may come from anywhere.
 
     A file that you name may run its Python; a text may not, unless you say so: its Python runs
     only if ``python`` is true, which says that the text is trusted. It reads
@@ -96,7 +105,12 @@ def loads(
 
 
 def parse(source: str | Path, from_str: bool = False, *, python: bool | None = None) -> Program:
-    """The program in a file, or with ``from_str`` in a text."""
+    """Return the program in a file, as :func:`load` does, or with ``from_str`` in a text.
+
+    >>> parse("0.3::a. #query a.", from_str=True)()
+    ℙ(a) = 0.300000
+    array([[0.3, 0.3]])
+    """
     if from_str:
         return loads(text_given(source, "a program"), python=bool(python))
     return load(source, python=python is not False)

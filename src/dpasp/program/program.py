@@ -56,10 +56,18 @@ NO_LIMITS = Limits()
 
 
 class Program:
-    """A program that can be asked.
+    """A program that can be asked; :func:`dpasp.load` and :func:`dpasp.loads` make one.
 
     Nothing runs when it is made; it is ground when it is first asked, and ``#python``
     blocks run then, if ``python`` allows them.
+
+    >>> from dpasp import loads
+    >>> program = loads("0.3::a. b :- not a. #query b.")
+    >>> program
+    <dpasp.Program <program>: 3 statements>
+    >>> program()
+    ℙ(b) = 0.700000
+    array([[0.7, 0.7]])
     """
 
     def __init__(
@@ -307,7 +315,11 @@ class Program:
         return replace(answers, statistics=statistics, learned=learned, history=history)
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
-        """Print the answers to the program's questions and give them back as an array."""
+        """Print the answers to the program's questions; return them as an array.
+
+        It has the shape [answers] under maxent, [answers, 2] under credal, and one more
+        dimension where there are several rows of test data.
+        """
         answers = self.query(semantics=semantics)
         sys.stdout.write(f"{answers}\n" if len(answers) else "")
         return answers.to_numpy()
@@ -388,7 +400,21 @@ class Program:
         return self._torch.learn(observations, data, semantics, how)
 
     def save(self, path: str | Path) -> None:
-        """Write what was learned to a file (safetensors); :meth:`restore` reads it."""
+        """Write what was learned to a file (safetensors), which :meth:`restore` reads.
+
+        Raises :class:`OutputError` where the file cannot be written.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from dpasp import loads
+        >>> text = "?::heads. #semantics maxent. #query heads."
+        >>> coin, other = loads(text), loads(text)
+        >>> _ = coin.learn([["heads"], ["heads"], ["not heads"]])
+        >>> with TemporaryDirectory() as folder:
+        ...     coin.save(f"{folder}/coin.safetensors")
+        ...     other.restore(f"{folder}/coin.safetensors")
+        >>> print(other.query())
+        ℙ(heads) = 0.666667
+        """
         self._torch.trainable().save(path)
 
     def restore(
@@ -398,7 +424,18 @@ class Program:
 
         What another program learned is refused, with the difference, unless ``rules`` says from
         which rule of the file each differing rule of this program takes its probabilities
-        (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order.
+        (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order. Raises
+        :class:`DataError` for a file that is refused or cannot be read.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from dpasp import loads
+        >>> coin, toss = loads("0.7?::heads."), loads("?::tails. #semantics maxent.")
+        >>> with TemporaryDirectory() as folder:
+        ...     coin.save(f"{folder}/coin.safetensors")
+        ...     rules = {"?::tails.": "0.7?::heads."}
+        ...     toss.restore(f"{folder}/coin.safetensors", rules=rules)
+        >>> print(toss.query("tails"))
+        ℙ(tails) = 0.700000
         """
         self._torch.trainable().restore(path, force, rules)
 
@@ -418,6 +455,14 @@ class Program:
 
         ``labels`` are texts such as ``"sum(3)"``, one a row; ``data`` is used in place of the
         program's test data.
+
+        >>> import torch
+        >>> from dpasp import loads
+        >>> text = "?::bit(x, {0, 1}) as @net :- image(x). image(x) ~ test(@rows)."
+        >>> networks, data = {"net": torch.nn.Softmax(dim=1)}, {"rows": [[1.0, 9.0], [9.0, 1.0]]}
+        >>> program = loads(text + " #semantics maxent.", networks=networks, data=data)
+        >>> program.accuracy("bit(x, Value)", ["bit(x, 1)", "bit(x, 0)"])
+        1.0
         """
         return self._torch.trainable().accuracy(query, labels, data)
 
@@ -467,10 +512,15 @@ class Program:
         return replace(circuit, leaf_names=tuple(leaf_names(ground)), question_names=asked)
 
     def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
-        """What depends on what: choices, rules, negations and loops; saved if there is a path.
+        """Return a picture of what depends on what: choices, rules, negations and loops.
 
-        Atoms are drawn one by one, or in a large program their predicates; the file's name
-        ends in .svg, or (by matplotlib) in .png or .pdf.
+        Atoms are drawn one by one, or in a large program their predicates. With a ``path``,
+        which ends in .svg, or (by matplotlib) in .png or .pdf, the picture is saved there.
+
+        >>> from dpasp import loads
+        >>> picture = loads("0.3::a. b :- a.").plot()
+        >>> picture.svg[:4]
+        '<svg'
         """
         title = ", ".join(Path(file).name for file in self.source.files)
         return drawn(display("plot.program")(self.ground(limits=limits), title), path)
@@ -481,7 +531,16 @@ class Program:
         """Answer the program's questions and write a page (.html) about them.
 
         It holds the answers, their reasons, the dependencies, what was learned and the program
-        itself, and opens anywhere.
+        itself, and opens anywhere. Raises :class:`UsageError` for a path with another ending,
+        and what :meth:`query` raises.
+
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from dpasp import loads
+        >>> with TemporaryDirectory() as folder:
+        ...     loads("0.3::a. #query a.").report(f"{folder}/answers.html")
+        ...     Path(folder, "answers.html").read_text()[:15]
+        '<!doctype html>'
         """
         check_ending(path, "a report", (".html", ".htm"))
         answers = self.query(semantics=semantics, limits=limits)
@@ -489,7 +548,13 @@ class Program:
 
     @property
     def functions(self) -> Mapping[str, Any]:
-        """What the program's ``#python`` blocks define, by name; nothing if they may not run."""
+        """What the program's ``#python`` blocks define, by name; nothing if they may not run.
+
+        >>> from dpasp import loads
+        >>> text = "#python\\ndef double(n):\\n    return 2 * n\\n#end."
+        >>> loads(text, python=True).functions["double"](4)
+        8
+        """
         module = self._groundings.module()
         return {} if module is None else vars(module)
 

@@ -3,6 +3,14 @@
 Under partial, lstable, smproblog and wellfounded: choice rules, aggregates and
 conditional literals over atoms that are not determined, and classical negation;
 under wellfounded also disjunction.
+
+>>> from dpasp import ProgramError, loads
+>>> program = loads("0.3::a. {b} :- a. #query b. #semantics partial.")
+>>> try:
+...     program.query()
+... except ProgramError as error:
+...     print(error.diagnostics[0].message)
+a choice rule has no meaning under the partial semantics
 """
 
 from __future__ import annotations

@@ -10,6 +10,11 @@ true atoms, U shrinks towards the possible ones. If m atoms are negated inside C
 each further round moves at least one of them into T and another out of U, so
 ⌊m/2⌋ + 1 rounds are enough and can be written as rules over a copy of C for each
 step. Components without negation inside need no copies.
+
+>>> from dpasp import loads
+>>> program = loads("0.5::a. b :- a, not c. c :- a, not b. #query undef b. #semantics wellfounded.")
+>>> print(program.query())
+ℙ(undef b) = 0.500000
 """
 
 from __future__ import annotations

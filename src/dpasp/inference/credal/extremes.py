@@ -4,10 +4,15 @@ A few vertices are simply all evaluated, in batches, also those that are left wh
 does not tell some credal choices apart. Many are searched on the circuit by branch and
 bound, which is just as exact unless a limit stops it.
 
-Example::
-
-    for question, found in zip(asked.questions, extremes(asked, evaluator)):
-        found.lower, found.upper                # [rows]
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> asked = ask(ground(parse("[0.2, 0.4]::a. 0.5::b. c :- a, b. #query c.")), Meaning())
+>>> (extreme,) = extremes(asked, on_circuit(asked.ground, asked.meaning))
+>>> extreme.lower, extreme.upper                     # one number a row of weights
+(array([0.1]), array([0.2]))
 """
 
 from __future__ import annotations

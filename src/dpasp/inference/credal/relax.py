@@ -7,6 +7,19 @@ want the same one, as for monotone queries, the bound is attained.
 
 The functional that is bounded is ``n - λ (n + o)`` for two masses n and o: it is
 never negative exactly when n / (n + o) is at least λ everywhere.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> from dpasp.inference.credal.vertices import corners
+>>> asked = ask(ground(parse("[0.2, 0.4]::a. 0.5::b. c :- a, b. #query c.")), Meaning())
+>>> circuit = compile(asked.ground, asked.meaning)
+>>> relaxed = relaxation(circuit, 0, asked.weights, corners(asked.ground))
+>>> bound, _ = relaxed.bound(np.array([[-1]]), "lower", 0.1)     # the choice is open
+>>> bool(bound[0] > -1e-12)                          # so that nowhere P(c) < 0.1
+True
 """
 
 from __future__ import annotations

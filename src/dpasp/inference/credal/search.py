@@ -5,6 +5,21 @@ at a time. Relaxed bounds then prove that nothing is better, or say where to loo
 every alternative of every open choice is bounded, those that cannot win are closed,
 and the choice that tightens the bounds most is branched on. When a limit stops the search,
 the best so far is on one side of the extreme, and a bound of all that is open on the other.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> from dpasp.inference.credal.relax import relaxation
+>>> from dpasp.inference.credal.vertices import corners
+>>> from dpasp.limits import UNLIMITED
+>>> asked = ask(ground(parse("[0.2, 0.4]::a. 0.5::b. c :- a, b. #query c.")), Meaning())
+>>> circuit = compile(asked.ground, asked.meaning)
+>>> relaxed = relaxation(circuit, 0, asked.weights, corners(asked.ground))
+>>> extreme = minimise(relaxed, "lower", lambda weights: weights[0] * weights[2], UNLIMITED)
+>>> extreme.value, extreme.weights
+(0.1, array([0.2, 0.8, 0.5, 0.5]))
 """
 
 from __future__ import annotations

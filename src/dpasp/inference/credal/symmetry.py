@@ -4,6 +4,19 @@ Two choices are alike if swapping them leaves all masses of the question as they
 whatever the probabilities. That is an identity of polynomials, and it is tested at
 random points of a finite field, where nothing is rounded: it fails to be found out with
 a chance of about one in 10^15. Fixed probabilities that are equal share a point.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> from dpasp.inference.credal.vertices import corners
+>>> text = "[0.2, 0.4]::a(1..3). c :- a(1), a(2), a(3). #query c."
+>>> asked = ask(ground(parse(text)), Meaning())
+>>> intervals, circuit = corners(asked.ground), compile(asked.ground, asked.meaning)
+>>> classes = alike(circuit, 0, asked.weights, asked.layout, intervals)
+>>> classes, count_vertices(classes, intervals)      # of eight vertices
+([[0, 1, 2]], 4)
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 """The engine on a circuit, which is compiled, or enumerated where the compiler does not go.
 
-Example::
-
-    evaluator = on_circuit(ground, Meaning(Logic.STABLE, Probability.MAXENT))
-    evaluator.masses(weights)                   # Masses [questions, batch]
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c.")), Meaning())
+>>> on_circuit(asked.ground, asked.meaning).masses(asked.columns).a
+array([[0.65]])
 """
 
 from __future__ import annotations

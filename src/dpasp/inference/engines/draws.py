@@ -1,8 +1,12 @@
 """Sampled models: a total choice by its probability, then one of its models evenly.
 
-Example::
-
-    sample_models(asked, 10, seed=1)            # [{"a": True, "b": False}, …]
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.5::a. b :- not a. #evidence b.")), Meaning())
+>>> sample_models(asked, 2, seed=1)
+[{'a': False, 'b': True}, {'a': False, 'b': True}]
 """
 
 from __future__ import annotations

@@ -1,9 +1,15 @@
 """The protocol of what turns leaf weights into the masses of every question.
 
-Example::
-
-    evaluator = on_circuit(ground, meaning)
-    evaluator.masses(weights).qe[0]             # [batch], of the first question
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> from dpasp.inference.engines.reference.enumerate import enumerate_models
+>>> asked = ask(ground(parse("0.3::a. #query a.")), Meaning())
+>>> evaluators = [make(asked.ground, asked.meaning) for make in (on_circuit, enumerate_models)]
+>>> [(each.name, float(each.masses(asked.columns).a[0, 0])) for each in evaluators]
+[('compile', 0.3), ('enumerate', 0.3)]
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""What an engine gives back."""
+"""What an engine gives back.
+
+>>> from dpasp.inference.answers import Answer
+>>> result = EngineResult((Answer("a", value=0.3),), "my engine", inconsistent=0.1)
+>>> [warning.message for warning in inconsistent_choices(result.inconsistent)]
+['total choices of probability 0.1 have no model; the answers are conditional on the others']
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,17 @@
 
 Answers are ratios of masses, a / (a + d), b / (b + c) and qe / e, which are numbers like any
 other when the masses themselves are below 1e-308. Logarithms of the masses give them.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> text = "1e-200::a(1..2). b :- a(1), a(2). #query a(1) | b."
+>>> asked = ask(ground(parse(text)), Meaning())
+>>> evaluator = on_circuit(asked.ground, asked.meaning)
+>>> evaluator.masses(asked.columns).a, ratio_masses(evaluator, asked.columns, asked.layout).a
+(array([[0.]]), array([[1.]]))
 """
 
 from __future__ import annotations

@@ -1,4 +1,15 @@
-"""The answers to the questions for the most probable values."""
+"""The answers to the questions for the most probable values.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> asked = ask(ground(parse("0.3::a. 0.6::b. #map a?, b?.")), Meaning())
+>>> answer, how = map_answers(asked, on_circuit(asked.ground, asked.meaning))[0]
+>>> answer.assignment, how
+({'a': False, 'b': True}, 'leaves')
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""The best assignments of a most-probable question, and how they are told."""
+"""The best assignments of a most-probable question, and how they are told.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("0.3::a. 0.6::b. #map a?, b?."))
+>>> best = Best(0.42, np.array([[VALUES.index(False), VALUES.index(True)]]))
+>>> map_answer(program, program.questions[0], best).assignment
+{'a': False, 'b': True}
+"""
 
 from __future__ import annotations
 

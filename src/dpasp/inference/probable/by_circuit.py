@@ -4,6 +4,17 @@
 the choices determine get leaves of their own, and a maximum in place of the sums over
 these leaves bounds all that completes a partial assignment; for others, and with credal
 choices, partial assignments are asked for as queries.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe.")), Meaning())
+>>> task = MapTask(asked, 0, on_circuit(asked.ground, asked.meaning))
+>>> answer, how = most_probable_by_circuit(task)
+>>> answer.assignment, how
+({'a': False, 'b': True}, 'maximum')
 """
 
 from __future__ import annotations

@@ -4,6 +4,16 @@ Whatever completes a partial assignment is at most as probable, whether the valu
 upper or the lower probability is meant, and whatever the semantics and the credal choices.
 So the answers to partial assignments bound a best-first search, and that of a complete
 one is its value. The queries are asked of circuits, many at a time.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> asked = ask(ground(parse("[0.1, 0.3]::a. 0.6::b. #map a?, b?.")), Meaning())
+>>> upper, lower = Queries(MapTask(asked, 0, on_circuit(asked.ground, asked.meaning))).run()
+>>> round(upper.value, 9), round(lower.value, 9), upper.assignments.tolist()
+(0.54, 0.42, [[1, 0]])
 """
 
 from __future__ import annotations

@@ -3,6 +3,16 @@
 An assignment gives each marked atom a value (true, false or undefined); for
 ``#mpe`` it is a total choice. Its probability given the evidence has masses like
 those of any query, with 'the model has these values' for q.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.reference.enumerate import enumerate_models
+>>> asked = ask(ground(parse("0.3::a. 0.6::b. #map a?, b?.")), Meaning())
+>>> table = enumerate_models(asked.ground, asked.meaning)
+>>> most_probable_by_table(MapTask(asked, 0, table), table).assignment
+{'a': False, 'b': True}
 """
 
 from __future__ import annotations

@@ -5,6 +5,17 @@ a question by itself. The largest lower one is max over θ of the least over the
 is bounded by P(θ | e) at any one vertex, and by the least of P(θ) divided by the least of P(e).
 Going through the total choices in the order of a bound, what comes later can at last not
 be better.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> asked = ask(ground(parse("[0.1, 0.3]::a. 0.6::b. #mpe.")), Meaning())
+>>> task = MapTask(asked, 0, on_circuit(asked.ground, asked.meaning))
+>>> upper, lower = credal_total_choices(task)
+>>> round(upper.value, 9), round(lower.value, 9)
+(0.54, 0.42)
 """
 
 from __future__ import annotations

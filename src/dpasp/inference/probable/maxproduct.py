@@ -3,6 +3,17 @@
 Weights are divided by the largest of their choice first, so that a choice which a
 branch leaves out counts for 1 there, as it should: its best value is taken. All numbers are
 logarithms: the probability of one total choice among many is small.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe.")), Meaning())
+>>> circuit = compile(asked.ground, asked.meaning)
+>>> best = max_product(circuit.below(0), circuit.values.channel("b"), asked.layout, asked.weights)
+>>> list(best.choices()), round(float(np.exp(best.value)), 9)
+([(1, 0)], 0.42)
 """
 
 from __future__ import annotations

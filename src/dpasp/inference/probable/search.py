@@ -3,6 +3,14 @@
 A box is a partial assignment. Whatever completes it is at most as probable as a bound
 of it, so the assignment that is looked at when no box has a larger bound is the best. For
 atoms that the choices determine, the bounds are those of :class:`Marked`.
+
+>>> from dpasp.limits import UNLIMITED
+>>> def bounds(boxes):                               # value 0 has probability 0.3, value 1 0.7
+...     factors = np.where(boxes == OPEN, 1.0, np.where(boxes == 0, 0.3, 0.7))
+...     return factors.prod(axis=0), np.ones(boxes.shape[1], dtype=bool)
+>>> best = best_first([range(2), range(2)], bounds, UNLIMITED)
+>>> best.assignments.tolist(), round(best.value, 9)
+([[1, 1]], 0.49)
 """
 
 from __future__ import annotations

@@ -1,4 +1,15 @@
-"""A question for the most probable values, with the evaluator that it is asked of."""
+"""A question for the most probable values, with the evaluator that it is asked of.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> asked = ask(ground(parse("0.3::a. 0.6::b. #map a? | b.")), Meaning())
+>>> task = MapTask(asked, 0, on_circuit(asked.ground, asked.meaning))
+>>> task.question.text, float(task.evidence_masses().a), task.tiny()
+('a? | b', 0.6, False)
+"""
 
 from __future__ import annotations
 

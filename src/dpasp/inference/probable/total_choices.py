@@ -1,4 +1,16 @@
-"""The most probable total choices on a circuit: a maximum in place of every sum."""
+"""The most probable total choices on a circuit: a maximum in place of every sum.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe | a.")), Meaning())
+>>> task = MapTask(asked, 0, on_circuit(asked.ground, asked.meaning))
+>>> upper, lower = best_total_choices(task, part_of(task))
+>>> upper.assignments.tolist(), round(upper.value, 9)
+([[0, 0]], 0.6)
+"""
 
 from __future__ import annotations
 

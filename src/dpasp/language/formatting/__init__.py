@@ -27,9 +27,13 @@ from dpasp.language.text.pieces import Piece, split
 
 
 def formatted(text: str, file: str = "<program>") -> str:
-    """The text of a program, laid out well; :class:`ProgramError` if it cannot be read.
+    """Return the text of a program, laid out well.
 
-    What comes out is read again and compared: it is the same program, or there is an error.
+    Raises :class:`ProgramError` if it cannot be read. What comes out is read again and
+    compared: it is the same program, or there is an error.
+
+    >>> formatted("0.3 ::a:-b .")
+    '0.3::a :- b.\\n'
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     alone = {file: Reach()}  # what it includes is not what is formatted, and is not read

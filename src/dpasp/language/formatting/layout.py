@@ -3,6 +3,14 @@
 Lines are broken where their author broke them, and where they would be too wide otherwise.
 Comments after neighbouring lines stand in one column, and so do the ``:-`` of neighbouring
 rules that stood in one column before.
+
+>>> words = [("symbol", "a", 0), ("symbol", ".", 1), ("symbol", "b", 3), ("symbol", ".", 4)]
+>>> items = [
+...     Item(kind, text, "", int(text == "b"), column, text != ".", 0, False)
+...     for kind, text, column in words
+... ]
+>>> lay_out(items)
+'a.\\nb.\\n'
 """
 
 from __future__ import annotations

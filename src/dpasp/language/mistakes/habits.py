@@ -1,4 +1,13 @@
-"""Common mistakes: what the place of an error looks like decides what a person is told."""
+"""Common mistakes: what the place of an error looks like decides what a person is told.
+
+>>> from dpasp.language import parse
+>>> from dpasp.errors import ProgramError
+>>> try:
+...     parse("a := b.")
+... except ProgramError as error:
+...     print(error.diagnostics[0].code, error.diagnostics[0].help, sep=": ")
+assignment: write '='
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""What no statement can hold: characters, unclosed strings and comments, numbers out of range."""
+"""What no statement can hold: characters, unclosed strings and comments, numbers out of range.
+
+>>> from dpasp.language import parse
+>>> from dpasp.errors import ProgramError
+>>> try:
+...     parse("a :- b € c.")
+... except ProgramError as error:
+...     print(error.diagnostics[0].message)
+'€' has no meaning here
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What the readers of directives share."""
+"""What the readers of directives share.
+
+>>> from dpasp.language import parse
+>>> parse("#query(a).").statements == parse("#query a.").statements
+True
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""``#include "file.plp".``: stands for the statements of another file until they are read."""
+"""``#include "file.plp".``: stands for the statements of another file until they are read.
+
+>>> from pathlib import Path
+>>> from tempfile import TemporaryDirectory
+>>> from dpasp import load
+>>> with TemporaryDirectory() as folder:
+...     _ = Path(folder, "facts.plp").write_text("0.3::a.")
+...     _ = Path(folder, "main.plp").write_text('#include "facts.plp". #query a.')
+...     print(load(f"{folder}/main.plp").query())
+ℙ(a) = 0.300000
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What the values of options may be: tables of names that statements check their options with."""
+"""What the values of options may be: tables of names that statements check their options with.
+
+>>> from dpasp.language.ast import Option
+>>> [problem.message for problem in check_options([Option("n", -1)], {"n": COUNT}, "#inference")]
+['n must be a whole number above 0']
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Statements of clingo's own: rules, ``#show``, ``#external``, …, and ``#script`` blocks."""
+"""Statements of clingo's own: rules, ``#show``, ``#external``, …, and ``#script`` blocks.
+
+>>> from dpasp.language import parse
+>>> plain_text(parse("a:-b,not c.").statements[0])
+'a :- b, not c.'
+"""
 
 from __future__ import annotations
 

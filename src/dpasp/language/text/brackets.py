@@ -1,4 +1,11 @@
-"""Brackets and their partners."""
+"""Brackets and their partners.
+
+>>> from dpasp.language.text.source import SourceFile
+>>> from dpasp.language.text.lexer import tokens
+>>> text = "a(1."
+>>> unbalanced(SourceFile("<program>", text), list(tokens(text, 0, len(text)))).message
+"'(' is never closed"
+"""
 
 from __future__ import annotations
 

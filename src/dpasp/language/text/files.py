@@ -1,4 +1,8 @@
-"""Program files: reading them, and finding those that others include."""
+"""Program files: reading them, and finding those that others include.
+
+>>> Reach(Path("/data")).path("digits.csv", by="<program>")
+PosixPath('/data/digits.csv')
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,18 @@
 It covers everything and trusts nothing but the translation of the semantics and the
 solver. Under credal, models that no question can tell apart come once (projection);
 under maxent all are counted.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.5::a. {b} :- a. #query b.")), Meaning())
+>>> enumeration = enumerate_models(asked.ground, asked.meaning)
+>>> dict(enumeration.sizes)
+{'total_choices': 2, 'models': 3}
+>>> masses = enumeration.masses(asked.columns)
+>>> masses.a, masses.b
+(array([[0.]]), array([[0.5]]))
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Distinct rows of bits with how often they came, kept small while millions stream in."""
+"""Distinct rows of bits with how often they came, kept small while millions stream in.
+
+>>> rows = Rows(width=2)
+>>> rows.add(np.array([[True, False], [False, True], [True, False]]))
+>>> distinct, counts = rows.sorted()
+>>> distinct.tolist(), counts.tolist()
+([[False, True], [True, False]], [1, 2])
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,18 @@
 
 From it follow, for any leaf weights, all the masses of every question. Everything is
 a sum of products of weights: nothing is subtracted, so small numbers stay exact.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.engines.reference.enumerate import enumerate_models
+>>> asked = ask(ground(parse("0.5::a. 0.4::b. :- a, b. #query a.")), Meaning())
+>>> table = enumerate_models(asked.ground, asked.meaning).table
+>>> table.values.tolist()                            # the total choices that have models
+[[1, 1], [1, 0], [0, 1]]
+>>> table.inconsistent(asked.columns)
+array([0.2])
 """
 
 from __future__ import annotations
