@@ -43,6 +43,7 @@ def answer(asked: Asked) -> Answers:
         {
             "choices": len(asked.ground.choices),
             "ground_rules": len(asked.ground.rules),
+            **({"left_out": ", ".join(asked.ground.left_out)} if asked.ground.left_out else {}),
             "seconds": seconds,
             **result.statistics,
         },

@@ -1,4 +1,4 @@
-"""Ground what is asked: a program without the instances that no question needs.
+"""Who asks for what: which instances of which predicates the questions of a program need.
 
 clingo grounds from the facts up. Where a program goes on for ever, or has a hundred thousand facts
 of which a question needs one, that is too much. So a question becomes a *demand*: here ``w/2`` is
@@ -16,78 +16,25 @@ that clingo might refuse, probabilities that depend on variables, intervals and 
 learn stay as they are.
 
 >>> from dpasp.language import parse
->>> from dpasp.limits import UNLIMITED
->>> found = narrowed(parse("0.3::a(1..9). 0.5::b(1). 0.5::b(2). #query b(2)."), {}, UNLIMITED)
->>> found.left_out
-('a/1', 'b/1 where nothing asks')
+>>> text = "0.5::b(1). c(X) :- b(X+1), X > 0. #query c(7)."
+>>> list(Demand(Parts(parse(text), frozenset())).rules())
+['_dpasp_asked0(7).', '_dpasp_asked1((X+1)) :- _dpasp_asked0(X), X > 0.']
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 
-from clingo import Control, Observer, Symbol, parse_term
-from clingo.ast import (
-    AST,
-    ASTType,
-    Comparison,
-    ComparisonOperator,
-    Guard,
-    Literal,
-    ProgramBuilder,
-    Sign,
-    Variable,
-    parse_string,
-)
+from clingo.ast import AST, ASTType
 
-from dpasp.errors import Span
 from dpasp.language import ast
-from dpasp.language.statements.statement import Statement, span_field
-from dpasp.limits import Watch
-from dpasp.logic.constants import definitions, override
 from dpasp.logic.markers import HIDDEN
 from dpasp.logic.questions import Question, question_literals
 from dpasp.logic.shapes import Atom, Shape, names, read_atom, read_shape
-from dpasp.logic.supervise import Supervisor
-from dpasp.logic.terms import NOWHERE, Signature, atom_literal, function, unpooled_atoms
+from dpasp.logic.terms import Signature, unpooled_atoms
 
 ASKED = f"{HIDDEN}asked"
-MOST = 200_000  # demands; beyond that everything is ground
-_UNTOUCHED = (ast.Map, ast.Learn, ast.Neural, ast.Data)
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut(Statement):
-    """In place of a statement that no question needs."""
-
-    span: Span = span_field()
-
-
-@dataclass(frozen=True, slots=True)
-class Narrowed:
-    """The program without what no question needs; the other statements keep their places."""
-
-    program: ast.Program
-    left_out: tuple[str, ...]  # in words
-
-
-def narrowed(
-    program: ast.Program, constants: Mapping[str, str], watch: Watch
-) -> Narrowed | None:
-    """The program without what its questions do not need; None if they need all of it."""
-    if any(isinstance(statement, _UNTOUCHED) for statement in program.statements):
-        return None
-    overriding = override(program, constants)
-    known = frozenset(node.name for node in (*definitions(program), *overriding))
-    parts = Parts(program, known)
-    if not parts.droppable:
-        return None
-    demand = Demand(parts)
-    asked = _find(demand, [*overriding, *definitions(program)], watch)
-    return None if asked is None else _rebuilt(demand, asked)
 
 
 class Parts:
@@ -105,7 +52,7 @@ class Parts:
             elif isinstance(statement, Question):
                 roots |= names(_unreadable(statement))
             else:
-                mentioned = names(_nodes(statement))
+                mentioned = names(statement_nodes(statement))
                 roots |= mentioned
                 self.open |= mentioned if _can_define(statement) else set()
         self._above = self._dependents()
@@ -126,9 +73,7 @@ class Parts:
         defined = {h.kind for shape in self.shapes.values() for h in shape.heads}
         # Predicates of facts and of rules over them: the same in every total choice.
         self.certain = frozenset(kind for kind in defined if kind.name not in uncertain)
-        self.droppable = {
-            kind for kind in defined - self.certain if kind.name not in self.open
-        }
+        self.droppable = {kind for kind in defined - self.certain if kind.name not in self.open}
 
     def _dependents(self) -> dict[str, set[str]]:
         """By the name of a predicate, the names of those whose rules look at it."""
@@ -280,7 +225,9 @@ class Demand:
         asked = {name for term in terms if term.matches for name in term.names}
         names = shape.bound(asked, self.parts.certain)
         ends = any(test.is_bound and test.names and test.names <= names for test in shape.tests)
-        ends = ends or any(atom.kind in self.parts.certain and atom.terms for atom in shape.positive)
+        ends = ends or any(
+            atom.kind in self.parts.certain and atom.terms for atom in shape.positive
+        )
         return names, ends
 
     # --- as rules ------------------------------------------------------------------------------
@@ -352,7 +299,7 @@ def question_atoms(program: ast.Program) -> Iterator[Atom]:
                         yield atom
 
 
-def _nodes(statement: ast.Statement) -> list[AST]:
+def statement_nodes(statement: ast.Statement) -> list[AST]:
     """clingo's nodes in a statement that is not a question."""
     match statement:
         case ast.Plain(node):
@@ -367,179 +314,4 @@ def _can_define(statement: ast.Statement) -> bool:
     if not isinstance(statement, ast.Plain) or statement.node.ast_type != ASTType.Rule:
         return True
     head = statement.node.head
-    return not (
-        head.ast_type == ASTType.Literal and head.atom.ast_type == ASTType.BooleanConstant
-    )
-
-
-# --- finding the demands, and leaving out the rest ----------------------------------------------
-
-Asked = Mapping[Signature, set[tuple[Symbol, ...]]]
-
-
-class _TooMany(Exception):
-    """There are more demands than are worth looking for."""
-
-
-class _Counter(Observer):
-    def __init__(self, supervisor: Supervisor) -> None:
-        self.left = MOST
-        self.supervisor = supervisor
-
-    def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
-        """Called by clingo for each rule."""
-        self.supervisor.check()
-        self.left -= 1
-        if self.left < 0:
-            raise _TooMany
-
-
-def _find(demand: Demand, constants: Iterable[AST], watch: Watch) -> Asked | None:
-    """All demands, by leader; None if there are too many."""
-    leaders = [leader for leader, places in demand.places.items() if places]
-    if not leaders:
-        return {}
-    supervisor = Supervisor(watch)
-    control = Control(logger=lambda _code, _message: None)
-    control.register_observer(_Counter(supervisor))
-    control.add("base", [], "\n".join(demand.rules()))
-    with ProgramBuilder(control) as builder:
-        for node in (*constants, *_certain(demand)):
-            builder.add(node)
-    try:
-        supervisor.run(lambda: control.ground([("base", [])]))
-    except (_TooMany, RuntimeError):
-        return None
-    found: dict[Signature, set[tuple[Symbol, ...]]] = {}
-    for leader in leaders:
-        name, arity = demand.name(leader), len(demand.places[leader])
-        atoms = control.symbolic_atoms.by_signature(name, arity)
-        found[leader] = {tuple(atom.symbol.arguments) for atom in atoms}
-    return found
-
-
-def _certain(demand: Demand) -> Iterator[AST]:
-    """The rules of the certain predicates that the reasons of demands name."""
-    parts = demand.parts
-    rules: defaultdict[Signature, list[int]] = defaultdict(list)
-    for index, shape in parts.shapes.items():
-        if shape.heads[0].kind in parts.certain:
-            rules[shape.heads[0].kind].append(index)
-    todo = [
-        atom.kind
-        for leader in demand.places
-        for index in demand.members[leader]
-        for atom in parts.shapes[index].positive
-        if atom.kind in parts.certain
-    ]
-    seen = set(todo)
-    while todo:
-        for index in rules[todo.pop()]:
-            statement = parts.program.statements[index]
-            assert isinstance(statement, ast.Plain)  # what is certain is not annotated
-            yield statement.node
-            new = parts.shapes[index].kinds - seen
-            seen |= new
-            todo += new
-
-
-def _rebuilt(demand: Demand, asked: Asked) -> Narrowed | None:
-    """The program with conditions for what is asked, without what is not."""
-    statements = list(demand.parts.program.statements)
-    dropped: dict[Signature, int] = {}
-    guarded: set[Signature] = set()
-    for leader, indices in demand.members.items():
-        places = demand.places.get(leader)
-        for index in indices:
-            if places is None:
-                statements[index] = LeftOut(statements[index].span)
-            elif places and demand.parts.shapes[index].simple:
-                new = _guarded(demand, index, asked[leader])
-                guarded.add(leader)
-                statements[index] = new
-    if not guarded and all(places is not None for places in map(demand.places.get, demand.members)):
-        return None
-    facts = "".join(
-        f"{demand.name(leader)}({','.join(map(str, key))}).\n"
-        for leader in guarded
-        for key in sorted(asked[leader])
-    )
-    nodes: list[AST] = []
-    parse_string(facts, nodes.append)
-    statements += (ast.Plain(node) for node in nodes if node.ast_type == ASTType.Rule)
-    program = replace(demand.parts.program, statements=tuple(statements))
-    return Narrowed(program, tuple(_words(demand, guarded)))
-
-
-def _words(demand: Demand, guarded: set[Signature]) -> Iterator[str]:
-    """What is left out, for people."""
-    kinds = sorted(demand.parts.droppable)
-    for kind in kinds:
-        leader = demand.find(kind)
-        if leader not in demand.places:
-            yield str(kind)
-        elif leader in guarded:
-            yield f"{kind} where nothing asks"
-
-
-def _guarded(
-    demand: Demand, index: int, asked: set[tuple[Symbol, ...]]
-) -> ast.Statement:
-    """A statement of which only the instances that are asked for are ground."""
-    statement, shape = demand.parts.program.statements[index], demand.parts.shapes[index]
-    head = shape.heads[0]
-    places = sorted(demand.places[demand.find(head.kind)])
-    fixed = not any(head.terms[place].is_interval for place in places)
-    if fixed and not shape.has_variables and not demand.parts.constants:
-        key = tuple(_symbol(head.terms[place].text) for place in places)
-        return statement if key in asked else LeftOut(statement.span)
-    if not fixed:
-        return _picked(statement, demand.name(demand.find(head.kind)), places)
-    return _with(statement, _literals(str(demand.atom(head))))
-
-
-def _with(statement: ast.Statement, conditions: Sequence[AST]) -> ast.Statement:
-    """A statement with more conditions."""
-    match statement:
-        case ast.Plain(node):
-            return replace(statement, node=node.update(body=[*conditions, *node.body]))
-        case ast.Annotated():
-            return replace(statement, body=(*conditions, *statement.body), written=None)
-    raise AssertionError(statement)
-
-
-def _picked(statement: ast.Statement, name: str, places: Sequence[int]) -> ast.Statement:
-    """The same for a head such as ``f(1..100)``: its intervals become variables."""
-    match statement:
-        case ast.Plain(node):
-            atom = node.head.atom
-        case ast.Annotated(heads):
-            atom = heads[0].atom
-        case _:
-            raise AssertionError(statement)
-    terms = list(atom.symbol.arguments)
-    conditions = []
-    for place in places:
-        if terms[place].ast_type == ASTType.Interval:
-            variable = Variable(NOWHERE, f"{HIDDEN}value{place}")
-            equal = Guard(ComparisonOperator.Equal, terms[place])
-            conditions.append(Literal(NOWHERE, Sign.NoSign, Comparison(variable, [equal])))
-            terms[place] = variable
-    guard = atom_literal(function(name, [terms[place] for place in places]))
-    new = atom.update(symbol=atom.symbol.update(arguments=terms))
-    if isinstance(statement, ast.Plain):
-        head = statement.node.head.update(atom=new)
-        statement = replace(statement, node=statement.node.update(head=head))
-    elif isinstance(statement, ast.Annotated):
-        statement = replace(statement, heads=(replace(statement.heads[0], atom=new),))
-    return _with(statement, [guard, *conditions])
-
-
-_symbol = lru_cache(maxsize=100_000)(parse_term)
-
-
-def _literals(text: str | None) -> list[AST]:
-    """The literals of a body."""
-    nodes: list[AST] = []
-    parse_string(f"x :- {text}.", nodes.append)
-    return list(nodes[-1].body)
+    return not (head.ast_type == ASTType.Literal and head.atom.ast_type == ASTType.BooleanConstant)

@@ -96,6 +96,12 @@ class Shape:
         """The predicates that the body looks at."""
         return {atom.kind for atom in self.calls} | self.others
 
+    @property
+    def grows(self) -> bool:
+        """Whether it may derive ever larger terms."""
+        larger = any(term.grows for head in self.heads for term in head.terms)
+        return larger or any(test.grows for test in self.tests)
+
     def bound(self, known: Iterable[str], certain: frozenset[Signature]) -> set[str]:
         """The variables that have values, if some have: by comparisons and certain atoms."""
         names = set(known)
@@ -120,7 +126,10 @@ class Shape:
         """Whether its body surely gives values to all its variables."""
         names = self._equated({name for atom in self.positive for name in _matched(atom)})
         atoms = {
-            name for atom in (*self.heads, *self.calls) for term in atom.terms for name in term.names
+            name
+            for atom in (*self.heads, *self.calls)
+            for term in atom.terms
+            for name in term.names
         }
         return atoms <= names and all(test.names <= names for test in self.tests)
 
@@ -144,9 +153,9 @@ def read_shape(statement: ast.Statement, constants: frozenset[str]) -> Shape | N
                 return _read_rule([head.atom for head in statement.heads], statement.body)
         case ast.Plain(node) if node.ast_type == ASTType.Rule:
             head = node.head
-            if head.ast_type == ASTType.Literal and head.sign == Sign.NoSign:
-                if head.atom.ast_type == ASTType.SymbolicAtom:
-                    return _read_rule([head.atom], node.body)
+            plain = head.ast_type == ASTType.Literal and head.sign == Sign.NoSign
+            if plain and head.atom.ast_type == ASTType.SymbolicAtom:
+                return _read_rule([head.atom], node.body)
     return None
 
 
@@ -202,7 +211,9 @@ def _read_rule(heads: list[AST], body: Iterable[AST]) -> Shape | None:
                 return None
     atoms = tuple(atom for atom in found if atom is not None)
     shape = Shape(atoms, tuple(positive), tuple(negative), tuple(tests), frozenset(others))
-    names = {n for atom in (*atoms, *positive, *negative) for term in atom.terms for n in term.names}
+    names = {
+        n for atom in (*atoms, *positive, *negative) for term in atom.terms for n in term.names
+    }
     if not simple or not shape.is_safe():
         return Shape(atoms, shape.positive, shape.negative, (), shape.others, simple=False)
     has = bool(names or any(test.names for test in tests))
@@ -258,7 +269,7 @@ def _test(node: AST) -> Test:
     sides = [comparison.term, *(guard.term for guard in comparison.guards)]
     kinds = [guard.comparison for guard in comparison.guards]
     names = [frozenset(variable.name for variable in variables(side)) for side in sides]
-    gives = []
+    gives: list[tuple[str, frozenset[str]]] = []
     if kinds == [ComparisonOperator.Equal]:
         for one, other in ((0, 1), (1, 0)):
             if _can_match(sides[one]):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -22,6 +22,7 @@ from dpasp.language.checks import check, effective_semantics
 from dpasp.limits import Watch
 from dpasp.logic.child import can_fork
 from dpasp.logic.ground import Grounder, ground_in_child
+from dpasp.logic.narrow import narrowed
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning
@@ -68,7 +69,8 @@ class Groundings:
         self._module: ModuleType | None = None
         self._grounder: Grounder | None = None
         self._ends = False  # whether grounding is known to come to an end
-        self._ground: OrderedDict[tuple[tuple[str, ...], ...], Timed] = OrderedDict()
+        self._narrow: bool | None = None  # whether to look for what questions need, if known
+        self._ground: OrderedDict[object, Timed] = OrderedDict()
         self._problem = _refuse(source, self.constants)
         self._checked: dict[object, Checked] = {}
 
@@ -129,40 +131,73 @@ class Groundings:
             program = extend(program, text, file="<query>" if i == 1 else f"<query {i}>")
         return program
 
-    def ground(self, checked: Checked, watch: Watch) -> GroundProgram:
+    def ground(self, checked: Checked, watch: Watch, *, narrow: bool = False) -> GroundProgram:
         """Return the ground program; the last few are kept.
 
+        With ``narrow``, without what its questions do not need, where that is quicker.
         Raises :class:`ProgramError` where clingo refuses the program, and
         :class:`LimitReached` at a limit.
         """
-        if checked.key not in self._ground:
-            started = time.perf_counter()
-            program = self._ask_grounder(checked, watch)
-            self._ground[checked.key] = Timed(program, time.perf_counter() - started)
-            while len(self._ground) > REMEMBERED:
-                self._ground.popitem(last=False)
-        self._ground.move_to_end(checked.key)
-        return self._ground[checked.key].program
+        whole, part = (checked.key, False), (checked.key, True)
+        if narrow and whole not in self._ground and part not in self._ground:
+            self._keep(part, lambda: self._narrowed(checked, watch))
+        key = part if narrow and part in self._ground else whole
+        if key not in self._ground:
+            self._keep(key, lambda: self._ask_grounder(checked, watch))
+        self._ground.move_to_end(key)
+        return self._ground[key].program
+
+    def _keep(self, key: object, make: Callable[[], GroundProgram | None]) -> None:
+        """Keep what is made, if it is."""
+        started = time.perf_counter()
+        program = make()
+        if program is not None:
+            self._ground[key] = Timed(program, time.perf_counter() - started)
+        while len(self._ground) > REMEMBERED:
+            self._ground.popitem(last=False)
+
+    def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
+        """The ground program without what its questions do not need; None if all is ground.
+
+        Who asks again may ask for anything: from the second time on everything is ground and
+        kept, unless that might have no end.
+        """
+        if self._narrow is False or self._grounder is not None:
+            return None
+        found = narrowed(checked.program, self.constants, watch)
+        self._narrow = found is not None and found.endless
+        if found is None:
+            return None
+        program = self._grounder_of(found.program, watch, keep=False)
+        if not found.endless and any(w.code == "unknown-atom" for w in program.warnings):
+            return None  # its help names what there is
+        return replace(program, program=checked.program, left_out=found.left_out)
 
     def seconds(self, program: GroundProgram) -> float:
         """Return how long grounding this program took; 0 if it is not kept any more."""
         return next((kept.seconds for kept in self._ground.values() if kept.program is program), 0)
 
     def _ask_grounder(self, checked: Checked, watch: Watch) -> GroundProgram:
-        """The ground program; under a limit the first time in a child, which can be stopped."""
+        """The whole ground program, by a grounder that is kept for other questions."""
         grounder, self._grounder = self._grounder, None  # after an error it is of no use
-        module = self.module()
-        limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
-        if grounder is None and limited and not self._ends and module is None and can_fork():
-            program = ground_in_child(checked.program, constants=self.constants, watch=watch)
-            self._ends = True
-            return program
         if grounder is None:
-            grounder = Grounder(
-                checked.program, constants=self.constants, python=module, watch=watch
-            )
+            return self._grounder_of(checked.program, watch, keep=True)
         program = grounder.ask(checked.program, watch)
         self._grounder = grounder
+        return program
+
+    def _grounder_of(self, source: ast.Program, watch: Watch, *, keep: bool) -> GroundProgram:
+        """The ground program; under a limit the first time in a child, which can be stopped."""
+        module = self.module()
+        limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
+        if limited and not self._ends and module is None and can_fork():
+            program = ground_in_child(source, constants=self.constants, watch=watch)
+            self._ends = keep
+            return program
+        grounder = Grounder(source, constants=self.constants, python=module, watch=watch)
+        program = grounder.ask(source, watch)
+        if keep:
+            self._grounder = grounder
         return program
 
 

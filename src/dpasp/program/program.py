@@ -132,7 +132,8 @@ class Program:
             queries_given(queries), evidence_given(evidence), semantics
         )
         how = method(checked.program, engine, options)
-        return self._answers(self._asked(checked, watch, how, inconsistent, data))
+        narrow = how.compiles and not data and not self._torch.in_use
+        return self._answers(self._asked(checked, watch, how, inconsistent, data, narrow=narrow))
 
     # More than six parameters: they are the keywords of the public interface.
     def marginals(
@@ -292,9 +293,11 @@ class Program:
         how: Method = Method(),  # noqa: B008 - frozen
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
+        *,
+        narrow: bool = False,
     ) -> Asked:
         """What is asked of the ground program, with what was learned for weights."""
-        ground = self._groundings.ground(checked, watch)
+        ground = self._groundings.ground(checked, watch, narrow=narrow)
         return ask(
             ground,
             checked.meaning,
@@ -487,7 +490,8 @@ class Program:
 
         watch = started(limits)
         checked = self._groundings.checked((), (), semantics)
-        ground = self._groundings.ground(checked, watch)
+        narrow = not self._torch.in_use
+        ground = self._groundings.ground(checked, watch, narrow=narrow)
         return Plan(len(ground.choices), plan(ground, checked.meaning, watch=watch))
 
     def circuit(

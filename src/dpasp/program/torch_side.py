@@ -44,6 +44,11 @@ class TorchSide:
         self.history: History | None = None
         self._trainable: Trainable | None = None
 
+    @property
+    def in_use(self) -> bool:
+        """Whether something was learned, or made ready to be."""
+        return self._trainable is not None
+
     def trainable(
         self, watch: Watch = UNLIMITED, semantics: str | None = None, objective: str | None = None
     ) -> Trainable:
