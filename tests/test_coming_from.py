@@ -74,7 +74,7 @@ def test_calls_run(ours: str) -> None:
         "a. #maximize{1 : a}.",
         "a. :~ a. [1]",
         "#program step(t). a(t).",
-        "#edge (1,2) : a. a.",
+        "#theory t { x{}; &p/0 : x, any }. &p {}.",
         "#include <incmode>.",
     ],
 )

@@ -12,7 +12,7 @@ SOURCE = ROOT / "src" / "dpasp"
 CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 
 # Where a code is put together, or stands in a table as a single word.
-MADE = {"edge", "learn-twice", "inference-twice"}
+MADE = {"learn-twice", "inference-twice"}
 
 # Words with a hyphen that are not codes.
 OTHER_WORDS = {"dpasp-ground", "log-likelihood", "websockets-sansio"}

@@ -75,7 +75,7 @@ INSIDE = {
         ["constants", "solve", "text", "shown", "shapes"],
         ["weights"],
         ["markers"],
-        ["messages", "neural", "overflow", "python", "objects"],
+        ["edges", "messages", "neural", "overflow", "python", "objects"],
         ["questions"],
         ["encode", "demand"],
         ["clingo", "narrow"],

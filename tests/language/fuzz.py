@@ -11,13 +11,8 @@ it was at when it died is reported like any other failure.
 from __future__ import annotations
 
 import random
-import signal
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error
@@ -25,9 +20,9 @@ from dpasp.language.printer import to_text
 from dpasp.language.reader import read_readable
 from dpasp.logic import check
 from tests.language.seeds import seeds
+from tests.stress import seeds as seeds_of
 
 FILE = "p.plp"
-PATIENCE = 20  # seconds for one program
 _PIECES = (
     """:: :- . , ; | ( ) [ ] { } ? ! * + - / \\ ** ~ ∼ … ... .. : :~ _ @ # % %* *% " ' $ & ^ < > =
     != <= 0 1 0.3 .5 1. 1e-3 1e999 99999999999 0x1F a b X Y not undef as on at with test train é ß
@@ -126,42 +121,12 @@ def failures(first: int, last: int) -> Iterator[tuple[int, str]]:
             yield seed, wrong
 
 
-def child(first: int, last: int, note: Path) -> None:
-    """Print the failures among some seeds; ``note`` holds the seed that is being tried."""
-    signal.signal(signal.SIGALRM, _too_long)
-    for seed in range(first, last):
-        note.write_text(str(seed))
-        signal.alarm(PATIENCE)
-        for _, wrong in failures(seed, seed + 1):
-            print(f"=== seed {seed}: {wrong}\n{damaged(seed)!r}", flush=True)
-    signal.alarm(0)
-
-
-def _too_long(number: int, frame: object) -> None:
-    raise TimeoutError(f"not done after {PATIENCE} s")
-
-
-def main(count: int, first: int = 0) -> int:
-    """Try many seeds in a child process; give back how many of them fail."""
-    failed, last, started = 0, first + count, time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        note = Path(folder, "seed")
-        while first < last:
-            words = [sys.executable, "-m", "tests.language.fuzz", "--child", str(first), str(last)]
-            done = subprocess.run([*words, str(note)], stdout=subprocess.PIPE, text=True)
-            print(done.stdout, end="")
-            failed += done.stdout.count("=== seed ")
-            if done.returncode == 0:
-                break
-            first = int(note.read_text()) + 1
-            failed += 1
-            print(f"=== seed {first - 1}: the process died with {done.returncode}")
-    print(f"{count} programs, {failed} failures, {time.monotonic() - started:.0f} s")
-    return failed
+def examine_seed(seed: int) -> str | None:
+    """What is wrong with how the program of a seed is treated, and the program."""
+    text = damaged(seed)
+    wrong = examine(text)
+    return None if wrong is None else f"{wrong}\n{text!r}"
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--child":
-        child(int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
-    else:
-        sys.exit(min(1, main(*map(int, sys.argv[1:]))))
+    sys.exit(seeds_of.main("tests.language.fuzz", examine_seed))

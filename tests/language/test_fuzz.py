@@ -12,6 +12,7 @@ import pytest
 
 from tests.language import fuzz
 from tests.language.seeds import STATEMENTS, seeds
+from tests.stress.seeds import failed
 
 COUNT = int(os.environ.get("DPASP_FUZZ", "0"))
 
@@ -32,7 +33,7 @@ def test_damaged_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.skipif(not COUNT, reason="set DPASP_FUZZ to the number of programs to try")
 def test_many_damaged_programs() -> None:
-    assert fuzz.main(COUNT, first=10_000) == 0
+    assert failed("tests.language.fuzz", COUNT, first=10_000) == 0
 
 
 # What once went wrong, or what clingo's parser does not survive.

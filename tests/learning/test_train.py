@@ -176,7 +176,6 @@ def test_batches_cover_every_example_once() -> None:
         ("?::a.", [], {}, "observation-none"),
         ("?::a.", 3, {}, "observation-syntax"),
         ("?::a.", [[3]], {}, "observation-syntax"),
-        ("?::a. [0.1,0.2]::b.", [["a"]], {}, "learn-intervals"),
         ("?::a.", [["a"]], {"validation": 1.0}, "learn-validation"),
         (addition(), None, {"alg": "fixpoint"}, "learn-neural-fixpoint"),
         (addition(), [["s(0)"]], {}, "data-length"),

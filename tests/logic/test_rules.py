@@ -176,10 +176,25 @@ def test_the_same_program_gives_the_same_ground_program() -> None:
         ("{a}. #minimize{1 : a}.", "optimisation"),
         ("{a}. #maximize{1 : a}.", "optimisation"),
         ("{a}. :~ a. [1]", "optimisation"),
-        ("{a}. #edge (1,2) : a.", "edge"),
         ("#theory t {}.", "theory"),
         ("#program later. a.", "program-part"),
     ],
 )
 def test_refused(text: str, code: str) -> None:
     assert [problem.code for problem in refused(text)] == [code]
+
+
+@pytest.mark.parametrize(
+    ("text", "models"),
+    [
+        ("{e(1..3,1..3)}. #edge (X,Y) : e(X,Y).", 25),  # the acyclic graphs of three nodes
+        ("{e(1..3,1..3)}. #edge (X,Y) : e(X,Y). #edge (1,2). #edge (2,3).", 8),
+        ("{e(1..2)}. #edge (a,b;b,a) : e(1), not e(2).", 3),
+        ("#edge (X,X+1) : X = 1..3. {c}.", 2),
+        ("#edge (1,2). #edge (2,1).", 0),
+    ],
+)
+def test_edges_allow_no_cycle_as_in_clingo(text: str, models: int) -> None:
+    found = stable_models(grounded(text))
+    assert found == clingo_models(text)
+    assert len(found) == models

@@ -15,7 +15,7 @@ from dpasp.language.ast import Logic, Probability
 from dpasp.language.observations import split
 from dpasp.logic import GroundProgram, ground
 from dpasp.neural.engines import masses, native_engine
-from dpasp.neural.likelihood import AsLeaves, AsRoots, likelihood_of, log_probability
+from dpasp.neural.likelihood import AsLeaves, AsRoots, Outlook, likelihood_of, log_probability
 from dpasp.neural.observations import ObservationReader
 from dpasp.neural.walks import Walked
 from dpasp.semantics import leaves
@@ -121,8 +121,12 @@ def test_observations_as_roots_or_as_leaves(text: str) -> None:
         literals = [(name, choose.choice(["", "not ", None])) for name in names]
         given.append([f"{sign}{name}" for name, sign in literals if sign is not None])
     seen = ObservationReader(one).read(given)
-    roots = likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, few=1000)
-    single = likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, few=0)
+    roots = likelihood_of(
+        one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, outlook=Outlook(few=1000)
+    )
+    single = likelihood_of(
+        one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, outlook=Outlook(few=0)
+    )
     assert isinstance(roots, AsRoots)
     assert isinstance(single, AsLeaves)
     weights = random_weights(one, len(seen))
@@ -144,7 +148,10 @@ def test_undetermined_atoms_are_roots() -> None:
     one = program()
     seen = ObservationReader(one).read(["p", "q"])
     assert isinstance(
-        likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, few=0), AsRoots
+        likelihood_of(
+            one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, outlook=Outlook(few=0)
+        ),
+        AsRoots,
     )
 
 

@@ -14,6 +14,7 @@ from dpasp.logic.program import (
     GroundProgram,
     Interval,
     Learned,
+    Present,
     Rule,
 )
 from dpasp.logic.text import atom_names, choice_bodies
@@ -78,6 +79,8 @@ def _weights(ground: GroundProgram, choice: Choice) -> dict[str, Any]:
             said = ground.program.statements[network.statement]
             name = said.network.factory.function if isinstance(said, ast.Neural) else ""
             return {"probabilities": None, "network": name, "row": str(network.rows[row])}
+        case Present(atom):
+            return {"probabilities": None, "data": str(atom)}
 
 
 def _rule(rule: Rule, names: list[str]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ _CLINGO: Final = {
     "#show": Word("which atoms of a model are shown", "#show smokes/1."),
     "#external": Word("an atom that may be set from outside", "#external e(1..3)."),
     "#defined": Word("a predicate that may be without rules", "#defined friend/2."),
+    "#edge": Word("the graph of the edges that hold has no cycle", "#edge (X,Y) : e(X,Y)."),
     "#project": Word("clingo's, for projected models", "#project a/1."),
     "#heuristic": Word("clingo's, for the order of its search", "#heuristic a : b. [1,true]"),
     "#program": Word("names a part of a program; only `base` is read", "#program base."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dpasp.errors import DataError, Diagnostic
@@ -18,28 +18,44 @@ class Observed:
 
     train: list[Example]
     test: list[Example] | None = None
+    query: str | None = None  # whose labels they were
 
 
-def read(origin: ast.Origin, python: Python) -> Observed:
+def read(
+    origin: ast.Origin,
+    python: Python,
+    query: str | None = None,
+    labels: Callable[[object], list[Example]] | None = None,
+) -> Observed:
     """The observations that a function gives or a file (.csv, .npy) holds.
 
-    A function may give a dictionary with ``"train"`` and ``"test"``.
+    A function may give a dictionary with ``"train"`` and ``"test"``. With a ``query``, they are
+    labels, which ``labels`` reads.
     """
     if isinstance(origin, ast.File):
-        what = f"the file {origin.path}"
-        path = beside(origin, python.program)
-        try:
-            found = read_file(path, what, origin.span)
-            return Observed(examples(found, what, origin.span))
-        except DataError as error:
-            if may_quote(origin, python.program):
-                raise
-            message = f"{origin.path} cannot be read as observations"
-            raise DataError(Diagnostic("data-file", message, origin.span)) from error
+        return Observed(_in_file(origin, python, query))
     value, what = python.call(origin), f"@{origin.function}"
+
+    def told(some: object) -> list[Example]:
+        return labels(some) if labels is not None else examples(some, what, origin.span)
+
     with guarded(what, python.program, origin.span):
         if isinstance(value, Mapping) and "train" in value:
             test = value.get("test")
-            train = examples(value["train"], what, origin.span)
-            return Observed(train, None if test is None else examples(test, what, origin.span))
-        return Observed(examples(value, what, origin.span))
+            return Observed(told(value["train"]), None if test is None else told(test), query)
+        return Observed(told(value), None, query)
+
+
+def _in_file(origin: ast.File, python: Python, query: str | None) -> list[Example]:
+    if query is not None:
+        message = "the columns of a file are named by atoms, so it holds no labels of a query"
+        raise DataError(Diagnostic("label-query", message, origin.span, "leave query = … out"))
+    what = f"the file {origin.path}"
+    path = beside(origin, python.program)
+    try:
+        return examples(read_file(path, what, origin.span), what, origin.span)
+    except DataError as error:
+        if may_quote(origin, python.program):
+            raise
+        message = f"{origin.path} cannot be read as observations"
+        raise DataError(Diagnostic("data-file", message, origin.span)) from error

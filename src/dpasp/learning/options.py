@@ -11,6 +11,7 @@ import torch
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
 from dpasp.language.statements.known_options import LEARN
+from dpasp.semantics.objective import Objective
 
 NETWORK_RATE = 0.001
 PARAMETER_RATE = 0.1
@@ -33,11 +34,13 @@ class LearnOptions:
     validation: float = 0.0
     patience: int | None = None
     objective: str = "midpoint"
+    weight: float | None = None
     device: str = "cpu"
     schedule: str = "constant"
     warmup: float = 0.0
     average: float = 0.0
     capture: bool = False
+    query: str | None = None
 
     @property
     def place(self) -> str:
@@ -54,6 +57,11 @@ class LearnOptions:
             help = 'say device = "auto" (a GPU where there is one) or "cpu"'
             raise UsageError(Diagnostic("device", message, help=help)) from error
         return self.device
+
+    @property
+    def goal(self) -> Objective:
+        """What is maximised under credal."""
+        return Objective(self.objective, self.weight)
 
     def to_dict(self) -> dict[str, Any]:
         """All options by name."""

@@ -32,12 +32,17 @@ def check_possible(
     told = {
         i: observation_brief(observations.distinct[observations.ids[i]]) for i in examples[:SHOWN]
     }
+    what, help = "probability", "no total choice has a model with it: correct the observation"
+    help += " or the program"
+    if not model.meaning.maxent and model.objective.lower == 1.0:
+        what = "the lower probability"
+        help = 'learn another one: objective = "midpoint" or "upper"'
     problems = [
         Diagnostic(
             "observation-impossible",
-            f"example {i} observes {told[i]}, which has probability 0",
+            f"example {i} observes {told[i]}, which has {what} 0",
             span,
-            "no total choice has a model with it: correct the observation or the program",
+            help,
         )
         for i in examples[:SHOWN]
     ]

@@ -91,7 +91,7 @@ def start(model: ProgramModule, job: Job) -> Loop:
         model.ground,
         model.meaning,
         job.observations.distinct,
-        job.options.objective,
+        job.options.goal,
         watch=job.how.watch,
     )
     check_possible(model, likelihood, job.observations, job.span)
@@ -118,7 +118,8 @@ def _on(device: torch.device, data: Mapping[Symbol, DataRows]) -> dict[Symbol, D
 def choose_rule(model: ProgramModule, job: Job) -> str:
     """The rule that the options name, or the default; refuses what cannot be learned."""
     nets = trainable(model.nets)
-    rule = job.options.alg or ("lagrange" if nets else "fixpoint")
+    moving = model.has_intervals and job.options.goal.lower > 0  # the vertex that counts may change
+    rule = job.options.alg or ("lagrange" if nets or moving else "fixpoint")
     rule = "fixpoint" if rule == "em" else rule
     if not nets and not len(model.probabilities):
         message = "this program has nothing to learn"
@@ -128,9 +129,9 @@ def choose_rule(model: ProgramModule, job: Job) -> str:
         message = f"fixpoint cannot learn the network of {nets[0].statement.name}"
         help = 'say alg = "lagrange" (or neurasp, or gradient), or freeze the network with !::'
         raise DataError(Diagnostic("learn-neural-fixpoint", message, job.span, help))
-    if model.has_intervals:
-        message = "a program with intervals of probabilities cannot be learned"
-        help = "give one probability in place of each interval, or learn it: ?::a."
+    if rule == "fixpoint" and moving:
+        message = "fixpoint cannot learn the lower probability of a program with intervals"
+        help = 'say alg = "lagrange", or objective = "upper"'
         raise DataError(Diagnostic("learn-intervals", message, job.span, help))
     return rule
 

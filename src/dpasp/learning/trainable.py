@@ -5,7 +5,7 @@ This is what ``program.learn()``, ``program.save()`` and answers over test data 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,16 +23,19 @@ from dpasp.language.observations import Example
 from dpasp.language.printer import statement_text
 from dpasp.learning import belongs, checkpoints, observed
 from dpasp.learning.history import History
-from dpasp.learning.options import learn_statement
+from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.parallel import group
 from dpasp.learning.train import HowToLearn, Job, learn
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
-from dpasp.neural.data import DataRows, Part, check_lengths, load
+from dpasp.neural.data import DataRows, Part, check_lengths
+from dpasp.neural.labels import LabelReader
+from dpasp.neural.loading import load
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.observations import ObservationReader
 from dpasp.neural.weights import needed
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.objective import Objective
 
 ROWS = 1000  # test rows that the networks see at once
 
@@ -56,18 +59,21 @@ class Trainable:
             else:
                 parts = self.model.rows_of(key, value)
                 found |= {atom: DataRows(rows) for atom, rows in parts.items()}
+        optional = self.model.optional
+        wanted = (*wanted, *optional.values())
         found = {atom: rows for atom, rows in found.items() if atom in wanted}
-        rest = [atom for atom in wanted if atom not in found]
-        found |= load(ground, self.python, part, rest) if rest else {}
+        if rest := {atom for atom in needed(ground) if atom not in found}:
+            own = load(ground, self.python, part, rest)
+            found |= {atom: rows for atom, rows in own.items() if atom not in found}
         check_lengths(found, {}, part)
-        for atom in wanted:
-            if atom not in found:
+        for atom in needed(ground):
+            if atom not in found and atom not in optional:
                 message = f"{atom} has no {part} data"
                 help = f"say where it comes from: {atom} ~ {part}(@function)., or pass data="
                 help += f'{{"{atom}": rows}}'
                 span = self.model.nets[0].statement.span
                 raise DataError(Diagnostic("data-none", message, span, help))
-        return {atom: found[atom] for atom in wanted}
+        return {atom: found[atom] for atom in wanted if atom in found}
 
     @torch.no_grad()
     def weights(self, part: Part = "test", given: Mapping[str, object] | None = None) -> Weights:
@@ -97,7 +103,12 @@ class Trainable:
         statement = learn_statement(self.model.ground.program)
         span = statement.span if statement is not None else None
         reader = ObservationReader(self.model.ground, span)
-        seen = reader.read(self._observations(observations, statement), "learn()")
+        query = how.options.query
+        if query is not None and observations is not None:
+            seen, _ = self._label_reader(reader).read(observations, query)
+        else:
+            given = self._observations(observations, statement, query)
+            seen = reader.read(given, "learn()")
         rows = self.rows("train", data)
         for atom, own in rows.items():
             if len(own) != len(seen):
@@ -106,26 +117,44 @@ class Trainable:
                 raise DataError(Diagnostic("data-length", message, span, help))
         return Job(seen, rows, how, span)
 
-    def _observations(self, given: object, statement: ast.Learn | None) -> object:
+    def _label_reader(self, reader: ObservationReader) -> LabelReader:
+        return LabelReader(reader, self.model.instances, self.model.places)
+
+    def _observations(
+        self, given: object, statement: ast.Learn | None, query: str | None = None
+    ) -> object:
         if given is not None:
             return given
         if statement is None:
             message = "there is nothing to learn from"
             help = 'pass observations, as in learn([["a"], ["not a"]]), or say #learn @labels.'
             raise UsageError(Diagnostic("learn-observations", message, help=help))
-        return self._told(statement).train
+        return self._told(statement, query).train
 
-    def _told(self, statement: ast.Learn) -> observed.Observed:
-        if self._observed is None:
-            self._observed = observed.read(statement.observations, self.python)
+    def _told(self, statement: ast.Learn, query: str | None) -> observed.Observed:
+        if self._observed is None or self._observed.query != query:
+            labels = None if query is None else self._labels_as_texts(query)
+            self._observed = observed.read(statement.observations, self.python, query, labels)
         return self._observed
+
+    def _labels_as_texts(self, query: str) -> Callable[[object], list[Example]]:
+        """What gives the examples that labels stand for."""
+
+        def texts(labels: object) -> list[Example]:
+            reader = ObservationReader(self.model.ground)
+            found, _ = self._label_reader(reader).read(labels, query)
+            own = [tuple(map(str, one)) for one in found.distinct]
+            return [own[i] for i in found.ids.tolist()]
+
+        return texts
 
     def labels(self) -> list[Example]:
         """The observations of the test rows; none where the program does not tell them."""
         statement = learn_statement(self.model.ground.program)
         if statement is None or not self.model.ground.networks:
             return []
-        return self._told(statement).test or []
+        query = learn_options(self.model.ground.program, {}).query
+        return self._told(statement, query).test or []
 
     def save(self, path: str | Path) -> None:
         """Write the learned parameters to a file."""
@@ -151,7 +180,7 @@ class Trainable:
             belongs.check(self.model, facts, path)
         checkpoints.load_state(self.model, tensors, path)
 
-    def state(self) -> tuple[str, str, dict[str, torch.Tensor]]:
+    def state(self) -> tuple[str, Objective, dict[str, torch.Tensor]]:
         """What a copy needs to be the same: the semantics, the objective and the parameters."""
         tensors = {n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()}
         return self.model.semantics, self.model.objective, tensors

@@ -18,10 +18,19 @@ from clingo import Control, Function, Symbol, TruthValue
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.logic.clingo import GroundRules
+from dpasp.logic.edges import EDGE, PATH
 from dpasp.logic.encode import Encoding
 from dpasp.logic.markers import Instance, is_choice_marker, is_hidden
-from dpasp.logic.neural import NeuralInstances, NeuralMarker
-from dpasp.logic.program import Choice, FromNetwork, GroundNetwork, Rule
+from dpasp.logic.neural import NeuralInstances, NeuralMarker, external_names, read_data
+from dpasp.logic.program import (
+    Choice,
+    FromNetwork,
+    GroundData,
+    GroundNetwork,
+    Present,
+    Rule,
+    data_atoms,
+)
 from dpasp.logic.weights import Weights
 
 Bodies = Mapping[int, Sequence[tuple[int, ...]]]
@@ -38,6 +47,7 @@ class Assembly:
     rules: list[Rule]
     choices: list[Choice] = field(default_factory=list)
     networks: list[GroundNetwork] = field(default_factory=list)
+    data: list[GroundData] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
     def symbols(self) -> tuple[Symbol | None, ...]:
@@ -61,6 +71,8 @@ def assemble(
     _add_annotated(assembly, instances, encoding.program)
     for neural in encoding.neural.read(control):
         _add_neural(assembly, neural, encoding.program)
+    assembly.data += read_data(control, encoding.program, assembly.problems)
+    _add_present(assembly, ground.externals, encoding.program)
     rules += _external_rules(ground.externals, rules)
     assembly.problems += encoding.neural.problems
     return assembly
@@ -79,12 +91,14 @@ def _atoms(control: Control) -> dict[Symbol, int]:
 
 
 def _hidden_atoms(control: Control) -> set[int]:
-    """Atoms of ours other than the markers of annotated statements."""
+    """Atoms of ours that are no part of the program: not those of edges, and not the markers of
+    annotated statements.
+    """
     base = control.symbolic_atoms
     return {
         atom.literal
         for name, arity, _ in base.signatures
-        if is_hidden(name) and not is_choice_marker(name)
+        if is_hidden(name) and not is_choice_marker(name) and name not in (EDGE, PATH)
         for atom in base.by_signature(name, arity)
     }
 
@@ -117,6 +131,22 @@ def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> l
         for atom, value in externals.items()
         if atom not in derived and value in (TruthValue.True_, TruthValue.Free)
     ]
+
+
+def _add_present(
+    assembly: Assembly, externals: Mapping[int, TruthValue], program: ast.Program
+) -> None:
+    """The external atoms that networks read are choices: the data says whether they are there."""
+    rows = [row for network in assembly.networks for row in network.rows]
+    atoms = dict.fromkeys(atom for row in rows for atom in data_atoms(row))
+    derived = {head for one in assembly.rules for head in one.head} if externals else set()
+    names = external_names(program)
+    for atom in atoms:
+        own = assembly.atoms.get(atom, 0)
+        if own in externals and externals[own] == TruthValue.False_ and own not in derived:
+            selectors = (next(assembly.fresh),)
+            choice = Choice(names[atom.name], (), selectors, (own,), Present(atom), True)
+            _add_choice(assembly, choice, ((),))
 
 
 def _add_annotated(assembly: Assembly, instances: Iterable[Instance], program: ast.Program) -> None:

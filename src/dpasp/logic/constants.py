@@ -81,8 +81,13 @@ def symbol_constants(program: ast.Program, overrides: Mapping[str, str]) -> dict
 
 
 def term_value(term: AST, constants: Mapping[str, Symbol]) -> Symbol | None:
-    """The symbol that a term without variables is; None when it is none or not a single one."""
+    """The symbol that a term is; None when it is none or not a single one.
+
+    ``constants`` gives the values of variables, too.
+    """
     match term.ast_type:
+        case ASTType.Variable:
+            return constants.get(term.name)
         case ASTType.SymbolicTerm:
             symbol: Symbol = term.symbol
             named = symbol.type == SymbolType.Function and not symbol.arguments

@@ -18,8 +18,9 @@ from clingo.ast import Program as Part
 from dpasp.language import ast
 from dpasp.language.statements.neural import data_names
 from dpasp.logic.constants import definitions, override
+from dpasp.logic.edges import acyclic, edges_of
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
-from dpasp.logic.neural import NeuralMarkers, data_rules
+from dpasp.logic.neural import NeuralMarkers, data_rules, external_names
 from dpasp.logic.questions import Question, QuestionMarkers
 from dpasp.logic.terms import NOWHERE
 
@@ -84,8 +85,13 @@ def encode(program: ast.Program, constants: Mapping[str, str]) -> Encoding:
     encoding = Encoding(
         program, overriding, ChoiceMarkers(frozenset(names)), NeuralMarkers(frozenset(data))
     )
+    external = external_names(program)
     for index, statement in enumerate(program.statements):
-        _encode(encoding, index, statement)
+        if isinstance(statement, ast.Data):
+            encoding.plain += data_rules(index, statement, statement.name in external)
+        else:
+            _encode(encoding, index, statement)
+    encoding.plain += acyclic(edges_of(program))
     return encoding
 
 
@@ -95,8 +101,6 @@ def _encode(encoding: Encoding, index: int, statement: ast.Statement) -> None:
             encoding.choices.add(index, statement)
         case ast.Neural():
             encoding.neural.add(index, statement)
-        case ast.Data():
-            encoding.plain += data_rules(index, statement)
         case ast.Query() | ast.Map() | ast.Evidence():
             encoding.questions.add(index, statement)
         case ast.Plain(node) if node.ast_type in _GIVEN:

@@ -32,7 +32,6 @@ from dpasp.logic.encode import (
     encode_questions,
     questions_part,
 )
-from dpasp.logic.neural import read_data
 from dpasp.logic.overflow import overflows
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, Given, run_scripts
@@ -169,7 +168,7 @@ def _without_questions(
         networks=tuple(assembly.networks),
         warnings=(*warnings, *clingo.warnings()),
         atoms=assembly.atoms,
-        data=tuple(read_data(clingo.control, program)),
+        data=tuple(assembly.data),
     )
 
 

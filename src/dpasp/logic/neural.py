@@ -6,7 +6,7 @@
     value3(0, a). value3(1, b). outcome3(0, 0..8).
     f(A,V,O) :- neural3(_, _, (A,)), value3(_, V), outcome3(_, O).
 
-(with hidden names) and ``input(0) ~ …`` the fact ``input(0)``.
+(with hidden names) and ``input(0) ~ …`` the fact ``input(0)``, or an external atom.
 
 >>> from dpasp.language import parse
 >>> program = parse("?::f(X, {a, b}) as @net :- input(X). input(0) ~ test(@rows).")
@@ -22,12 +22,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from clingo import Control, Function, Symbol
-from clingo.ast import AST, Variable
+from clingo.ast import AST, ASTType, External, SymbolicAtom, Variable
 
 from dpasp.errors import Diagnostic
 from dpasp.language import ast
 from dpasp.language.statements.neural import inputs
-from dpasp.language.text.trees import global_variables
+from dpasp.language.text.trees import global_variables, variables
 from dpasp.logic.markers import ABSENT, HIDDEN, atom_term, named_variables
 from dpasp.logic.program import GroundData
 from dpasp.logic.terms import (
@@ -38,7 +38,9 @@ from dpasp.logic.terms import (
     function,
     number,
     rule,
+    split_atom,
     symbolic,
+    unpooled_atoms,
     unpooled_bodies,
 )
 from dpasp.logic.weights import Substitution
@@ -154,27 +156,66 @@ def _link(index: int, statement: ast.Neural) -> AST:
 _DATA = f"{HIDDEN}data"
 
 
-def data_rules(index: int, statement: ast.Data) -> list[AST]:
-    """The facts that a data statement says, ours first."""
-    value = Variable(NOWHERE, "A")
-    location = statement.argument.location
-    ours = [number(index), statement.argument]
-    return [
-        rule(function(_DATA, ours), [], location),
-        rule(
-            function(statement.name, [value]),
-            [atom_literal(function(_DATA, [number(index), value]))],
-        ),
-    ]
+def data_rules(index: int, statement: ast.Data, may_be_missing: bool) -> list[AST]:
+    """The facts that a data statement says, ours first.
+
+    Atoms that may be missing are no facts: the data of an example says whether they are there.
+    """
+    values = [Variable(NOWHERE, name) for name in _call_variables(statement)]
+    ours = [number(index), statement.argument, function("", values)]
+    facts = rule(function(_DATA, ours), statement.body, statement.argument.location)
+    argument, rest = named_variables("A", 2)
+    atom, body = function(statement.name, [argument]), [number(index), argument, rest]
+    said = [atom_literal(function(_DATA, body))]
+    if may_be_missing:
+        return [facts, External(NOWHERE, SymbolicAtom(atom), said, symbolic(Function("false")))]
+    return [facts, rule(atom, said)]
 
 
-def read_data(control: Control, program: ast.Program) -> Iterator[GroundData]:
+def _call_variables(statement: ast.Data) -> list[str]:
+    """The variables that the functions of a data statement are called with."""
+    origins = [one for one in (statement.test, statement.train) if isinstance(one, ast.Call)]
+    terms = [term for origin in origins for term in origin.arguments]
+    return sorted({variable.name for term in terms for variable in variables(term)})
+
+
+def external_names(program: ast.Program) -> dict[str, int]:
+    """The predicates that ``#external`` names, each with the first statement that does."""
+    found: dict[str, int] = {}
+    for index, statement in enumerate(program.statements):
+        if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.External:
+            for symbol in unpooled_atoms(statement.node.atom):
+                found.setdefault(split_atom(symbol)[0].name, index)
+    return found
+
+
+def read_data(
+    control: Control, program: ast.Program, problems: list[Diagnostic]
+) -> Iterator[GroundData]:
     """The data atoms of a ground program, in the order of the statements."""
-    by_position: dict[int, list[Symbol]] = {}
-    for atom in control.symbolic_atoms.by_signature(_DATA, 2):
-        index, argument = atom.symbol.arguments
-        by_position.setdefault(index.number, []).append(argument)
+    found: dict[int, dict[Symbol, tuple[Symbol, ...]]] = {}
+    for atom in control.symbolic_atoms.by_signature(_DATA, 3):
+        index, argument, values = atom.symbol.arguments
+        own = found.setdefault(index.number, {})
+        statement = program.statements[index.number]
+        if not atom.is_fact or argument in own:
+            problems.append(_unclear(statement, argument, atom.is_fact))
+        own[argument] = tuple(values.arguments)
     for position, statement in enumerate(program.statements):
         if isinstance(statement, ast.Data):
-            for argument in by_position.get(position, ()):
-                yield GroundData(position, Function(statement.name, [argument]))
+            names = _call_variables(statement)
+            for argument, symbols in found.get(position, {}).items():
+                pairs = tuple(zip(names, symbols, strict=True))
+                yield GroundData(position, Function(statement.name, [argument]), pairs)
+
+
+def _unclear(statement: ast.Statement, argument: Symbol, fact: bool) -> Diagnostic:
+    assert isinstance(statement, ast.Data)
+    atom = f"{statement.name}({argument})"
+    if fact:
+        message = f"this gives {atom} data more than once, for its variables have several values"
+        help = "let the argument say which data it is"
+    else:
+        message = f"whether {atom} has data depends on what is chosen"
+        help = f"let the body hold facts only; what differs by example is #external {atom}."
+    return Diagnostic("data-body", message, statement.span, help)

@@ -18,11 +18,11 @@ ordinary ground logic program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from clingo import Symbol
+from clingo import Symbol, SymbolType
 
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.ast import Mode, Program
@@ -75,7 +75,14 @@ class FromNetwork:
     outcome: int
 
 
-Weight = Fixed | Interval | Learned | FromNetwork
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Whether a data atom that may be missing is there: what the data says, 1 or 0."""
+
+    atom: Symbol
+
+
+Weight = Fixed | Interval | Learned | FromNetwork | Present
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +109,14 @@ class Parameter:
 
 
 class GroundData(NamedTuple):
-    """An atom of a data predicate, and the statement that says which rows it stands for."""
+    """An atom of a data predicate, and the statement that says which rows it stands for.
+
+    ``values`` are those of the variables that the functions of the statement are called with.
+    """
 
     statement: int
     atom: Symbol
+    values: tuple[tuple[str, Symbol], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +132,13 @@ class GroundNetwork:
     rows: tuple[Symbol, ...]
     outcomes: tuple[Symbol, ...]
     values: tuple[Symbol, ...]
+
+
+def data_atoms(row: Symbol) -> Sequence[Symbol]:
+    """The data atoms of a network's row: one, or those of a tuple."""
+    if row.type is SymbolType.Function and not row.name:
+        return row.arguments
+    return (row,)
 
 
 class GroundLiteral(NamedTuple):

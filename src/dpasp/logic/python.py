@@ -150,18 +150,20 @@ class Python:
         message = f"no #python block defines {name}"
         raise ProgramError(Diagnostic("unknown-function", message, span, help))
 
-    def call(self, call: ast.Call) -> Any:
-        """What a call in the program gives back."""
+    def call(self, call: ast.Call, values: Mapping[str, Symbol] | None = None) -> Any:
+        """What a call in the program gives back; ``values`` are those of its variables."""
         function = self.function(call.function, call.span)
-        arguments = self.arguments(call)
+        arguments = self.arguments(call, values)
         with guarded(f"@{call.function}", self.program, call.span):
             return function(*arguments)
 
-    def arguments(self, call: ast.Call) -> list[object]:
+    def arguments(
+        self, call: ast.Call, variables: Mapping[str, Symbol] | None = None
+    ) -> list[object]:
         """The arguments of a call as Python values, constants replaced by what they stand for."""
         if not call.arguments:
             return []
-        constants = symbol_constants(self.program, self.constants)
+        constants = {**symbol_constants(self.program, self.constants), **(variables or {})}
         values = [term_value(term, constants) for term in call.arguments]
         for term, value in zip(call.arguments, values, strict=True):
             if value is None:

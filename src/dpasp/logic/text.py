@@ -29,6 +29,7 @@ from dpasp.logic.program import (
     GroundProgram,
     Interval,
     Learned,
+    Present,
     Rule,
 )
 from dpasp.shown import harmless
@@ -119,6 +120,8 @@ class _Printer:
                 statement = self.ground.program.statements[self.ground.networks[network].statement]
                 frozen = isinstance(statement, ast.Neural) and not statement.learnable
                 yield from ("!" if frozen else "?" for _ in choice.heads)
+            case Present():
+                yield "data"
 
     def network(self, choice: Choice) -> str:
         """The network behind a choice and the row that it is given."""

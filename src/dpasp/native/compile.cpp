@@ -250,13 +250,13 @@ class Compiler {
         Budget budget = this->budget(options_.work);
         Elimination way({problem_, part, asks, options_.mode, budget, builder, watch_});
         if (!forced && way.grouped() != groups) return {};
-        way.prepare();
-        if (way.cost() > (forced ? double(options_.work) : most)) {
+        if (forced) most = double(options_.work);
+        way.prepare(most);
+        if (way.cost() > most) {
             if (!forced) return {};
-            throw Stopped(Reason::Size, "elimination would make tables of " +
-                                            std::to_string(uint64_t(way.cost())) +
-                                            " entries; allowed are " +
-                                            std::to_string(options_.work) + " steps");
+            throw Stopped(Reason::Size, "elimination would make tables of more entries than the " +
+                                            std::to_string(options_.work) +
+                                            " steps that are allowed");
         }
         try {
             auto nodes = way.run();

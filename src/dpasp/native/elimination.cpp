@@ -158,13 +158,16 @@ Elimination::Elimination(const Job &job)
       arithmetic_(job.builder, job.problem.gates.choices),
       heads_(read_heads(job.problem, job.part, job.asks)) {}
 
-void Elimination::prepare() {
+void Elimination::prepare(double most) {
     network_ = find_groups(job_, heads_, arithmetic_);
-    for (const Ask &ask : job_.asks) tasks_.push_back(task(ask));
-    if (!job_.part.asserted.empty()) tasks_.push_back(task(Ask{}));
+    for (const Ask &ask : job_.asks) {
+        if (cost_ == INFINITY) return;
+        tasks_.push_back(task(ask, most));
+    }
+    if (!job_.part.asserted.empty()) tasks_.push_back(task(Ask{}, most));
 }
 
-Elimination::Task Elimination::task(const Ask &ask) {
+Elimination::Task Elimination::task(const Ask &ask, double most) {
     Task task;
     // What the ask and the constraints depend on; the tables of all else sum to 1.
     std::vector<uint8_t> needed(network_.states.size(), 0);
@@ -184,7 +187,8 @@ Elimination::Task Elimination::task(const Ask &ask) {
         task.possible = false;
         return task;
     }
-    arrange(task, restriction);
+    arrange(task, restriction, most);
+    if (task.cost == INFINITY) return task;
     for (const Factor *table : restriction.tables)
         task.factors.push_back(restriction.slice(*table, task.position));
     // A literal of the query holds or not: what is left then satisfies the evidence, at least.
@@ -200,7 +204,7 @@ Elimination::Task Elimination::task(const Ask &ask) {
     return task;
 }
 
-void Elimination::arrange(Task &task, const Restriction &restriction) {
+void Elimination::arrange(Task &task, const Restriction &restriction, double most) {
     task.states.resize(network_.states.size());
     task.position.assign(network_.states.size(), 0);
     std::vector<uint32_t> groups, states;  // those with several states left
@@ -218,7 +222,7 @@ void Elimination::arrange(Task &task, const Restriction &restriction) {
         for (uint32_t g : table->scope)
             if (number[g] != NONE) scopes.back().push_back(number[g]);
     }
-    EliminationOrder order = order_elimination(states, scopes, watch_);
+    EliminationOrder order = order_elimination(states, scopes, most, watch_);
     for (uint32_t v : order.variables) {
         task.position[groups[v]] = uint32_t(task.order.size());
         task.order.push_back(groups[v]);

@@ -17,8 +17,9 @@ class Elimination {
     explicit Elimination(const Job &job);
 
     bool grouped() const { return heads_.grouped; }
-    // Find the groups and an order for each ask; the cost is known then.
-    void prepare();
+    // Find the groups and an order for each ask; the cost is known then, or infinite where it is
+    // far more than `most`.
+    void prepare(double most);
     double cost() const { return cost_; }
     uint32_t width() const { return width_; }  // bits of the largest table
     // One root an ask; throws Stopped(Size) if it outgrows the budget.
@@ -45,8 +46,8 @@ class Elimination {
     double cost_ = 0;
     uint32_t width_ = 0;
 
-    Task task(const Ask &ask);
-    void arrange(Task &task, const Restriction &restriction);
+    Task task(const Ask &ask, double most);
+    void arrange(Task &task, const Restriction &restriction, double most);
     Edge eliminate(Task &task);
     uint32_t root(const Ask &ask, Edge found, uint32_t consistent);
 };

@@ -9,6 +9,8 @@
 namespace dpasp {
 namespace {
 
+constexpr double NEAR = 16;  // more attempts may make an order so many times better
+
 enum class Rule { Fill, WeightedFill, Size };
 
 class Greedy {
@@ -112,7 +114,8 @@ class Greedy {
 }  // namespace
 
 EliminationOrder order_elimination(const std::vector<uint32_t> &states,
-                                   const std::vector<std::vector<uint32_t>> &scopes, Watch &watch) {
+                                   const std::vector<std::vector<uint32_t>> &scopes, double most,
+                                   Watch &watch) {
     std::vector<std::vector<uint32_t>> near(states.size());
     for (const auto &scope : scopes)
         for (uint32_t a : scope)
@@ -125,13 +128,15 @@ EliminationOrder order_elimination(const std::vector<uint32_t> &states,
     EliminationOrder best;
     best.cost = INFINITY;
     auto attempt = [&](Rule rule, uint32_t seed) {
-        EliminationOrder next = Greedy(states, near, rule, seed, watch).run(best.cost);
+        double known = std::min(best.cost, NEAR * most);
+        EliminationOrder next = Greedy(states, near, rule, seed, watch).run(known);
         if (next.cost < best.cost) best = std::move(next);
     };
     attempt(Rule::Fill, 0);
     if (best.cost <= 4.0 * double(states.size())) return best;
     attempt(Rule::WeightedFill, 0);
     attempt(Rule::Size, 0);
+    if (best.cost == INFINITY) return best;
     // More attempts, as long as they cost little beside the tables.
     double work = 0, each = 20.0 * double(states.size());
     for (uint32_t seed = 1; seed <= 100 && (work += each) < best.cost; ++seed)

@@ -16,8 +16,10 @@ struct EliminationOrder {
 
 // The best of several greedy orders: few new neighbours, or small tables. `scopes` are sets of
 // variables that occur in one table, `states` how many values each variable has. Large tables are
-// worth more attempts.
+// worth more attempts, unless none comes near `most`: then the order is cut short, and its cost
+// is infinite.
 EliminationOrder order_elimination(const std::vector<uint32_t> &states,
-                                   const std::vector<std::vector<uint32_t>> &scopes, Watch &watch);
+                                   const std::vector<std::vector<uint32_t>> &scopes, double most,
+                                   Watch &watch);
 
 }  // namespace dpasp

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,8 +20,6 @@ from torch.utils.data import Dataset, default_collate
 
 from dpasp.errors import DataError, Diagnostic, ProgramError, Span
 from dpasp.language import ast
-from dpasp.logic.program import GroundProgram
-from dpasp.logic.python import Python, guarded
 
 Part = Literal["train", "test"]
 FILES = (".csv", ".npy", ".pt")
@@ -57,72 +55,6 @@ def _item(source: Dataset[Any], index: int) -> Any:
     """One row of a Dataset: without its label, which observations give."""
     item = source[index]
     return item[0] if isinstance(item, tuple | list) else item
-
-
-def load(
-    ground: GroundProgram, python: Python, part: Part, needed: Sequence[Symbol] | None = None
-) -> dict[Symbol, DataRows]:
-    """The rows of the data atoms (those needed, if told), all of the same number.
-
-    Atoms whose statement has no data for this part are left out.
-    """
-    found: dict[Symbol, DataRows] = {}
-    origins: dict[Symbol, ast.Origin] = {}
-    for statement_index, atom in ground.data:
-        if needed is not None and atom not in needed:
-            continue
-        statement = ground.program.statements[statement_index]
-        assert isinstance(statement, ast.Data)
-        origin = statement.train if part == "train" else statement.test
-        if origin is None or atom in found:
-            continue
-        own = [one.atom for one in ground.data if one.statement == statement_index]
-        rows = read(origin, python)
-        for one, some in _shared(rows, own, origin).items():
-            found[one], origins[one] = some, origin
-    check_lengths(found, {atom: origin.span for atom, origin in origins.items()}, part)
-    return found
-
-
-def _shared(rows: DataRows, atoms: Sequence[Symbol], origin: ast.Origin) -> dict[Symbol, DataRows]:
-    """The rows of each of the atoms that one statement names."""
-    if len(atoms) == 1:
-        return {atoms[0]: rows}
-    if not isinstance(rows.source, Tensor):
-        message = f"a Dataset has no rows for each of {len(atoms)} atoms"
-        help = "give a tensor of shape [rows, atoms, …], or one statement an atom"
-        raise DataError(Diagnostic("data-objects", message, origin.span, help))
-    parts = for_each(rows.source, atoms, atoms[0].name, origin.span)
-    return {atom: DataRows(own) for atom, own in parts.items()}
-
-
-def for_each(
-    value: Tensor, atoms: Sequence[Symbol], name: str, span: Span | None = None
-) -> dict[Symbol, Tensor]:
-    """A tensor [rows, atoms, …] taken apart: the rows of each atom, which come in their order.
-
-    >>> from clingo import Function, Number
-    >>> atoms = [Function("img", [Number(i)]) for i in range(2)]
-    >>> for_each(torch.zeros(5, 2, 28, 28), atoms, "img")[atoms[1]].shape
-    torch.Size([5, 28, 28])
-    """
-    if value.ndim < 2 or value.shape[1] != len(atoms):
-        shape = " × ".join(map(str, value.shape)) or "no"
-        message = f"{name} stands for {len(atoms)} atoms, and its data has the shape {shape}"
-        help = f"give a tensor of shape [rows, {len(atoms)}, …], or the data of each atom: "
-        help += f"{atoms[0]}, …, {atoms[-1]}"
-        raise DataError(Diagnostic("data-objects", message, span, help))
-    return {atom: value[:, i] for i, atom in enumerate(atoms)}
-
-
-def read(origin: ast.Origin, python: Python) -> DataRows:
-    """The rows that a function gives or a file holds."""
-    if isinstance(origin, ast.Call):
-        value, what = python.call(origin), f"@{origin.function}"
-    else:
-        value, what = read_file(origin, python.program), f"the file {origin.path}"
-    with guarded(what, python.program, origin.span):
-        return as_rows(value, what, origin.span)
 
 
 def read_file(file: ast.File, program: ast.Program) -> Tensor:

@@ -3,14 +3,14 @@
 There are two ways. With few distinct observations each is a root of one circuit. With
 many, one circuit serves all: the truth of every observed atom is a leaf, and an
 observation is a pattern of 0 and 1 at those leaves (possible where the choices determine
-the atoms).
+the atoms). Intervals of probabilities are :mod:`dpasp.neural.extremes`'s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,39 +18,17 @@ from torch import Tensor
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.engines import MassEngine, NativeEngine, masses, native_engine
+from dpasp.logic.program import GroundProgram, GroundQuery, Interval
+from dpasp.neural.engines import MassEngine, masses, native_engine
+from dpasp.neural.extremes import AtExtremes, at_extremes
+from dpasp.neural.mixtures import TINY, Mixture, log_or_never, mixture_of
 from dpasp.neural.observations import Observation, observation_text
-from dpasp.neural.walks import Fields
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.objective import Objective
 
-Objective = Literal["lower", "upper", "midpoint"]
 FEW = 64  # distinct observations that are worth a root each,
 LONG = 2000  # unless they have more literals than this together
-TINY = 1e-290  # below this, linear space has no digits left
-
-_CREDAL: dict[str, dict[str, float]] = {
-    "lower": {"a": 1.0},
-    "upper": {"b": 1.0},
-    "midpoint": {"a": 0.5, "b": 0.5},
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Mixture:
-    """What the probability of an observation is: Σ coefficients · masses + constant."""
-
-    fields: Fields
-    coefficients: Tensor  # [questions, fields]
-    constant: Tensor  # [questions]
-    single: bool  # whether it is one mass and nothing else
-
-    def to(self, device: torch.device) -> Mixture:
-        """The same on a device."""
-        return replace(
-            self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +76,7 @@ class AsRoots:
         scale = torch.where(own > TINY, counts / own.clamp(min=TINY), 0.0)
         seeds = (self.mixture.coefficients * scale[:, None])[:, :, None]
         slopes = self.engine.gradient(weights, seeds, self.mixture.fields)[1]
-        return _log_or_never(own), slopes
+        return log_or_never(own), slopes
 
     def _log_shared_in_log_space(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """As :meth:`log_shared` where some P are 0 or smaller than a number can be."""
@@ -114,7 +92,8 @@ class AsLeaves:
 
     engine: MassEngine
     mixture: Mixture
-    evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves
+    atoms: tuple[int, ...]
+    evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves, 0 or 1
 
     @property
     def count(self) -> int:
@@ -123,7 +102,19 @@ class AsLeaves:
 
     def to(self, device: torch.device) -> AsLeaves:
         """The same on a device."""
-        return AsLeaves(self.engine.to(device), self.mixture.to(device), self.evidence.to(device))
+        if self.evidence.device == device:
+            return self
+        moved = self.engine.to(device), self.mixture.to(device)
+        return AsLeaves(*moved, self.atoms, self.evidence.to(device))
+
+    def extended(self, observations: Sequence[Observation]) -> AsLeaves | None:
+        """With more observations; None where they are about other atoms."""
+        known = {0, *self.atoms}
+        literals = (literal for observation in observations for literal in observation)
+        if not all(one.atom in known and one.mode is not Mode.UNDEFINED for one in literals):
+            return None
+        more = _evidence(observations, self.atoms).to(self.evidence.device)
+        return replace(self, evidence=torch.cat([self.evidence, more]))
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
@@ -147,31 +138,35 @@ class AsLeaves:
         return logs, total
 
 
-Likelihood = AsRoots | AsLeaves
+Likelihood = AsRoots | AsLeaves | AtExtremes
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What helps to choose a way: how many observations are few, and what more will be about."""
+
+    few: int = FEW
+    atoms: frozenset[int] = frozenset()
 
 
 def _logarithm(
-    likelihood: Likelihood, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
+    likelihood: AsRoots | AsLeaves, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
 ) -> tuple[Tensor, Tensor]:
     """log P and its gradient from those of P; once more in log space where P is too small."""
     small = own <= TINY
     if own.device.type == "cpu" and likelihood.mixture.single and bool(small.any()):
         return _in_log_space(likelihood, weights, seeds)
     safe = own.clamp(min=TINY)
-    return _log_or_never(own), torch.where(small, 0.0, slopes / safe)
+    return log_or_never(own), torch.where(small, 0.0, slopes / safe)
 
 
-def _in_log_space(likelihood: Likelihood, weights: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:
+def _in_log_space(
+    likelihood: AsRoots | AsLeaves, weights: Tensor, seeds: Tensor
+) -> tuple[Tensor, Tensor]:
     """log P and its gradient, where P is one mass of the question that each column seeds."""
     logs, slopes = likelihood.engine.gradient(weights, seeds, likelihood.mixture.fields, log=True)
     picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
     return picked, torch.where(picked.isfinite(), slopes, 0.0)
-
-
-def _log_or_never(probabilities: Tensor) -> Tensor:
-    """The logarithms; -inf for what cannot be, with a gradient of 0 and not NaN."""
-    logs = probabilities.clamp(min=TINY).log()
-    return torch.where(probabilities <= 0, -torch.inf, logs)
 
 
 class _Log(torch.autograd.Function):
@@ -194,7 +189,7 @@ def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Ten
     """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
     if weights.shape[1] == 1 and len(ids) != 1:
         if isinstance(likelihood, AsRoots):
-            return _log_or_never(likelihood.probability(weights)[:, 0])[ids]
+            return log_or_never(likelihood.probability(weights)[:, 0])[ids]
         weights = weights.expand(-1, len(ids))
     return _Log.apply(weights, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
 
@@ -203,42 +198,24 @@ def likelihood_of(
     ground: GroundProgram,
     meaning: Meaning,
     observations: Sequence[Observation],
-    objective: str = "midpoint",
-    few: int = FEW,
+    objective: Objective = Objective(),  # noqa: B008 - frozen
     watch: Watch = UNLIMITED,
+    outlook: Outlook = Outlook(),  # noqa: B008 - frozen
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways."""
-    many = len(observations) > few or sum(map(len, observations)) > LONG
-    if many and (found := _leaf_for_each(ground, meaning, observations, watch)):
-        return found
+    intervals = any(isinstance(choice.weight, Interval) for choice in ground.choices)
+    many = len(observations) > outlook.few or sum(map(len, observations)) > LONG
+    if (many or outlook.atoms) and not intervals:
+        found = _leaf_for_each(ground, meaning, observations, watch, outlook.atoms)
+        if found is not None:
+            return found
     questions = [
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     ]
     engine = native_engine(ground, meaning, questions, watch=watch)
-    mixture = _mixture(engine, meaning, observations, objective)
-    return AsRoots(engine, mixture)
-
-
-def _mixture(
-    engine: NativeEngine,
-    meaning: Meaning,
-    observations: Sequence[Observation],
-    objective: str,
-) -> Mixture:
-    """What the semantics makes of the masses."""
-    parts = {"qe": 1.0} if meaning.maxent else _CREDAL[objective]
-    if not meaning.maxent and engine.circuit.definite:
-        parts = {"a": 1.0}  # lower and upper are the same
-    undefined = [meaning.holds_without_models(o) for o in observations]
-    fields = (*parts, "consistent") if any(undefined) else tuple(parts)
-    rows = torch.zeros(len(observations), len(fields), dtype=torch.float64)
-    for i, coefficient in enumerate(parts.values()):
-        rows[:, i] = coefficient
-    constant = torch.tensor(undefined, dtype=torch.float64)
-    if any(undefined):
-        # A total choice without stable models has one model, in which all is undefined.
-        rows[:, -1] = -constant
-    return Mixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
+    if intervals:
+        return at_extremes(ground, meaning, observations, objective, engine)
+    return AsRoots(engine, mixture_of(engine, meaning, observations, objective.lower))
 
 
 def _leaf_for_each(
@@ -246,6 +223,7 @@ def _leaf_for_each(
     meaning: Meaning,
     observations: Sequence[Observation],
     watch: Watch,
+    expected: frozenset[int] = frozenset(),
 ) -> AsLeaves | None:
     """The second way, where all observed atoms are determined; None where it does not go."""
     literals = {literal for observation in observations for literal in observation}
@@ -253,17 +231,30 @@ def _leaf_for_each(
     literals = {one for one in literals if one.atom}  # of the others only 'not' is observed
     if not all(known[one.atom] and one.mode is not Mode.UNDEFINED for one in literals):
         return None
-    atoms = sorted({literal.atom for literal in literals})
+    more = (atom for atom in expected if known[atom])
+    atoms = tuple(sorted({*more, *(literal.atom for literal in literals)}))
     always = GroundQuery((), (), "", NOWHERE)
     try:
         engine = native_engine(ground, meaning, [always], atoms, watch)
     except (InferenceError, SizeLimit):
         return None
-    place = {atom: 2 * i for i, atom in enumerate(atoms)}
-    evidence = torch.ones(len(observations), 2 * len(atoms), dtype=torch.float64)
-    for row, observation in enumerate(observations):
-        for literal in filter(lambda one: one.atom, observation):
-            # What was seen true cannot be false, and the other way round.
-            evidence[row, place[literal.atom] + (literal.mode is Mode.TRUE)] = 0.0
     one, none = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-    return AsLeaves(engine, Mixture(("consistent",), one, none, True), evidence)
+    mixture = Mixture(("consistent",), one, none, True)
+    return AsLeaves(engine, mixture, atoms, _evidence(observations, atoms))
+
+
+def _evidence(observations: Sequence[Observation], atoms: Sequence[int]) -> Tensor:
+    """The weights [observations, 2 · atoms] of the leaves that say what was seen of the atoms."""
+    place = {atom: 2 * i for i, atom in enumerate(atoms)}
+    evidence = torch.ones(len(observations), 2 * len(atoms), dtype=torch.uint8)
+    # What was seen true cannot be false, and the other way round.
+    seen = [
+        (row, place[one.atom] + (one.mode is Mode.TRUE))
+        for row, observation in enumerate(observations)
+        for one in observation
+        if one.atom
+    ]
+    if seen:
+        rows, places = torch.tensor(seen).T
+        evidence[rows, places] = 0
+    return evidence

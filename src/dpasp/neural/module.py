@@ -14,29 +14,40 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 from clingo import Symbol
 from torch import Tensor, nn
 
 from dpasp.errors import DataError, Diagnostic, UsageError
-from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol
-from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.logic.program import GroundProgram, GroundQuery, Interval
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds, probabilities
-from dpasp.neural.data import as_tensor, for_each
+from dpasp.neural.data import as_tensor
 from dpasp.neural.engines import MassEngine, native_engine
-from dpasp.neural.likelihood import Likelihood, likelihood_of, log_probability
+from dpasp.neural.extremes import at_vertices, vertex_points
+from dpasp.neural.labels import LabelReader, in_order, places
+from dpasp.neural.likelihood import AsLeaves, Likelihood, Outlook, likelihood_of, log_probability
 from dpasp.neural.networks import Network, build
 from dpasp.neural.observations import Given, ObservationReader, Observations
 from dpasp.neural.parameters import Parameters
-from dpasp.neural.weights import LeafSources, join, leaf_sources, needed, network_outputs
-from dpasp.semantics import leaves
+from dpasp.neural.ragged import Objects, as_objects, for_each
+from dpasp.neural.weights import (
+    LeafSources,
+    Rows,
+    join,
+    leaf_sources,
+    may_be_missing,
+    needed,
+    network_outputs,
+    presence,
+)
 from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.objective import Objective
 
 Data = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
+Query = str | Sequence[str]
 Ask = Callable[[str, Watch], Sequence[GroundQuery]]
 REMEMBERED = 16  # sets of queries whose circuits are kept
 
@@ -66,13 +77,11 @@ class ProgramModule(nn.Module):
         self,
         basis: Basis,
         meaning: Meaning,
-        objective: str = "midpoint",
+        objective: Objective = Objective(),  # noqa: B008 - frozen
         other: ProgramModule | None = None,
     ) -> None:
         """``other`` is a module of the same program whose networks and parameters to share."""
         super().__init__()
-        if objective not in ("lower", "upper", "midpoint"):
-            raise UsageError(f"the objective is lower, upper or midpoint, not {objective!r}")
         ground = basis.ground
         self.basis, self.ground = basis, ground
         self.meaning = meaning
@@ -80,11 +89,13 @@ class ProgramModule(nn.Module):
         self.networks = other.networks if other else nn.ModuleList(build(ground, basis.python))
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
         self.reader = ObservationReader(ground)
-        self._needed = needed(ground)
+        self._needed = dict.fromkeys(needed(ground))
+        self.optional = may_be_missing(ground)
         self._sources = leaf_sources(ground, self.probabilities.fixed.shape[1])
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
+        self._instances: dict[str, Sequence[GroundQuery]] = {}
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
-        self._vertices = _vertices(ground)
+        self.has_intervals = any(isinstance(one.weight, Interval) for one in ground.choices)
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
@@ -109,20 +120,28 @@ class ProgramModule(nn.Module):
     # --- probabilities -------------------------------------------------------------------------
 
     def forward(
-        self, observations: Given, data: Data | None = None, query: str | None = None
+        self,
+        observations: Given,
+        data: Data | None = None,
+        query: Query | None = None,
     ) -> Tensor:
         """The same as :meth:`log_prob`, for wrappers that call a module."""
         return self.log_prob(observations, data, query)
 
     def log_prob(
-        self, observations: Given, data: Data | None = None, query: str | None = None
+        self,
+        observations: Given,
+        data: Data | None = None,
+        query: Query | None = None,
     ) -> Tensor:
         """log P(O) [batch] of one observation a row, not normalised by consistency.
 
         Observations come in any shape that :mod:`dpasp.language.observations` reads. With a
         ``query`` such as ``"sum(Z)"`` they are integers: the numbers of the columns of
-        ``prob(query)``, as class labels are. Under credal, P is what ``objective`` says: the
-        lower or upper probability or their mean.
+        ``prob(query)``, as class labels are; for several objects, ``"digit(I,D)"``, a matrix
+        [batch, objects] of them (:mod:`dpasp.neural.labels`). Under credal, P is what
+        ``objective`` says: the lower or upper probability or a mean of them; intervals of the
+        program count at their extremes.
 
         >>> import dpasp
         >>> model = dpasp.loads("0.2::c(red); 0.8::c(blue). #semantics maxent.").module()
@@ -135,12 +154,10 @@ class ProgramModule(nn.Module):
             rows = weights.shape[1]
             message = f"there are {len(observations)} observations but {rows} rows of data"
             raise DataError(Diagnostic("data-length", message, help="give one for each row"))
-        if self.has_intervals:
-            raise _no_intervals()
         ids = observations.ids.to(weights.device)
         return self._log(weights, ids).to(self._dtype)
 
-    def prob(self, query: str | Sequence[str], data: Data | None = None) -> Tensor | Bounds:
+    def prob(self, query: Query, data: Data | None = None) -> Tensor | Bounds:
         """P(query | evidence) [batch, answers], normalised; under credal, lower and upper.
 
         A query with variables has one answer for each of its ground instances.
@@ -148,14 +165,15 @@ class ProgramModule(nn.Module):
         weights = self.weights(data)
         queries, engine = self._asked(query, weights.device)
         count = 1
-        if self._vertices is not None:
-            weights, count = self._at_vertices(weights)
+        if self.has_intervals:
+            points = self._vertices
+            weights, count = at_vertices(weights, points), points.shape[1]
         found = probabilities(weights, engine, queries, self.meaning, count)
         if isinstance(found, Bounds):
             return Bounds(found.lower.to(self._dtype), found.upper.to(self._dtype))
         return found.to(self._dtype)
 
-    def value(self, query: str | Sequence[str], data: Data | None = None) -> Tensor:
+    def value(self, query: Query, data: Data | None = None) -> Tensor:
         """As :meth:`prob` under maxent, for those who want to be sure of a tensor.
 
         Raises :class:`UsageError` under credal, where there are two numbers.
@@ -166,7 +184,7 @@ class ProgramModule(nn.Module):
             raise UsageError("under credal an answer has a lower and an upper probability", help)
         return found
 
-    def bounds(self, query: str | Sequence[str], data: Data | None = None) -> Bounds:
+    def bounds(self, query: Query, data: Data | None = None) -> Bounds:
         """As :meth:`prob` under credal, for those who want to be sure of bounds.
 
         Under maxent the two are the same.
@@ -174,7 +192,7 @@ class ProgramModule(nn.Module):
         found = self.prob(query, data)
         return found if isinstance(found, Bounds) else Bounds(found, found)
 
-    def answers(self, query: str | Sequence[str]) -> tuple[str, ...]:
+    def answers(self, query: Query) -> tuple[str, ...]:
         """What the columns of :meth:`prob` stand for."""
         return tuple(question.text for question in self._asked(query)[0])
 
@@ -183,15 +201,16 @@ class ProgramModule(nn.Module):
     def weights(self, data: Data | None = None) -> Tensor:
         """The leaf weights [leaves, batch] (batch 1 where no network reads data)."""
         given = self._data(data)
-        batch = len(next(iter(given.values()))) if given else 1
+        rows = Rows(given, self.optional, len(next(iter(given.values()))) if given else 1)
         outputs = [
-            network_outputs(network, use, given)
+            network_outputs(network, use, rows)
             for network, use in zip(self.nets, self.ground.networks, strict=True)
         ]
         matrix = self.probabilities() if len(self.probabilities) else None
         device = outputs[0].device if outputs else matrix.device if matrix is not None else None
-        place = self.leaf_sources_on(device or torch.device("cpu"))
-        return join(place, matrix, outputs, batch)
+        device = device or torch.device("cpu")
+        outputs += presence(rows, device)
+        return join(self.leaf_sources_on(device), matrix, outputs, rows.batch)
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -206,11 +225,6 @@ class ProgramModule(nn.Module):
         """The networks, one for each neural statement."""
         return list(self.networks)  # type: ignore[arg-type]
 
-    @property
-    def has_intervals(self) -> bool:
-        """Whether some probabilities are intervals."""
-        return self._vertices is not None
-
     def leaf_sources_on(self, device: torch.device) -> LeafSources:
         """Where each leaf weight comes from, on a device."""
         if device != self._sources.index.device:
@@ -224,7 +238,7 @@ class ProgramModule(nn.Module):
             message = f"data is a dictionary, not a {type(data).__name__}"
             help = f'write {{"{next(iter(self._needed), "input(0)")}": rows}}'
             raise UsageError(Diagnostic("data-none", message, help=help))
-        wanted = frozenset(self._needed)
+        wanted = {*self._needed, *self.optional.values()}
         for key, value in (data or {}).items():
             if key in wanted and isinstance(value, Tensor):  # as the learning loop gives it
                 given[key] = value
@@ -241,12 +255,16 @@ class ProgramModule(nn.Module):
 
     def rows_of(self, key: str | Symbol, value: object) -> dict[Symbol, Tensor]:
         """The rows of the data atoms that a key stands for: of one, or of all of a predicate."""
-        atoms, rows = self.atoms_of(key), as_tensor(value, str(key))
+        atoms = self.atoms_of(key)
+        if atoms[0].name != str(key):
+            objects = Objects(as_tensor(value, str(key)))
+        else:
+            objects = as_objects(value, str(key))
         if not isinstance(value, Tensor):  # what other libraries hold goes where the networks are
-            rows = rows.to(next(self.parameters(), rows).device)
-        if len(atoms) == 1 and atoms[0].name != str(key):
-            return {atoms[0]: rows}
-        return for_each(rows, atoms, str(key))
+            objects = objects.to(next(self.parameters(), objects.values).device)
+        if atoms[0].name != str(key):
+            return {atoms[0]: objects.values}
+        return for_each(objects, atoms, self.optional)
 
     def atoms_of(self, key: str | Symbol) -> list[Symbol]:
         """The data atom with a name, or all of a data predicate in their order; never none."""
@@ -263,52 +281,47 @@ class ProgramModule(nn.Module):
 
     # --- observations and queries --------------------------------------------------------------
 
-    def observe(self, given: Given, query: str | None = None) -> Observations:
+    def observe(self, given: Given, query: Query | None = None) -> Observations:
         """Read observations and prepare what evaluates them; passing the result on is quick.
 
         ``query`` is that of :meth:`log_prob`.
         """
+        expected: frozenset[int] = frozenset()
         if query is not None:
-            found = self._classes(given, query)
+            found, expected = self.label_reader.read(given, query)
         elif isinstance(given, Observations):
             found = self.reader.own(given)
         else:
             found = self.reader.read(given)
-        self.prepare_observations()
+        self.prepare_observations(expected)
         return found
 
-    def _classes(self, labels: Given, query: str) -> Observations:
-        """The observations that integers stand for: the columns of a query."""
-        queries, _ = self._asked(query)
-        if any(question.evidence for question in queries):
-            message = f"the answers to {query} are conditional, and observations are not"
-            raise UsageError(Diagnostic("label-query", message, help="leave the evidence out"))
-        chosen = as_tensor(labels, "log_prob()")
-        if chosen.ndim != 1 or chosen.is_floating_point() or chosen.dtype == torch.bool:
-            shape = " × ".join(map(str, chosen.shape)) or "no"
-            message = f"labels are whole numbers, one a row, not {chosen.dtype} of shape {shape}"
-            raise DataError(Diagnostic("label-values", message, help="such as labels.long()"))
-        if len(chosen) and not 0 <= int(chosen.min()) <= int(chosen.max()) < len(queries):
-            message = f"{query} has the columns 0 to {len(queries) - 1}, and a label is not there"
-            help = f"answers({query!r}) says what the columns are"
-            raise DataError(Diagnostic("label-values", message, help=help))
-        own = [self.reader.number(tuple(map(str, one.literals))) for one in queries]
-        ids = torch.tensor(own, dtype=torch.int64, device=chosen.device)[chosen.long()]
-        return Observations(self.reader.distinct, ids)
+    @property
+    def label_reader(self) -> LabelReader:
+        """What reads integer labels."""
+        return LabelReader(self.reader, self.instances, self.places)
 
-    def prepare_observations(self) -> None:
-        """Compile what evaluates the observations that were read and are not compiled yet."""
+    def prepare_observations(self, expected: frozenset[int] = frozenset()) -> None:
+        """Compile what evaluates the observations that were read and are not compiled yet.
+
+        ``expected`` are the atoms that many more observations will be about.
+        """
         distinct = self.reader.distinct
         known = sum(likelihood.count for likelihood, _ in self._groups)
-        if known < len(distinct):
-            likelihood = likelihood_of(
-                self.ground,
-                self.meaning,
-                distinct[known:],
-                self.objective,
-                watch=self.limits.start(),
-            )
-            self._groups.append((likelihood, known))
+        if known >= len(distinct):
+            return
+        new = distinct[known:]
+        if self._groups:
+            last, first = self._groups[-1]
+            more = last.extended(new) if isinstance(last, AsLeaves) else None
+            if more is not None:
+                self._groups[-1] = more, first
+                return
+        watch, outlook = self.limits.start(), Outlook(atoms=expected)
+        found = likelihood_of(
+            self.ground, self.meaning, new, self.objective, watch=watch, outlook=outlook
+        )
+        self._groups.append((found, known))
 
     def likelihoods(self, device: torch.device) -> list[tuple[Likelihood, int]]:
         """What evaluates the observations, with the number of the first one of each."""
@@ -331,16 +344,14 @@ class ProgramModule(nn.Module):
         return result
 
     def _asked(
-        self, query: str | Sequence[str], device: torch.device | None = None
+        self, query: Query, device: torch.device | None = None
     ) -> tuple[tuple[GroundQuery, ...], MassEngine]:
         """The ground queries of a text, and what evaluates them (on a device, if told)."""
         texts = (query,) if isinstance(query, str) else tuple(query)
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
             watch = self.limits.start()
-            found = tuple(
-                one for text in texts for one in self._in_order(self.basis.ask(text, watch))
-            )
+            found = tuple(one for text in texts for one in self.instances(text))
             circuit = native_engine(self.ground, self.meaning, found, watch=watch)
             engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
@@ -348,60 +359,29 @@ class ProgramModule(nn.Module):
             self._queries[key] = found, engine
         return self._queries[key]
 
-    def _in_order(self, queries: Sequence[GroundQuery]) -> Sequence[GroundQuery]:
-        """The instances of a query: values of choices in the order in which these list them."""
-        places = self._places
-        keys = [[places.get(one.atom) for one in query.literals] for query in queries]
-        if any(place is None for key in keys for place in key):
-            return queries
-        return [query for _, query in sorted(zip(keys, queries, strict=True), key=lambda p: p[0])]
+    def instances(self, text: str) -> Sequence[GroundQuery]:
+        """The ground queries that a text stands for, in the order of their columns."""
+        if text not in self._instances:
+            found = self.basis.ask(text, self.limits.start())
+            self._instances[text] = in_order(found, self.places)
+            while len(self._instances) > REMEMBERED:
+                self._instances.pop(next(iter(self._instances)))
+        return self._instances[text]
 
     @cached_property
-    def _places(self) -> dict[int, tuple[Symbol, int]]:
-        """By atom that a choice derives: that choice (by its first value), and the place in it."""
-        names = self.ground.symbols
-        found: dict[int, tuple[Symbol, int]] = {}
-        for choice in self.ground.choices:
-            heads = [symbol for atom in choice.heads if (symbol := names[atom]) is not None]
-            for place, atom in enumerate(choice.heads):
-                found.setdefault(atom, (min(heads), place))
-        return found
+    def places(self) -> dict[int, tuple[Symbol, int]]:
+        """By atom that a choice derives: the choice, and the place of the atom in it."""
+        return places(self.ground)
 
-    def _at_vertices(self, weights: Tensor) -> tuple[Tensor, int]:
-        """The weights at every vertex of the credal choices, columns of an example together."""
-        assert self._vertices is not None
-        corners = self._vertices.to(weights)
-        count = corners.shape[1]
-        wide = weights[:, :, None].expand(-1, -1, count)
-        corners = corners[:, None, :].expand_as(wide)
-        joined = torch.where(corners.isnan(), wide, corners)
-        return joined.reshape(len(weights), -1), count
+    @cached_property
+    def _vertices(self) -> Tensor:
+        return vertex_points(self.ground)
 
 
 def _again(
-    owner: Any, semantics: str, objective: str, training: bool, tensors: Mapping[str, Tensor]
+    owner: Any, semantics: str, objective: Objective, training: bool, tensors: Mapping[str, Tensor]
 ) -> ProgramModule:
     """A module from what was pickled."""
-    model: ProgramModule = owner.module(semantics, objective)
+    model: ProgramModule = owner.module(semantics, objective.name, weight=objective.weight)
     model.load_state_dict(tensors)
     return model.train(training)
-
-
-def _vertices(ground: GroundProgram) -> Tensor | None:
-    """The weights [leaves, vertices] of credal choices, NaN elsewhere; None if there are none."""
-    found = corners(ground)
-    if not found:
-        return None
-    blank = np.full((leaves.layout(ground.choices).size, 1), np.nan)
-    batches = vertex_weights(found, blank, 1 << 16)
-    return torch.cat([torch.from_numpy(batch[:, :, 0].copy()) for batch in batches], dim=1)
-
-
-def _no_intervals() -> UsageError:
-    return UsageError(
-        Diagnostic(
-            "learn-intervals",
-            "a program with intervals of probabilities cannot be learned",
-            help="give one probability in place of each interval, or learn it with ?::",
-        )
-    )

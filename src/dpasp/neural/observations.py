@@ -138,10 +138,13 @@ class ObservationReader:
         found = self._seen.get(texts)
         if found is None:
             literals = {self.literal(text, index): None for text in texts}
-            observation = tuple(sorted(literals, key=lambda one: (one.atom, one.mode.value)))
-            found = self._numbers.setdefault(observation, len(self._numbers))
-            self._seen[texts] = found
+            found = self._seen[texts] = self.number_of(tuple(literals))
         return found
+
+    def number_of(self, literals: Observation) -> int:
+        """The number of an observation of these literals, each once, in any order."""
+        observation = tuple(sorted(literals, key=lambda one: (one.atom, one.mode.value)))
+        return self._numbers.setdefault(observation, len(self._numbers))
 
     def literal(self, text: str, index: int = 0) -> GroundLiteral:
         """The literal that a text says."""

@@ -7,11 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from clingo import Symbol, SymbolType
+from clingo import Function, Symbol
 from torch import Tensor
 
 from dpasp.errors import DataError, Diagnostic
-from dpasp.logic.program import FromNetwork, GroundNetwork, GroundProgram, Learned
+from dpasp.logic.markers import HIDDEN
+from dpasp.logic.program import (
+    FromNetwork,
+    GroundNetwork,
+    GroundProgram,
+    Learned,
+    Present,
+    data_atoms,
+)
 from dpasp.neural.networks import Network
 from dpasp.semantics import leaves
 
@@ -49,7 +57,7 @@ def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:
     given = leaves.weights(ground)
     parameter, network = np.full(size, -1), np.full(size, -1)
     starts = np.cumsum([0, *(_outputs(use) for use in ground.networks)])
-    at = 0
+    at, ends = 0, starts[-1]  # the leaves that say what is there come after the networks'
     for choice in ground.choices:
         count = leaves.width(choice)
         place = np.arange(count)
@@ -60,12 +68,15 @@ def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:
                 use = ground.networks[which]
                 first = (row * max(1, len(use.outcomes)) + outcome) * _width(use)
                 network[at : at + count] = starts[which] + first + place
+            case Present():
+                network[at : at + count] = ends + place
+                ends += count
         at += count
     constants = np.where((parameter < 0) & (network < 0), given, 0.0)
     matrix = len(ground.parameters) * width
     index = np.where(network >= 0, size + matrix + network, np.arange(size))
     index = np.where(parameter >= 0, size + parameter, index)
-    plain = size == starts[-1] and bool((network == np.arange(size)).all())
+    plain = size == ends and bool((network == np.arange(size)).all())
     tensor = torch.from_numpy
     return LeafSources(tensor(constants), tensor(parameter), tensor(network), tensor(index), plain)
 
@@ -78,21 +89,78 @@ def _outputs(use: GroundNetwork) -> int:
     return len(use.rows) * max(1, len(use.outcomes)) * _width(use)
 
 
-def network_outputs(network: Network, use: GroundNetwork, data: Data) -> Tensor:
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The data of some examples: tensors [batch, …] by data atom, and which may be missing."""
+
+    data: Mapping[Symbol, Tensor]
+    optional: Mapping[Symbol, Symbol]  # as in may_be_missing
+    batch: int
+
+    def there(self, atom: Symbol) -> Tensor | None:
+        """In which examples [batch] an atom is there; None where it must be."""
+        if atom not in self.optional:
+            return None
+        told = self.data.get(self.optional[atom])
+        if told is None:  # what no data is given for is not there
+            return torch.full((self.batch,), atom in self.data, dtype=torch.bool)
+        return told.bool()
+
+    def all_there(self, atoms: Sequence[Symbol]) -> Tensor | None:
+        """In which examples [batch] all of these atoms are there; None where they must be."""
+        told = [there for atom in atoms if (there := self.there(atom)) is not None]
+        return torch.stack([one.cpu() for one in told]).all(0) if told else None
+
+
+def network_outputs(network: Network, use: GroundNetwork, rows: Rows) -> Tensor:
     """The outputs [rows · outcomes · values, batch] of a network: all its rows in one go."""
-    inputs = [_inputs(row, data, network) for row in use.rows]
-    examples = len(inputs[0][0])
-    joined = [torch.cat(parts) for parts in zip(*inputs, strict=True)]
-    found: Tensor = network(*joined)
+    there = [rows.all_there(data_atoms(row)) for row in use.rows]
+    if any(one is not None for one in there):
+        found = _outputs_where_there(network, use, rows, there)
+    else:
+        inputs = [_inputs(row, rows.data, network) for row in use.rows]
+        found = network(*(torch.cat(parts) for parts in zip(*inputs, strict=True)))
     if network.boolean:
         found = torch.cat([found, 1.0 - found], dim=-1)
+    examples = len(found) // len(use.rows)
     return found.reshape(len(use.rows), examples, -1).transpose(1, 2).reshape(-1, examples)
+
+
+def _outputs_where_there(
+    network: Network, use: GroundNetwork, rows: Rows, there: Sequence[Tensor | None]
+) -> Tensor:
+    """The outputs of a network that sees only what is there; elsewhere any distribution does."""
+    everywhere = torch.ones(rows.batch, dtype=torch.bool)
+    seen = [everywhere if one is None else one for one in there]
+    inputs = [
+        [part[own.to(part.device)] for part in _inputs(row, rows.data, network)]
+        for row, own in zip(use.rows, seen, strict=True)
+        if own.any()
+    ]
+    device = next(network.parameters(), torch.empty(0)).device
+    shape = (len(use.rows) * rows.batch, network.outcomes, network.values)
+    share = 0.5 if network.boolean else 1.0 / network.values
+    found = torch.full(shape, share, dtype=torch.float64, device=device)
+    if not inputs:
+        return found
+    outputs: Tensor = network(*(torch.cat(parts) for parts in zip(*inputs, strict=True)))
+    places = torch.cat(seen).nonzero()[:, 0].to(outputs.device)
+    return found.to(outputs.device).index_copy(0, places, outputs)
+
+
+def presence(rows: Rows, device: torch.device) -> list[Tensor]:
+    """The leaves [2 · optional atoms, batch] that say what is there; none if all must be."""
+    if not rows.optional:
+        return []
+    there = [rows.there(atom) for atom in rows.optional]
+    table = torch.stack([one.to(device) for one in there if one is not None]).double()
+    return [torch.stack([table, 1.0 - table], dim=1).reshape(-1, rows.batch)]
 
 
 def _inputs(row: Symbol, data: Data, network: Network) -> list[Tensor]:
     """The tensors that one row of a network stands for."""
     found = []
-    for atom in atoms_of(row):
+    for atom in data_atoms(row):
         if atom not in data:
             known = ", ".join(map(str, data)) or "none"
             message = f"there is no data for {atom}, which {network.statement.name} needs"
@@ -102,20 +170,23 @@ def _inputs(row: Symbol, data: Data, network: Network) -> list[Tensor]:
     return found
 
 
-def atoms_of(row: Symbol) -> Sequence[Symbol]:
-    """The data atoms of a row: one, or those of a tuple."""
-    if row.type is SymbolType.Function and not row.name:
-        return row.arguments
-    return (row,)
-
-
 def needed(ground: GroundProgram) -> tuple[Symbol, ...]:
     """The data atoms that the networks of a program read."""
     found: dict[Symbol, None] = {}
     for use in ground.networks:
         for row in use.rows:
-            found.update(dict.fromkeys(atoms_of(row)))
+            found.update(dict.fromkeys(data_atoms(row)))
     return tuple(found)
+
+
+def may_be_missing(ground: GroundProgram) -> dict[Symbol, Symbol]:
+    """The data atoms that an example may lack, each with the name under which its data say so.
+
+    The data of that name are truth values, one a row: whether the atom is there.
+    """
+    weights = (choice.weight for choice in ground.choices)
+    atoms = [weight.atom for weight in weights if isinstance(weight, Present)]
+    return {atom: Function(f"{HIDDEN}present", [atom]) for atom in atoms}
 
 
 def join(

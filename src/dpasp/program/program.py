@@ -44,6 +44,7 @@ from dpasp.pictures.picture import Picture, drawn
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.names import leaf_names
+from dpasp.semantics.objective import Objective
 from dpasp.shown import display
 from dpasp.writing import check_ending, write_text
 
@@ -334,14 +335,16 @@ class Program:
         semantics: str | None = None,
         objective: str = "midpoint",
         *,
+        weight: float | None = None,
         limits: Limits = NO_LIMITS,
     ) -> ProgramModule:
         """The program as a torch module.
 
         Program and module are two sides of one thing: the parameters of the module are those
         of the program, so what either learns, the other answers with, and ``save`` writes.
-        ``objective`` says what P(O) is under credal: lower, upper or midpoint. ``limits`` hold
-        for grounding, and for each compilation that the module does.
+        ``objective`` says what P(O) is under credal: lower, upper, midpoint or hurwicz, whose
+        ``weight`` is the share of the lower one. ``limits`` hold for grounding, and for each
+        compilation that the module does.
 
         >>> from dpasp import loads
         >>> program = loads("?::a. #semantics maxent. #query a.")
@@ -350,7 +353,8 @@ class Program:
         >>> round(program.query()[0].value, 6), round(model.prob("a").item(), 6)
         (0.75, 0.75)
         """
-        model = self._torch.trainable(started(limits), semantics, objective).model
+        goal = Objective(objective, weight)
+        model = self._torch.trainable(started(limits), semantics, goal).model
         model.limits = limits
         return model
 
@@ -574,7 +578,7 @@ class Program:
 def _copy(
     texts: tuple[tuple[str, str], ...],
     given: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
-    learned: tuple[str, str, dict[str, Any]] | None,
+    learned: tuple[str, Objective, dict[str, Any]] | None,
     history: History | None,
 ) -> Program:
     """The program that ``Program.__reduce__`` described."""

@@ -23,6 +23,7 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.program.grounding import Groundings
 from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.objective import Objective
 
 if TYPE_CHECKING:
     from dpasp.inference.answers import Answers
@@ -50,7 +51,10 @@ class TorchSide:
         return self._trainable is not None
 
     def trainable(
-        self, watch: Watch = UNLIMITED, semantics: str | None = None, objective: str | None = None
+        self,
+        watch: Watch = UNLIMITED,
+        semantics: str | None = None,
+        objective: Objective | None = None,
     ) -> Trainable:
         """Return the module and what belongs to it: the last one, unless another is asked for.
 
@@ -73,7 +77,7 @@ class TorchSide:
         python = Python(groundings.source, groundings.module(), groundings.constants)
         ground = groundings.ground(groundings.unchecked((), meaning), watch)
         basis = Basis(ground, python, self._queries, self.owner())
-        model = ProgramModule(basis, meaning, objective or "midpoint", last)
+        model = ProgramModule(basis, meaning, objective or Objective(), last)
         self._trainable = Trainable(model, python)
         return self._trainable
 
@@ -94,7 +98,7 @@ class TorchSide:
         from dpasp.learning.trainable import seeded
 
         with seeded(how.options.seed):  # the first weights of a network depend on it
-            trainable = self.trainable(how.watch, semantics, how.options.objective)
+            trainable = self.trainable(how.watch, semantics, how.options.goal)
             self.history = trainable.learn(observations, data, how)
         return self.history
 
@@ -127,11 +131,11 @@ class TorchSide:
 
         return {"accuracy": accuracies(answers, labels)}
 
-    def state(self) -> tuple[str, str, dict[str, Any]] | None:
+    def state(self) -> tuple[str, Objective, dict[str, Any]] | None:
         """Return what :meth:`set_state` needs to make a copy; None if there is no module."""
         return None if self._trainable is None else self._trainable.state()
 
-    def set_state(self, state: tuple[str, str, dict[str, Any]] | None) -> None:
+    def set_state(self, state: tuple[str, Objective, dict[str, Any]] | None) -> None:
         """Take over what another side of the same program has learned."""
         if state is not None:
             semantics, objective, tensors = state

@@ -22,7 +22,15 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.logic.program import Choice, Fixed, FromNetwork, GroundProgram, Interval, Learned
+from dpasp.logic.program import (
+    Choice,
+    Fixed,
+    FromNetwork,
+    GroundProgram,
+    Interval,
+    Learned,
+    Present,
+)
 
 Weights = NDArray[np.float64]
 
@@ -79,6 +87,8 @@ def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
             return middle(*bounds(lower, upper, choice.nothing))
         case FromNetwork():
             return np.full(width(choice), np.nan)
+        case Present():
+            return np.array([0.0, 1.0])  # nothing is there without data
 
 
 def distribution(probabilities: Sequence[float], nothing: bool) -> Weights:

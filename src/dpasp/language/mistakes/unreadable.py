@@ -115,12 +115,12 @@ REFUSED = {
     "#minimise": ("optimisation", _CHOOSES),
     "#maximise": ("optimisation", _CHOOSES),
     ":~": ("optimisation", _CHOOSES),
-    "#edge": (
-        "edge",
-        "forbid cycles by rules: r(X,Y) :- e(X,Y). r(X,Z) :- e(X,Y), r(Y,Z). :- r(X,X).",
-    ),
     "#theory": ("theory", "write plain rules and constraints"),
-    "#program": ("program-part", "only '#program base.' is read; move the rules there"),
+    "#program": (
+        "program-part",
+        "clingo itself grounds only '#program base.' unless a script says otherwise; move the "
+        "rules there, with constants (#const t = 3.) for the parameters",
+    ),
 }
 
 

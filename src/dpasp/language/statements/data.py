@@ -37,7 +37,7 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import exact
+from dpasp.language.text.trees import body_text, exact
 
 FILES = (".csv", ".npy", ".pt", ".pth")  # how the names of files of data end
 FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
@@ -54,6 +54,7 @@ class Data(Statement):
     argument: AST
     test: Origin | None
     train: Origin | None
+    body: tuple[AST, ...] = ()
     span: Span = span_field()
 
 
@@ -90,7 +91,9 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         if comma is None:
             break
         buffer.put(comma.start, comma.end, ";")
-    _end(cursor)
+    if cursor.peek().text != ":-":
+        _end(cursor)
+        _refuse_variable(cursor, name)
     span = file.span(piece.start, piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
@@ -103,7 +106,8 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
             for (role, origin), found in zip(origins.items(), roles, strict=True)
         }
         (argument,) = atom.symbol.arguments
-        return Data(name.text, argument, filled.get("test"), filled.get("train"), span)
+        body = tuple(node.body)
+        return Data(name.text, argument, filled.get("test"), filled.get("train"), body, span)
 
     return Draft(finish)
 
@@ -113,7 +117,7 @@ def _with_arguments(origin: Origin, node: AST) -> Origin:
 
 
 def _predicate(cursor: Cursor) -> Token:
-    """Take ``input(0)``, an atom with one argument that is no variable."""
+    """Take ``input(0)``, an atom with one argument."""
     name = cursor.next()
     if name.text in _TILDES:
         cursor.fail("data-predicate", "an atom is missing before the '~'", name, FORM)
@@ -127,12 +131,8 @@ def _predicate(cursor: Cursor) -> Token:
         token = cursor.next()
         pieces += token.text in (",", ";") and depth == 1
         depth += (token.text == "(") - (token.text == ")")
-        if token.kind == "variable":
-            message = f"{token.text} is a variable, but data stand for one constant"
-            help = "write one data statement for each constant: input(0) ~ …, input(1) ~ …"
-            cursor.fail("data-predicate", message, token, help)
     if cursor.index - start < 3 or pieces:
-        message = "a data predicate has exactly one argument, a constant"
+        message = "a data predicate has exactly one argument"
         cursor.fail("data-predicate", message, (name.start, cursor.peek(-1).end), FORM)
     return name
 
@@ -186,12 +186,19 @@ def _refuse_origin(cursor: Cursor, token: Token) -> NoReturn:
 
 def _end(cursor: Cursor) -> None:
     token = cursor.next()
-    if token.text == ":-":
-        message = "a data statement has no body"
-        cursor.fail("data-syntax", message, token, "write one data statement for each constant")
     if token.text != "." or not cursor.at_end():
         what = f"unexpected '{token.text}'" if token.text else "the end is missing"
         cursor.fail("data-syntax", what, token, FORM)
+
+
+def _refuse_variable(cursor: Cursor, name: Token) -> None:
+    """Without a body, nothing says which values a variable has."""
+    head = Cursor(cursor.file, name.start, cursor.end)
+    while (token := head.next()).text not in _TILDES:
+        if token.kind == "variable":
+            message = f"nothing says which values {token.text} has"
+            help = f"give the statement a body: {name.text}({token.text}) ~ … :- {token.text} = "
+            cursor.fail("data-predicate", message, token, f"{help}0..9.")
 
 
 # --- printing and checks -----------------------------------------------------------------------
@@ -201,7 +208,7 @@ def data_text(statement: Data) -> str:
     """The statement as it is printed."""
     roles = [("test", statement.test), ("train", statement.train)]
     origins = ", ".join(f"{role}({origin_text(of)})" for role, of in roles if of is not None)
-    return f"{statement.name}({exact(statement.argument)}) ~ {origins}."
+    return f"{statement.name}({exact(statement.argument)}) ~ {origins}{body_text(statement.body)}"
 
 
 def _calls(statement: Data) -> Iterator[Call]:
@@ -212,6 +219,7 @@ def _calls(statement: Data) -> Iterator[Call]:
 
 def _terms(statement: Data) -> Iterator[AST]:
     yield statement.argument
+    yield from statement.body
     for call in _calls(statement):
         yield from call.arguments
 
@@ -220,7 +228,7 @@ def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnos
     """Data that are declared twice, and files of no known kind."""
     seen: dict[str, Data] = {}
     for statement in statements:
-        atom = f"{statement.name}({statement.argument})"
+        atom = f"{statement.name}({statement.argument}){body_text(statement.body)[:-1]}"
         first = seen.setdefault(atom, statement)
         if first is not statement:
             where = f"the first is in line {first.span.line} of {first.span.file}"

@@ -26,6 +26,12 @@ from dpasp.language.text.source import SourceFile
 
 _FORM = 'a file is included by #include "file.plp".'
 
+_STANDARD = {
+    "incmode": "it solves a program again and again with more steps, which is no probability; "
+    "say how many steps there are: #const n = 5. time(1..n).",
+    "csp": "it needs a solver of its own; write plain rules and constraints",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Include(Statement):
@@ -41,8 +47,9 @@ def read_include(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     cursor.next()
     token = cursor.next()
     if token.text == "<":
-        message = "clingo's own files in <…> cannot be included"
-        cursor.fail("include-syntax", message, token, _FORM)
+        name = cursor.peek().text
+        message = f"clingo's own file <{name}> cannot be included"
+        cursor.fail("include-syntax", message, token, _STANDARD.get(name, _FORM))
     if token.kind != "string":
         cursor.fail("include-syntax", "a file name in quotes is missing here", token, _FORM)
     expect_end(cursor, _FORM)

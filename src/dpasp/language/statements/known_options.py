@@ -58,12 +58,14 @@ LEARN = {
     "shuffle": BOOLEAN,
     "validation": SHARE,
     "patience": COUNT,
-    "objective": _word("lower", "upper", "midpoint"),
+    "objective": _word("lower", "upper", "midpoint", "hurwicz"),
+    "weight": SHARE,
     "device": TEXT,
     "schedule": _word("constant", "linear", "cosine"),
     "warmup": SHARE,
     "average": SHARE,
     "capture": BOOLEAN,
+    "query": TEXT,
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own

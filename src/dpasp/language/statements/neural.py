@@ -422,19 +422,20 @@ def data_names(program: Program) -> set[str]:
 
 
 def _defined(program: Program) -> set[str]:
-    """The predicates with one argument that plain rules and facts have for heads."""
-    names = set()
-    for statement in program.statements:
-        if isinstance(statement, Plain) and statement.node.ast_type == ASTType.Rule:
-            head = statement.node.head
-            atom = head.atom if head.ast_type == ASTType.Literal else None
-            if atom is not None and atom.ast_type == ASTType.SymbolicAtom:
-                symbol = atom.symbol
-                if symbol.ast_type == ASTType.Pool:
-                    symbol = symbol.arguments[0]
-                if symbol.ast_type == ASTType.Function and len(symbol.arguments) == 1:
-                    names.add(str(symbol.name))
-    return names
+    """The predicates with one argument that plain rules and facts have for heads, or #external."""
+    nodes = [s.node for s in program.statements if isinstance(s, Plain)]
+    atoms = [node.atom for node in nodes if node.ast_type == ASTType.External]
+    heads = [node.head for node in nodes if node.ast_type == ASTType.Rule]
+    atoms += [head.atom for head in heads if head.ast_type == ASTType.Literal]
+    found = set()
+    for atom in atoms:
+        if atom.ast_type == ASTType.SymbolicAtom:
+            symbol = atom.symbol
+            if symbol.ast_type == ASTType.Pool:
+                symbol = symbol.arguments[0]
+            if symbol.ast_type == ASTType.Function and len(symbol.arguments) == 1:
+                found.add(str(symbol.name))
+    return found
 
 
 def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:

@@ -1,0 +1,162 @@
+"""The probability of observations where some probabilities are intervals.
+
+P(O) is linear in each single probability, so its least and greatest values lie at vertices: every
+choice with intervals at one of its extreme distributions. There all other probabilities have an
+ordinary gradient (that of the envelope); where several vertices are equally extreme, it is the
+mean of theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.inference.credal.vertices import corners, vertex_weights
+from dpasp.logic.program import GroundProgram
+from dpasp.neural.engines import MassEngine, NativeEngine
+from dpasp.neural.mixtures import TINY, Mixture, log_or_never, mixture_of
+from dpasp.neural.observations import Observation
+from dpasp.semantics.leaves import layout
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.objective import Objective
+
+MOST = 4096  # extreme distributions that learning tries at every step
+TIE = 1e-12  # logarithms that differ by less are of the same probability
+Back = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The lower or the upper probability, and its share of the objective."""
+
+    mixture: Mixture
+    share: float
+    least: bool
+
+    def best(self, logs: Tensor) -> tuple[Tensor, Tensor]:
+        """The extreme of logs [..., vertices], and the share of each vertex in its gradient."""
+        best = logs.amin(dim=-1) if self.least else logs.amax(dim=-1)
+        tied = (logs - best[..., None]).abs() <= TIE
+        tied &= best.isfinite()[..., None]
+        return best, tied / tied.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+@dataclass(frozen=True, slots=True)
+class AtExtremes:
+    """Every distinct observation is a root of the circuit, evaluated at every vertex."""
+
+    engine: MassEngine
+    sides: tuple[Side, ...]
+    points: Tensor  # [leaves, vertices]: the weights of choices with intervals, NaN elsewhere
+
+    @property
+    def count(self) -> int:
+        """How many distinct observations there are."""
+        return self.engine.questions
+
+    def to(self, device: torch.device) -> AtExtremes:
+        """The same on a device."""
+        sides = tuple(replace(side, mixture=side.mixture.to(device)) for side in self.sides)
+        return AtExtremes(self.engine.to(device), sides, self.points.to(device))
+
+    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
+        batch, columns = weights.shape[1], torch.arange(len(ids), device=weights.device)
+        wide = at_vertices(weights, self.points)
+        traced = [self._traced(side.mixture, wide) for side in self.sides]
+        shape = (self.count, batch, self.points.shape[1])
+        found = [logs.view(shape)[ids, columns] for logs, _ in traced]
+
+        def seeds(own: Tensor) -> Tensor:
+            every = own.new_zeros(shape)
+            every[ids, columns] = own
+            return every.reshape(self.count, -1)
+
+        logs, slopes = self._combined(found, [back for _, back in traced], seeds)
+        return logs, slopes.view(len(weights), batch, -1).sum(dim=2)
+
+    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [distinct observations] under one weight vector [leaves, 1].
+
+        The gradient [leaves, 1] is that of Σ counts · log P over the observations.
+        """
+        wide = at_vertices(weights, self.points)
+        traced = [self._traced(side.mixture, wide) for side in self.sides]
+        found, backs = [logs for logs, _ in traced], [back for _, back in traced]
+        scaled = counts.to(weights.dtype)[:, None]
+        logs, slopes = self._combined(found, backs, lambda own: own * scaled)
+        return logs, slopes.sum(dim=1, keepdim=True)
+
+    def _combined(
+        self, found: Sequence[Tensor], backs: Sequence[Back], seeds: Callable[[Tensor], Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """The objective's logarithm from that of each side [rows, vertices], and the slopes."""
+        bests = [side.best(logs) for side, logs in zip(self.sides, found, strict=True)]
+        shares = torch.stack([
+            best + math.log(side.share) for side, (best, _) in zip(self.sides, bests, strict=True)
+        ])  # fmt: skip
+        total = shares.logsumexp(dim=0)
+        parts = torch.where(total.isfinite(), (shares - total).exp(), 0.0)
+        slopes = [
+            back(seeds(tied * part[..., None]))
+            for back, (_, tied), part in zip(backs, bests, parts, strict=True)
+        ]
+        return total, torch.stack(slopes).sum(dim=0)
+
+    def _traced(self, mixture: Mixture, wide: Tensor) -> tuple[Tensor, Back]:
+        """log P [observations, columns], and what takes seeds of it back to slopes."""
+        if mixture.single:
+            logs, back = self.engine.traced(wide, mixture.fields, log=True)
+            return logs[:, 0], lambda seeds: back(seeds[:, None])
+        masses, back = self.engine.traced(wide, mixture.fields)
+        rates = mixture.coefficients[:, :, None]
+        own = (masses * rates).sum(dim=1) + mixture.constant[:, None]
+
+        def scaled(seeds: Tensor) -> Tensor:
+            return back((seeds / own.clamp(min=TINY))[:, None] * rates)
+
+        return log_or_never(own), scaled
+
+
+def at_extremes(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observations: Sequence[Observation],
+    objective: Objective,
+    engine: NativeEngine,
+) -> AtExtremes:
+    """The probability of the observations of a program with intervals.
+
+    Raises :class:`SizeLimit` where there are too many extreme distributions to try.
+    """
+    number = math.prod(len(corner.points) for corner in corners(ground))
+    if number > MOST:
+        message = f"the intervals have {number:,} extreme distributions: too many to learn with"
+        help = f"give single probabilities in place of some intervals, to have at most {MOST:,}"
+        raise SizeLimit(Diagnostic("learn-intervals", message, help=help))
+    sides = tuple(
+        Side(mixture_of(engine, meaning, observations, float(least)), share, least)
+        for least, share in ((True, objective.lower), (False, 1.0 - objective.lower))
+        if share
+    )
+    return AtExtremes(engine, sides, vertex_points(ground))
+
+
+def vertex_points(ground: GroundProgram) -> Tensor:
+    """The weights [leaves, vertices] of choices with intervals at every vertex, NaN elsewhere."""
+    blank = np.full((layout(ground.choices).size, 1), np.nan)
+    batches = vertex_weights(corners(ground), blank, 1 << 16)
+    return torch.cat([torch.from_numpy(batch[:, :, 0].copy()) for batch in batches], dim=1)
+
+
+def at_vertices(weights: Tensor, points: Tensor) -> Tensor:
+    """The weights [leaves, batch · vertices] at every vertex, those of a column side by side."""
+    wide = weights[:, :, None].expand(-1, -1, points.shape[1])
+    ends = points.to(weights)[:, None, :].expand_as(wide)
+    return torch.where(ends.isnan(), wide, ends).reshape(len(weights), -1)

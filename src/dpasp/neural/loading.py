@@ -1,0 +1,94 @@
+"""The data that the data statements of a program name, by data atom."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+
+from clingo import Symbol
+from clingo.ast import ASTType
+from torch.utils.data import Dataset
+
+from dpasp.errors import DataError, Diagnostic
+from dpasp.language import ast
+from dpasp.language.text.trees import walk
+from dpasp.logic.program import GroundData, GroundProgram
+from dpasp.logic.python import Python, guarded
+from dpasp.neural.data import DataRows, Part, as_rows, check_lengths, read_file
+from dpasp.neural.ragged import as_objects, for_each
+from dpasp.neural.weights import may_be_missing
+
+
+def load(
+    ground: GroundProgram, python: Python, part: Part, needed: Container[Symbol]
+) -> dict[Symbol, DataRows]:
+    """The rows of the data atoms that are needed, all of the same number.
+
+    Atoms whose statement has no data for this part are left out.
+    """
+    found: dict[Symbol, DataRows] = {}
+    origins: dict[Symbol, ast.Origin] = {}
+    for statement, origin, own in _statements(ground, part):
+        if any(one.atom in needed for one in own):
+            if any(one.values for one in own) or not _is_several(statement):
+                rows = {one.atom: read(origin, python, one) for one in own}
+            else:
+                rows = _shared(ground, python, origin, [one.atom for one in own])
+            found |= rows
+            origins |= dict.fromkeys(rows, origin)
+    check_lengths(found, {atom: origin.span for atom, origin in origins.items()}, part)
+    return found
+
+
+def _statements(
+    ground: GroundProgram, part: Part
+) -> Iterator[tuple[ast.Data, ast.Origin, list[GroundData]]]:
+    """Where the data of a part come from, and for which atoms."""
+    for index, statement in enumerate(ground.program.statements):
+        if isinstance(statement, ast.Data):
+            origin = statement.train if part == "train" else statement.test
+            own = [one for one in ground.data if one.statement == index]
+            if origin is not None and own:
+                yield statement, origin, own
+
+
+def _is_several(statement: ast.Data) -> bool:
+    """Whether a statement can stand for several atoms: as input(0..3) and input(X) do."""
+    several = (ASTType.Interval, ASTType.Pool, ASTType.Variable)
+    return any(node.ast_type in several for node in walk(statement.argument))
+
+
+def _shared(
+    ground: GroundProgram, python: Python, origin: ast.Origin, atoms: Sequence[Symbol]
+) -> dict[Symbol, DataRows]:
+    """The rows of each of the atoms that one statement names."""
+    what = origin_name(origin)
+    value = _value(origin, python)
+    if isinstance(value, Dataset):
+        message = f"a Dataset has no rows for each of {len(atoms)} atoms"
+        help = "give a tensor of shape [rows, atoms, …], or one statement an atom"
+        raise DataError(Diagnostic("data-objects", message, origin.span, help))
+    with guarded(what, python.program, origin.span):
+        objects = as_objects(value, what, origin.span)
+        parts = for_each(objects, atoms, may_be_missing(ground), origin.span)
+    return {atom: DataRows(rows) for atom, rows in parts.items()}
+
+
+def read(origin: ast.Origin, python: Python, own: GroundData | None = None) -> DataRows:
+    """The rows that a function gives or a file holds; ``own`` is whose."""
+    what = origin_name(origin)
+    value = _value(origin, python, own)
+    with guarded(what, python.program, origin.span):
+        return as_rows(value, what, origin.span)
+
+
+def _value(origin: ast.Origin, python: Python, own: GroundData | None = None) -> object:
+    if isinstance(origin, ast.Call):
+        return python.call(origin, dict(own.values) if own is not None else None)
+    return read_file(origin, python.program)
+
+
+def origin_name(origin: ast.Origin) -> str:
+    """What data come from, for messages."""
+    if isinstance(origin, ast.Call):
+        return f"@{origin.function}"
+    return f"the file {origin.path}"

@@ -1,0 +1,58 @@
+"""What the probability of an observation is made of: the masses of its question, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from dpasp.neural.engines import NativeEngine
+from dpasp.neural.observations import Observation
+from dpasp.neural.walks import Fields
+from dpasp.semantics.meaning import Meaning
+
+TINY = 1e-290  # below this, linear space has no digits left
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """What the probability of an observation is: Σ coefficients · masses + constant."""
+
+    fields: Fields
+    coefficients: Tensor  # [questions, fields]
+    constant: Tensor  # [questions]
+    single: bool  # whether it is one mass and nothing else
+
+    def to(self, device: torch.device) -> Mixture:
+        """The same on a device."""
+        return replace(
+            self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
+        )
+
+
+def mixture_of(
+    engine: NativeEngine, meaning: Meaning, observations: Sequence[Observation], lower: float
+) -> Mixture:
+    """What the semantics makes of the masses; ``lower`` is the share of the lower probability."""
+    parts = {"qe": 1.0} if meaning.maxent else {"a": lower, "b": 1.0 - lower}
+    if not meaning.maxent and engine.circuit.definite:
+        parts = {"a": 1.0}  # lower and upper are the same
+    parts = {name: share for name, share in parts.items() if share}
+    undefined = [meaning.holds_without_models(o) for o in observations]
+    fields = (*parts, "consistent") if any(undefined) else tuple(parts)
+    rows = torch.zeros(len(observations), len(fields), dtype=torch.float64)
+    for i, coefficient in enumerate(parts.values()):
+        rows[:, i] = coefficient
+    constant = torch.tensor(undefined, dtype=torch.float64)
+    if any(undefined):
+        # A total choice without stable models has one model, in which all is undefined.
+        rows[:, -1] = -constant
+    return Mixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
+
+
+def log_or_never(probabilities: Tensor) -> Tensor:
+    """The logarithms; -inf for what cannot be, with a gradient of 0 and not NaN."""
+    logs = probabilities.clamp(min=TINY).log()
+    return torch.where(probabilities <= 0, -torch.inf, logs)

@@ -1,0 +1,1 @@
+"""Attacks that take long: each can be repeated by a target of the Makefile."""
