@@ -1,4 +1,4 @@
-"""What can go wrong, and how it is told.
+"""What can go wrong: the errors, and the messages that they carry.
 
 Every failure that a user can cause is an :class:`Error` and carries the
 :class:`Diagnostic`\\ s that a person (or a program, through JSON) reads::

@@ -1,4 +1,4 @@
-"""How long and how much a computation may take, and who is told how far it is.
+"""How long a computation may take, how much memory, and how it reports its progress.
 
 Every stage takes a :class:`Watch` and calls :meth:`Watch.check` often; it costs
 well under a microsecond between clock ticks. Where it knows how far it is, it reports that

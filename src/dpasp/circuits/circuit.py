@@ -162,7 +162,7 @@ class Circuit:
         return LeafValues(kinds, *(arrays[name].astype(np.float64) for name in ("qe", "e")))
 
     def below(self, question: int) -> Layers:
-        """The part of the circuit that a question needs; kept for who asks again."""
+        """The part of the circuit that a question needs; it is computed once and kept."""
         known = self._parts.get(question)
         if known is None:
             known = self._parts[question] = self.layers.below(question)

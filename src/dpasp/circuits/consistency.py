@@ -68,7 +68,7 @@ class Consistency:
 
 
 def consistency(circuit: Circuit, layout: LeafLayout) -> Consistency:
-    """What a circuit tells about total choices without a model; all its roots tell the same.
+    """What a circuit knows about total choices without a model; the same at all its roots.
 
     This looks at all sums at once, since most circuits never need their layers.
     """

@@ -50,7 +50,7 @@ class Console:
         self._say(harmless(text))
 
     def _say(self, text: str) -> None:
-        """Write a message; where that cannot be done, nobody can be told."""
+        """Write a message; an error in doing so is ignored: it could not be shown either."""
         try:
             self.messages.write(printable(text, self.messages) + "\n")
             self.messages.flush()
@@ -60,7 +60,7 @@ class Console:
             pass
 
     def report(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Show diagnostics to a person; warnings only when not told to be quiet."""
+        """Show diagnostics to a person; no warnings with ``--quiet``."""
         shown = [d for d in diagnostics if d.severity == "error" or not self.quiet]
         if shown:
             self._say(render(shown, self.source, wants_colour(self.messages)))

@@ -13,11 +13,11 @@ from dpasp.errors import UsageError
 from dpasp.language import ast
 from dpasp.program import Program
 
-SHOWN = 20  # learned parameters that are told
+SHOWN = 20  # learned parameters that are printed
 
 
 def learn_first(program: Program, options: Namespace, console: Console) -> None:
-    """Learn if the program says so and nothing speaks against it; load and save."""
+    """Learn if the program has a ``#learn`` (and no option forbids it); load and save."""
     statement = next((s for s in program.source.statements if isinstance(s, ast.Learn)), None)
     if options.resume and (options.load or options.no_learn):
         raise UsageError("--resume goes on learning: it does not go with --load or --no-learn")

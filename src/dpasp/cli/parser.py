@@ -1,4 +1,4 @@
-"""The words of the command line, and what is said when they are wrong."""
+"""The options and commands of the command line, and the messages when they are wrong."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def overview() -> Parser:
-    """The parser of what is said without a command: ``--help`` and ``--version``."""
+    """The parser for a call without a command: ``--help`` and ``--version``."""
     parser = Parser(
         prog=called_as(),
         description=DESCRIPTION,

@@ -1,4 +1,4 @@
-"""The plan before long work: told once, when it turns out to be long or with ``-v``."""
+"""The plan before long work: printed once, when it turns out to be long or with ``-v``."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from dpasp.logic.reading import read
 
 
 def read_program(options: Namespace, console: Console) -> Program:
-    """The program that the files say together; several that cannot be read are told at once.
+    """The program of the files together; the mistakes of all of them are reported at once.
 
     Standard input may come from anywhere: it reads no file unless Python is allowed to run.
     """
@@ -85,7 +85,7 @@ def read_limits(options: Namespace) -> Limits:
 
 
 def python_allowed(options: Namespace) -> bool:
-    """Whether the program may run Python: as told, otherwise unless it is standard input."""
+    """Whether the program may run Python: by option, or else if it is a file."""
     wish: bool | None = options.python
     return "-" not in options.files if wish is None else wish
 

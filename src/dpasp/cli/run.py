@@ -174,7 +174,7 @@ def show(answers: Answers, program: Program, console: Console) -> None:
 
 
 def details(answers: Answers) -> list[str]:
-    """What -v tells: the semantics, the engine and its statistics."""
+    """What ``-v`` prints: the semantics, the engine and its statistics."""
     lines = [f"semantics: {answers.logic}, {answers.probability}", f"engine: {answers.engine}"]
     for name, value in answers.statistics.items():
         if isinstance(value, dict):

@@ -18,7 +18,7 @@ def checked(
     source: SourceFile,
     allowed: frozenset[str] = frozenset(),
 ) -> str:
-    """The whole text; what is wrong with it is told at the place in the original.
+    """The whole text; a mistake in it is reported at its place in the original.
 
     Problems with the ``allowed`` codes are left to whoever runs the program.
     """

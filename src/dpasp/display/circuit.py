@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpasp.circuits import PartStatistics, Statistics
 
-MOST_PARTS = 10  # that are told
+MOST_PARTS = 10  # that are listed
 
 
 def statistics_text(statistics: Statistics, *, parts: bool) -> str:

@@ -44,7 +44,7 @@ table { font-variant-numeric: tabular-nums; }
 
 
 def report(program: Program, answers: Answers, command: str = "") -> str:
-    """The page; what cannot be told (the reasons of intervals, say) is left out with a word."""
+    """The page; what cannot be computed, as reasons of intervals, is left out with a note."""
     name = ", ".join(answers.files) or "a program"
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts = [

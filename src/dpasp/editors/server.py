@@ -129,7 +129,7 @@ def _register(server: Server, feature: str, handler: Callable[..., Any], options
 # --- what is wrong ------------------------------------------------------------------------------
 
 
-def _told(server: Server, params: Any) -> None:
+def _publish(server: Server, params: Any) -> None:
     """Say what is wrong with a document."""
     uri = params.text_document.uri
     analysis = server.analysis(uri)
@@ -144,7 +144,7 @@ async def _changed(server: Server, params: types.DidChangeTextDocumentParams) ->
     await asyncio.sleep(PAUSE)
     known = server.workspace.text_documents.get(params.text_document.uri)
     if known is not None and known.version == params.text_document.version:
-        _told(server, params)
+        _publish(server, params)
 
 
 def _closed(server: Server, params: types.DidCloseTextDocumentParams) -> None:
@@ -325,9 +325,9 @@ def _formatting(
 
 _LEGEND = types.SemanticTokensLegend(WORDS, ["definition"])
 _FEATURES: list[tuple[str, Callable[..., Any], Any]] = [
-    (types.TEXT_DOCUMENT_DID_OPEN, _told, None),
+    (types.TEXT_DOCUMENT_DID_OPEN, _publish, None),
     (types.TEXT_DOCUMENT_DID_CHANGE, _changed, None),
-    (types.TEXT_DOCUMENT_DID_SAVE, _told, None),
+    (types.TEXT_DOCUMENT_DID_SAVE, _publish, None),
     (types.TEXT_DOCUMENT_DID_CLOSE, _closed, None),
     (types.TEXT_DOCUMENT_CODE_ACTION, _actions, None),
     (types.TEXT_DOCUMENT_HOVER, _hover, None),

@@ -165,7 +165,7 @@ class _FileReader:
         for mark in dict.fromkeys(self.split.problems):
             index = self.split.index_at(mark.start)
             problem = describe(self.file, mark)
-            # The same mistake several times in a statement is told once.
+            # The same mistake several times in a statement is reported once.
             if index < 0 or all(p.help != problem.help for p in self.failed.get(index, ())):
                 self._fail(index, problem)
 

@@ -101,7 +101,7 @@ def _serve(work: Callable[[], object], reading: int, writing: int) -> None:
 
 
 def _packed(result: object) -> bytes:
-    """A value as bytes; clingo's symbols, numbers in its memory, are told by their text."""
+    """A value as bytes; clingo's symbols, which are numbers in its memory, as their texts."""
     texts: dict[str, int] = {}
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)

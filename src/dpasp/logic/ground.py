@@ -133,7 +133,7 @@ class Grounder:
             markers = self._markers(program)
             clingo.ground(questions_part(markers))
             asked = ground_questions(markers, clingo.control, program, known.atoms)
-            # What the questions name and nothing defines is told by the questions themselves.
+            # What the questions name and nothing defines is reported by the questions themselves.
             said = (w for w in clingo.warnings() if w.code != "undefined-atom")
             warnings = (*program.warnings, *known.warnings, *said, *asked.warnings)
         return replace(

@@ -35,7 +35,7 @@ _BIND = "bind it in a positive body literal, for example by adding '{}' to the b
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One place of a message, with what is said about it."""
+    """One place that a message of clingo names, with the message about it."""
 
     span: Span
     text: str

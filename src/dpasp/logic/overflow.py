@@ -1,4 +1,4 @@
-"""Integers that leave 32 bits: clingo wraps them around without a word, so we say where they can.
+"""Integers that leave 32 bits: clingo wraps them around silently, so we warn where they can.
 
 Once a program is ground, its atoms tell between which integers each of their arguments lies.
 From there the ranges of the arithmetic in rules follow, and the largest sums.
@@ -219,7 +219,7 @@ class _Statement:
         return None
 
     def _sum(self, node: AST) -> Range | None:
-        """How low and how high a sum can be, as far as its weights are told by one atom each."""
+        """How low and how high a sum can be, if each of its weights comes from one atom."""
         low = high = 0
         for element in node.elements:
             weights = self._weights(element)

@@ -1,4 +1,4 @@
-r"""Named texts → program, with everything that is wrong told at once.
+r"""Named texts → program, or one error with everything that is wrong.
 
 Where some statements cannot be read, the others are checked all the same, so that one
 run reports a typo in a directive and an unsafe variable together.

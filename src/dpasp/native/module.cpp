@@ -77,8 +77,8 @@ Options options(const std::string &mode, const std::string &way, const std::stri
     return result;
 }
 
-// Runs native work on a deep stack, without the interpreter; `progress` (or None) is told the
-// share that is done, and signals are answered, about every 20 ms.
+// Runs native work on a deep stack, without the interpreter. About every 20 ms `progress` (or None)
+// is called with the share that is done, and signals are answered.
 void run_watched(nb::handle progress, const std::atomic<double> &done, std::atomic<bool> &stop,
                  const std::function<void(uintptr_t)> &work) {
     bool interrupted = false;

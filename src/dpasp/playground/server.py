@@ -42,7 +42,7 @@ FULL = "The playground has as many pages open as it can serve. Please try again 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the playground is told when it starts."""
+    """The settings with which the playground starts."""
 
     token: str
     port: int

@@ -24,7 +24,7 @@ from dpasp.semantics.meaning import Meaning
 
 FILE = "program.plp"
 LONGEST = 100_000  # characters of a program
-MODELS = 100  # that are told at once
+MODELS = 100  # that are sent at once
 MOST_NUMBERS = 200  # answers that the page shows
 HELP = {
     "time-limit": "make the program smaller, or write #inference bounds. into it",

@@ -42,7 +42,7 @@ def _problems(
 ) -> Iterator[Diagnostic]:
     name = logic.value
     if any(_is_function(symbol) and symbol.negative for symbol in ground.symbols):
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: (
                 node.ast_type == ASTType.SymbolicAtom
@@ -54,7 +54,7 @@ def _problems(
         )
     heads = {atom for rule in ground.rules if rule.choice for atom in rule.head}
     if heads:
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: (
                 node.ast_type in (ASTType.Aggregate, ASTType.HeadAggregate)
@@ -67,7 +67,7 @@ def _problems(
         )
     opened = set(np.flatnonzero(~known).tolist())
     if not heads and any(_is_aggregate(rule, opened) for rule in ground.rules):
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: (
                 node.ast_type in (ASTType.Aggregate, ASTType.BodyAggregate)
@@ -81,7 +81,7 @@ def _problems(
             part="body",
         )
     elif not heads and _has_conditional(ground, opened):
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: (
                 node.ast_type == ASTType.ConditionalLiteral
@@ -97,7 +97,7 @@ def _problems(
     if logic is Logic.WELLFOUNDED and any(
         len(rule.head) > 1 and not rule.choice for rule in ground.rules
     ):
-        yield from _tell(
+        yield from _by_statement(
             ground,
             lambda node: node.ast_type == ASTType.Disjunction,
             "wellfounded-disjunction",
@@ -142,7 +142,7 @@ def _signatures(node: AST) -> set[Signature]:
     }
 
 
-def _tell(
+def _by_statement(
     ground: GroundProgram,
     guilty: Callable[[AST], bool],
     code: str,

@@ -167,7 +167,7 @@ class _Program:
         try:
             loads(self.text(), file=self.context.source.name).ground(limits=PATIENCE)
         except ProgramError:
-            return  # which is told when all is written
+            return  # which is reported when all is written
         except LimitReached as error:
             raise self.context.refuse(
                 rule.at,

@@ -82,7 +82,7 @@ class Rule:
 
     @property
     def chooses(self) -> bool:
-        """Whether it is a choice: its instances are then told apart by all variables."""
+        """Whether it is a choice, whose instances differ in the values of all variables."""
         return any(head.probability is not None or head.learnable for head in self.heads)
 
 

@@ -23,7 +23,7 @@ def _at() -> Slice:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable; those called ``_`` are told apart by whoever needs it."""
+    """A variable; each one called ``_`` is another, which the readers of terms see to."""
 
     name: str
     at: Slice = _at()  # noqa: RUF009

@@ -262,7 +262,7 @@ def _scaled(report: Report) -> Report:
 
 
 def _over_different_vertices(search: _Search, watch: Watch) -> Extremes | None:
-    """The numbers from the vertices that a question tells apart; None if those are many."""
+    """The numbers from the vertices that differ for a question; None if those are many."""
     relaxed, asked = search.relaxed, search.asked
     place = (search.circuit, search.question)
     classes = alike(*place, relaxed.weights, asked.layout, relaxed.corners)

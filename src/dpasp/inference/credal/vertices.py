@@ -66,7 +66,7 @@ def corners(ground: GroundProgram) -> list[Corners]:
 
 
 def _of_a_single_head(ends: tuple[Sequence[float], ...]) -> list[tuple[float, ...]]:
-    """Nothing takes the rest, whatever it is."""
+    """The distributions of a single head: its probability, and the rest for "nothing"."""
     return [(p, max(0.0, 1.0 - p)) for p in sorted({end[0] for end in ends})]
 
 

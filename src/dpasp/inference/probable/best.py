@@ -1,4 +1,4 @@
-"""The best assignments of a most-probable question, and how they are told.
+"""The best assignments of a most-probable question, and the answer that names them.
 
 >>> from dpasp.language import parse
 >>> from dpasp.logic import ground
@@ -21,7 +21,7 @@ from dpasp.logic.program import GroundMap, GroundProgram
 from dpasp.semantics.names import Labels, choice_labels
 
 VALUES: tuple[Value, ...] = (True, False, "undef")
-MOST_TIES = 1000  # that are told
+MOST_TIES = 1000  # that are listed
 CLOSE = 1e-10  # values that differ by less, relatively, are ties
 
 

@@ -25,7 +25,7 @@ _EXPECTING = re.compile(r"(?:syntax|lexer) error, unexpected .*?(?:, expecting (
 
 
 def diagnose(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
-    """What is wrong with a statement that got stuck at an offset, if it can be told."""
+    """What is wrong with a statement that got stuck at an offset; None if that is not clear."""
     written = list(tokens(file.text, piece.start, piece.end))
     if not written:
         return None

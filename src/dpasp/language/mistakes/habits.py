@@ -1,4 +1,4 @@
-"""Common mistakes: what the place of an error looks like decides what a person is told.
+"""Common mistakes: the text around an error decides which message a person gets.
 
 >>> from dpasp.language import parse
 >>> from dpasp.errors import ProgramError
