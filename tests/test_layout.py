@@ -63,6 +63,7 @@ INSIDE = {
         ["method"],
         ["asked"],
         ["engines"],
+        ["sampling"],
         ["credal"],
         ["probable"],
         ["exact"],

@@ -36,28 +36,12 @@ def test_samples_are_near_the_exact_answer(semantics: str) -> None:
     sampled = program.query(semantics=semantics, engine="sample", n=20_000, seed=3)
     assert numbers(sampled) == pytest.approx(numbers(exact), abs=0.02)
     assert sampled.inconsistent == pytest.approx(exact.inconsistent, abs=0.02)
-    assert sampled.statistics["total_choices"] <= 12  # equal draws are solved once
+    assert sampled.statistics["situations"] <= 3 * 16  # equal ones are solved once
     for answer in sampled:
         assert isinstance(answer, dpasp.Answer)
         assert answer.samples == 20_000
         assert answer.interval is not None
         assert answer.interval[0] <= answer.numbers[0] <= answer.numbers[-1] <= answer.interval[1]
-
-
-@pytest.mark.parametrize("semantics", ["credal", "maxent"])
-def test_intervals_hold_the_answer_in_95_percent(semantics: str) -> None:
-    program = dpasp.loads(TEXT)
-    exact = program.query(semantics=semantics, engine="enumerate")
-    held = np.zeros(len(exact))
-    for seed in range(100):
-        sampled = program.query(semantics=semantics, engine="sample", n=200, seed=seed)
-        for i, (one, good) in enumerate(zip(sampled, exact, strict=True)):
-            assert isinstance(one, dpasp.Answer)
-            assert one.interval is not None
-            low, high = one.interval
-            held[i] += low <= good.numbers[0] and good.numbers[-1] <= high
-    assert (held >= 88).all()
-    assert held.min() < 100
 
 
 def test_the_same_seed_the_same_answer() -> None:
@@ -119,12 +103,12 @@ def test_a_limit_leaves_the_best_answer_so_far(engine: str) -> None:
     assert "stopped at the time limit of 1.5 s" in answers.warnings[0].message
 
 
-@pytest.mark.parametrize("engine", ["sample", "bounds"])
 @pytest.mark.parametrize(
-    ("text", "code"),
+    ("engine", "text", "code"),
     [
-        ("[0.2, 0.4]::a. #query a.", "approximate-credal"),
-        ("0.3::a. #map a?.", "approximate-map"),
+        ("bounds", "[0.2, 0.4]::a. #query a.", "approximate-credal"),
+        ("bounds", "0.3::a. #map a?.", "approximate-map"),
+        ("sample", "0.3::a. #map a?.", "approximate-map"),
     ],
 )
 def test_what_is_not_approximated(engine: str, text: str, code: str) -> None:
@@ -134,14 +118,16 @@ def test_what_is_not_approximated(engine: str, text: str, code: str) -> None:
     assert caught.value.diagnostics[0].span is not None
 
 
-def test_evidence_that_no_sample_satisfies() -> None:
-    program = dpasp.loads("1e-9::a. 0.5::b. #query b | a.")
-    with pytest.raises(
-        dpasp.InferenceError, match="none of the 100 samples satisfies the evidence a"
-    ):
-        program.query(engine="sample", n=100, seed=1)
-    with pytest.raises(dpasp.InferenceError, match="none of the 100 samples has a model"):
-        dpasp.loads("a. :- a. #query a.").query(engine="sample", n=100)
+@pytest.mark.parametrize("semantics", ["credal", "maxent"])
+def test_samples_that_say_nothing(semantics: str) -> None:
+    rare = "".join(f"0.1::x({i}). " for i in range(9)) + "e :- 9 { x(I) }. 0.5::b. #query b | e."
+    for text, reason in ((rare, "satisfies the evidence e"), ("a. :- a. #query a.", "has a model")):
+        answers = dpasp.loads(text).query(engine="sample", n=100, seed=1, semantics=semantics)
+        (answer,) = answers
+        assert isinstance(answer, dpasp.Answer)
+        assert answer.interval == (0.0, 1.0)
+        warning = next(one for one in answers.warnings if one.code == "unsampled")
+        assert f"none of the 100 samples {reason}" in warning.message
 
 
 @pytest.mark.parametrize("semantics", ["credal", "maxent"])
@@ -208,6 +194,7 @@ def test_sampled_models_can_have_undefined_atoms() -> None:
 
 
 def test_models_that_cannot_be_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.inference.engines.draws.TRIES", 1000)
+    monkeypatch.setattr("dpasp.inference.sampling.draws.TRIES", 1000)
+    monkeypatch.setattr("dpasp.inference.sampling.draws.descent", lambda asked: None)
     with pytest.raises(dpasp.InferenceError, match="sampled models satisfies the evidence"):
         dpasp.loads("0.3::a. b :- not a.").sample(given="a, b", seed=1)

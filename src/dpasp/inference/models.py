@@ -21,7 +21,7 @@ import numpy as np
 from dpasp.errors import ImpossibleEvidence
 from dpasp.inference.answers import Assignment, bounds_text
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.draws import Source, contradictory
+from dpasp.inference.sampling.draws import Source, contradictory
 from dpasp.logic.program import GroundProgram, Interval
 from dpasp.logic.shown import Shown
 from dpasp.semantics.leaves import Weights

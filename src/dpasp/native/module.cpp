@@ -11,6 +11,7 @@
 #include "evaluate.hpp"
 #include "fold.hpp"
 #include "worker.hpp"
+#include "worlds.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -19,6 +20,7 @@ using namespace dpasp;
 namespace {
 
 using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
@@ -218,6 +220,26 @@ Circuit fold_table(const Integers &widths, const Values &values, const Cube &cou
     return circuit;
 }
 
+Worlds worlds(const Ground &ground, const Integers &steps, const Integers &outputs) {
+    return Worlds(ground, {steps.data(), steps.shape(0)}, {outputs.data(), outputs.shape(0)});
+}
+
+// The bits [outputs, words] of blocks of worlds, and the weights of the worlds, if they have any.
+nb::object draw_worlds(const Worlds &worlds, const Vector &weights, uint64_t seed, uint64_t first,
+                       size_t blocks, const Limits &limits) {
+    if (weights.shape(0) != worlds.leaves())
+        throw nb::value_error("weights that do not fit the choices");
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch(limits, &stop);
+    Worlds::Drawn drawn;
+    run_watched(nb::none(), done, stop, [&](uintptr_t) {
+        drawn = worlds.draw(weights.data(), seed, first, blocks, watch);
+    });
+    nb::object bits = array(std::move(drawn.bits), {worlds.outputs(), blocks * WORDS});
+    return nb::make_tuple(bits, array(std::move(drawn.weights)));
+}
+
 // The circuit's arrays: op, begin, end of nodes; weight, child of edges; kinds, qe, e of values.
 nb::dict arrays(const Circuit &circuit) {
     std::vector<int64_t> op, begin, end, weight, child, kinds;
@@ -312,6 +334,10 @@ NB_MODULE(_native, m) {
                 throw nb::value_error(problem.what());
             }
         });
+    nb::class_<Worlds>(m, "Worlds")
+        .def(nb::new_(&worlds), "ground"_a, "steps"_a, "outputs"_a)
+        .def("draw", &draw_worlds, "weights"_a, "seed"_a, "first"_a, "blocks"_a, "limits"_a);
+    m.attr("worlds_in_block") = BLOCK;
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a, "limits"_a);
     m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
     m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);

@@ -24,11 +24,11 @@ from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.engines.circuit import on_circuit
-from dpasp.inference.engines.draws import sample_models
-from dpasp.inference.engines.outcomes import check_questions
+from dpasp.inference.engines.outcomes import check_intervals
 from dpasp.inference.explain import TOP, Explanations, explain
 from dpasp.inference.method import Method, method
 from dpasp.inference.models import Model, models
+from dpasp.inference.sampling.draws import sample_models
 from dpasp.language import ast
 from dpasp.language.arguments import (
     evidence_given,
@@ -234,7 +234,7 @@ class Program:
         asked = self._asked(
             self._groundings.checked((), evidence_given(given), semantics), started(limits)
         )
-        check_questions(replace(asked.ground, questions=()), "sampling")
+        check_intervals(asked.ground, "sampling")
         return sample_models(asked, n, seed=seed)
 
     def models(

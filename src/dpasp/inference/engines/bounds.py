@@ -20,7 +20,7 @@ import numpy as np
 from dpasp.errors import ImpossibleEvidence, InconsistentProgram, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.outcomes import Outcomes, check_questions
+from dpasp.inference.engines.outcomes import Outcomes, check_intervals, check_maps
 from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row, stopped_early
 from dpasp.inference.engines.tiny import TINY, enlarged
 from dpasp.inference.method import Method
@@ -49,7 +49,8 @@ class Bound:
 
 def bounds(asked: Asked) -> EngineResult:
     """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
-    check_questions(asked.ground, "the engine bounds")
+    check_maps(asked.ground, "the engine bounds")
+    check_intervals(asked.ground, "the engine bounds")
     outcomes = Outcomes(asked)
     found = row_by_row(asked, "at least ", lambda row: _bounded(outcomes, row, asked.method))
     return replace(found, statistics={"total_choices": len(outcomes)})

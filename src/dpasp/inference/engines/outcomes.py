@@ -68,8 +68,8 @@ class Outcomes:
         return masses
 
 
-def check_questions(ground: GroundProgram, who: str) -> None:
-    """Raise :class:`ProgramError` for what an approximate engine does not answer."""
+def check_maps(ground: GroundProgram, who: str) -> None:
+    """Raise :class:`ProgramError` for questions that an approximate engine does not answer."""
     problems = [
         Diagnostic(
             "approximate-map",
@@ -80,8 +80,14 @@ def check_questions(ground: GroundProgram, who: str) -> None:
         for question in ground.questions
         if isinstance(question, GroundMap)
     ]
+    if problems:
+        raise ProgramError(problems)
+
+
+def check_intervals(ground: GroundProgram, who: str) -> None:
+    """Raise :class:`ProgramError` for probabilities that are intervals."""
     places = {c.statement: None for c in ground.choices if isinstance(c.weight, Interval)}
-    problems += [
+    problems = [
         Diagnostic(
             "approximate-credal",
             f"{who} does not take intervals of probabilities",

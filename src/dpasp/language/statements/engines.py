@@ -65,7 +65,7 @@ ENGINES: dict[str, Engine] = {
         ),
         Engine(
             "sample",
-            "dpasp.inference.engines.sample:sample",
+            "dpasp.inference.sampling.sample:sample",
             {"n": COUNT, "gap": SHARE},
             about="estimates from samples, with intervals of confidence",
         ),

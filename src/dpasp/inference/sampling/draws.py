@@ -12,21 +12,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
+from dpasp.circuits.worlds import BLOCK, Worlds
 from dpasp.errors import Diagnostic, ImpossibleEvidence, InferenceError
 from dpasp.inference.answers import Assignment, Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
 from dpasp.inference.engines.reference.rows import Bits
-from dpasp.inference.engines.sample import BLOCK
+from dpasp.inference.sampling.by_circuit import ASKED, descent, spread
+from dpasp.inference.sampling.stream import Prepared
 from dpasp.language.ast import Mode
 from dpasp.logic.program import GroundLiteral, GroundProgram
 from dpasp.logic.solve import Solver
 from dpasp.semantics.masses import impossible_evidence
-from dpasp.semantics.total_choices import TotalChoice, draw, selector_literals
+from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate
 
 TRIES = 1_000_000  # draws in a row that may be rejected
@@ -43,29 +46,58 @@ class Models:
 def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assignment]:
     """``n`` independent models given the program's evidence, each as the values of its atoms.
 
-    Draws without a model, and those that do not satisfy the evidence, are rejected. Raises
-    :class:`ImpossibleEvidence` for evidence that contradicts itself, and
-    :class:`InferenceError` if too many draws in a row are rejected.
+    Total choices are drawn from a circuit of the evidence. Where that would be too large,
+    worlds are drawn with the evidence pushed into the choices, and those that do not satisfy
+    it, or by chance those of less weight, are rejected. Raises :class:`ImpossibleEvidence`
+    for evidence of probability 0, and :class:`InferenceError` if too many draws in a row are
+    rejected.
     """
-    ground, weights = asked.ground, asked.one_row().weights
-    if contradictory(ground.evidence):
-        raise ImpossibleEvidence(impossible_evidence(ground.evidence))
+    asked = asked.one_row()
+    if contradictory(asked.ground.evidence):
+        raise ImpossibleEvidence(impossible_evidence(asked.ground.evidence))
     generator = np.random.default_rng(seed)
     source = Source(asked)
-    sampled: list[Assignment] = []
+    found: list[Assignment] = []
+    for models in islice(_drawn(asked, source, generator, n), n):
+        found.append(models.kept[generator.integers(len(models.kept))])
+    return found
+
+
+def _drawn(
+    asked: Asked, source: Source, generator: np.random.Generator, n: int
+) -> Iterator[Models]:
+    """The models of total choices that are drawn given the evidence, at least n of them."""
+    if n and (way := descent(asked)) is not None:
+        for choice in way.draw(generator, n):
+            yield source.of(choice)
+        return
     rejected = 0
-    while len(sampled) < n:
-        for choice in draw(generator, weights, source.starts, BLOCK):
-            asked.watch.check()  # also where all total choices are known
-            models = source.of(choice)
-            if len(sampled) < n and generator.random() < models.share:
-                sampled.append(models.kept[generator.integers(len(models.kept))])
-                rejected = 0
-            else:
-                rejected += 1
-        if rejected > TRIES:
-            raise InferenceError(_unseen(ground, rejected))
-    return sampled
+    for choice, chance in _worlds(asked, generator) if n else ():
+        asked.watch.check()  # also where all total choices are known
+        models = source.of(choice)
+        if generator.random() < models.share * chance:
+            rejected = 0
+            yield models
+        else:
+            rejected += 1
+            if rejected > TRIES:
+                raise InferenceError(_unseen(asked.ground, rejected))
+
+
+def _worlds(asked: Asked, generator: np.random.Generator) -> Iterator[tuple[TotalChoice, float]]:
+    """Total choices with the evidence pushed into them, and how often each is to be accepted."""
+    choices, weights = asked.ground.choices, np.ascontiguousarray(asked.weights)
+    prepared = Prepared(asked, [replace(ASKED, evidence=asked.ground.evidence)])
+    selectors = [selector for choice in choices for selector in choice.selectors]
+    pushes, sizes = prepared.worlds.pushes, [len(choice.selectors) for choice in choices]
+    worlds = Worlds(prepared.definitions, prepared.size, selectors, pushes)
+    most, seed, first = prepared.most(weights), int(generator.integers(2**63)), 0
+    while True:
+        drawn = worlds.draw(weights, seed, first, 1, asked.watch)
+        first += 1
+        chances = drawn.weights / most if len(drawn.weights) else np.ones(BLOCK)
+        values = spread(drawn.bits, sizes).T.tolist()
+        yield from zip(map(tuple, values), chances.tolist(), strict=True)
 
 
 def contradictory(literals: Sequence[GroundLiteral]) -> bool:

@@ -1,0 +1,1 @@
+"""Benchmarks of answers that are not exact."""

@@ -1,0 +1,196 @@
+"""The determined part of a program in random worlds, 64 of them in a machine word.
+
+Example::
+
+    worlds = Worlds(definitions, size, outputs=[4, 7], pushes=())
+    worlds.draw(weights, seed=1, first=0, blocks=2)         # Drawn(bits [2, 2048], …)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.flatten import flat_choices, flat_rules
+from dpasp.circuits.stops import stopping
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import Choice, Rule
+from dpasp.native import _native
+from dpasp.semantics.dependencies import components
+from dpasp.semantics.leaves import LeafLayout, Weights, layout
+
+BLOCK: int = _native.worlds_in_block
+CHOICE, RULES, EVIDENCE = range(3)  # the kinds of steps in native code
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A value of a choice that is drawn for its effect where all literals of the gate hold."""
+
+    choice: int
+    value: int
+    gate: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """Some draw takes its value (or, where the evidence is negative, none does)."""
+
+    holds: bool
+    draws: tuple[Draw, ...]
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """The determined part of a program: the rules of each atom, and the choices."""
+
+    rules: Mapping[int, Sequence[Rule]]
+    choices: Sequence[Choice]
+
+    @cached_property
+    def selectors(self) -> Mapping[int, tuple[int, int]]:
+        """By atom: the choice and the value that it stands for."""
+        return {
+            selector: (index, value)
+            for index, choice in enumerate(self.choices)
+            for value, selector in enumerate(choice.selectors)
+        }
+
+    @cached_property
+    def leaves(self) -> LeafLayout:
+        """Where the weights of the choices lie."""
+        return layout(self.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Worlds: the truth of the outputs [outputs, worlds], and the weights (none: all are 1)."""
+
+    bits: NDArray[np.bool_]
+    weights: Weights
+
+
+class Worlds:
+    """What draws the worlds of a program: only what the outputs depend on is drawn."""
+
+    def __init__(
+        self,
+        definitions: Definitions,
+        size: int,
+        outputs: Sequence[int],
+        pushes: Sequence[Push] = (),
+    ) -> None:
+        """``size`` is that of the program: its atoms are 1, …, size - 1."""
+        plan = _Plan(definitions, size, pushes)
+        steps = plan.steps(outputs)
+        empty = np.empty(0, dtype=np.int64)
+        self.pushes = tuple(plan.pushes)
+        choices = flat_choices(definitions.choices)
+        ground = _native.Ground(plan.size, flat_rules(plan.ordered), choices, empty, empty, empty)
+        self._native = _native.Worlds(ground, steps, np.array(outputs, dtype=np.int64))
+
+    def draw(
+        self, weights: Weights, seed: int, first: int, blocks: int, watch: Watch = UNLIMITED
+    ) -> Drawn:
+        """The worlds of some blocks of a seed under weights [leaves]."""
+        with stopping(watch) as limits:
+            words, own = self._native.draw(weights, seed, first, blocks, limits)
+        bytes_ = words.astype("<u8", copy=False).view(np.uint8)
+        bits = np.unpackbits(bytes_, axis=1, bitorder="little").view(np.bool_)
+        return Drawn(bits, own)
+
+
+class _Plan:
+    """Orders what must be drawn and derived: what something depends on comes first."""
+
+    def __init__(self, definitions: Definitions, size: int, pushes: Sequence[Push]) -> None:
+        self.rules = dict(definitions.rules)
+        self.selectors = definitions.selectors
+        self.choices = len(definitions.choices)
+        self.atoms = self.size = size
+        self.pushes = list(pushes)
+        self.gates: dict[tuple[int, ...], int] = {(): 0}
+        self.ordered: list[Rule] = []
+
+    def steps(self, outputs: Sequence[int]) -> NDArray[np.int64]:
+        """The steps, as native code reads them; their rules are in ``ordered``."""
+        for push in self.pushes:
+            for draw in push.draws:
+                self._gate(draw.gate)
+        while True:
+            below = self._below()
+            component, count = components(below)
+            members: list[list[int]] = [[] for _ in range(count)]
+            for node, own in enumerate(component):
+                members[own].append(node)
+            looping = self._looping(component, members)
+            if not looping:
+                break
+            self.pushes = [push for i, push in enumerate(self.pushes) if i not in looping]
+        needed = _reached(below, outputs)
+        data: list[int] = []
+        for nodes in members:
+            if nodes[0] in needed:
+                self._step(nodes, below, data)
+        return np.array(data, dtype=np.int64)
+
+    def _gate(self, body: tuple[int, ...]) -> int:
+        """The atom that holds where all literals do."""
+        if body not in self.gates:
+            if len(body) == 1 and body[0] > 0:
+                self.gates[body] = body[0]
+            else:
+                self.gates[body] = self.size
+                self.rules[self.size] = (Rule((self.size,), body),)
+                self.size += 1
+        return self.gates[body]
+
+    def _below(self) -> list[list[int]]:
+        """By node, those it depends on: atoms come first, then choices, then pushes."""
+        below: list[list[int]] = [[] for _ in range(self.size + self.choices + len(self.pushes))]
+        for atom, rules in self.rules.items():
+            below[atom] = [abs(b) for rule in rules for b in rule.body]
+        for selector, (choice, _) in self.selectors.items():
+            below[selector] = [self.size + choice]
+        for i, push in enumerate(self.pushes):
+            node = self.size + self.choices + i
+            below[node] = [g for d in push.draws if (g := self.gates[d.gate])]
+            for draw in push.draws:
+                below[self.size + draw.choice] = [node]
+        return below
+
+    def _looping(self, component: Sequence[int], members: Sequence[list[int]]) -> set[int]:
+        """The pushes that depend on what they draw."""
+        first = self.size + self.choices
+        return {i for i in range(len(self.pushes)) if len(members[component[first + i]]) > 1}
+
+    def _step(self, nodes: list[int], below: Sequence[list[int]], data: list[int]) -> None:
+        node = nodes[0]
+        if node >= self.size + self.choices:
+            push = self.pushes[node - self.size - self.choices]
+            data += (EVIDENCE, int(push.holds), len(push.draws))
+            for draw in push.draws:
+                data += (draw.choice, draw.value, self.gates[draw.gate])
+        elif node >= self.size:
+            if not below[node]:
+                data += (CHOICE, node - self.size)
+        elif node not in self.selectors:
+            rules = [rule for atom in nodes for rule in self.rules.get(atom, ())]
+            self.ordered.extend(rules)
+            data += (RULES, len(rules), int(len(nodes) > 1 or node in below[node]))
+
+
+def _reached(below: Sequence[Sequence[int]], roots: Sequence[int]) -> set[int]:
+    """The nodes that the roots depend on, with themselves."""
+    found = set(roots)
+    todo = list(roots)
+    while todo:
+        for child in below[todo.pop()]:
+            if child not in found:
+                found.add(child)
+                todo.append(child)
+    return found

@@ -1,0 +1,85 @@
+"""Intervals of probabilities, as worlds can be drawn: what is left open is anyone's choice.
+
+A choice with intervals takes each of its values with the lower probability of the value. With
+what is missing to 1 it is *free*: whoever wants the answer to be small, or large, may choose the
+value then, knowing everything else. That is more than any probabilities within the intervals
+can do, so the lower answer comes out too low and the upper one too high, if anything: never the
+other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpasp.logic.program import Choice, Interval, Rule
+from dpasp.semantics.leaves import LeafLayout, Weights, bounds, layout
+from dpasp.semantics.translate import Translation
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A choice with intervals: where the atom holds, any of its values may be chosen."""
+
+    atom: int
+    selectors: tuple[int, ...]
+    values: int  # how many of them there are, with nothing where that is possible
+
+
+@dataclass(frozen=True, slots=True)
+class Drawable:
+    """A program without intervals whose worlds can be drawn."""
+
+    translation: Translation
+    choices: tuple[Choice, ...]
+    shares: tuple[Weights | None, ...]  # by choice: how it is drawn, if not by its own weights
+    free: tuple[Free, ...]
+    before: LeafLayout  # the leaves of the program's own choices
+
+    def weights(self, own: Weights) -> Weights:
+        """The weights of the leaves of the choices that are drawn, from the program's own."""
+        parts = [
+            own[self.before.of(i)] if shares is None else shares
+            for i, shares in enumerate(self.shares)
+        ]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+
+def drawable(translation: Translation, choices: Sequence[Choice]) -> Drawable:
+    """The program with what its intervals leave open as free choices of its models."""
+    rules, size = list(translation.rules), translation.size
+    drawn: list[Choice] = []
+    given: list[Weights | None] = []
+    free: list[Free] = []
+    for choice in choices:
+        if not isinstance(choice.weight, Interval):
+            drawn.append(choice)
+            given.append(None)
+            continue
+        low, high = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+        atoms = tuple(range(size, size + len(low) + 1))
+        size += len(atoms)
+        *values, open_ = atoms
+        rules += [Rule((s,), (a,)) for s, a in zip(choice.selectors, values, strict=False)]
+        able = [s for s, room in zip(choice.selectors, high - low, strict=False) if room > 0]
+        nothing = choice.nothing and bool(high[-1] > low[-1])
+        rules += _any_of(able, open_, nothing)
+        free.append(Free(open_, tuple(able), len(able) + nothing))
+        drawn.append(replace(choice, selectors=atoms, nothing=False))
+        given.append(np.append(low, max(0.0, 1.0 - float(low.sum()))))
+    whole = replace(translation, rules=tuple(rules), size=size)
+    return Drawable(whole, tuple(drawn), tuple(given), tuple(free), layout(choices))
+
+
+def _any_of(selectors: Sequence[int], atom: int, nothing: bool) -> list[Rule]:
+    """Where the atom holds, one of the selectors does, or none where nothing is possible."""
+    rules = [Rule((selector,), (atom,), choice=True) for selector in selectors]
+    if not nothing:
+        rules.append(Rule((), (atom, *(-selector for selector in selectors))))
+    if len(selectors) > 1:
+        ones = (1,) * len(selectors)
+        together = Rule((), tuple(selectors), weights=ones, bound=2)
+        rules.append(together)
+    return rules

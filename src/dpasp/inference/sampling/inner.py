@@ -1,0 +1,235 @@
+"""Where the models of a total choice differ: independent parts, each situation solved once.
+
+The rules about atoms that the choices do not determine fall into parts that share no such
+atom. What a part makes of a world depends on a few determined atoms only, its border; worlds
+that agree on the border are one situation. Counts of models multiply over parts, and so do the
+properties that :class:`Situation` holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.inference.engines.reference.enumerate import least_undefined
+from dpasp.inference.sampling.free import Drawable
+from dpasp.limits import Watch
+from dpasp.logic.program import Rule
+from dpasp.logic.solve import Group, Solver
+from dpasp.semantics.dependencies import always_total, determined
+from dpasp.semantics.translate import Conjunction, Translation
+
+Bits = NDArray[np.bool_]
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+# What is known of the models of a situation, each multiplicative over parts: whether there are
+# any; whether there are with every value that is free (see ``free``); whether all, or some,
+# satisfy query and evidence; whether some satisfy the evidence; whether all of those, and at
+# least one, satisfy the query; whether all satisfy the evidence; and the shares of those that
+# satisfy query and evidence, or the evidence.
+KNOWN = (
+    "models",
+    "whole",
+    "all_both",
+    "some_both",
+    "some_given",
+    "only_both",
+    "all_given",
+    "both",
+    "given",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunctions:
+    """A query as literals of the translated program: with the evidence, and the evidence alone.
+
+    None cannot hold.
+    """
+
+    both: Conjunction | None
+    given: Conjunction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A translated program in two: rules of determined atoms, and parts of the others."""
+
+    rules: dict[int, list[Rule]]  # of the determined atoms
+    constraints: tuple[Rule, ...]  # over determined atoms
+    parts: tuple[Part, ...]
+    determined: Bits  # by atom
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rules that share atoms which are not determined, directly or not."""
+
+    rules: tuple[Rule, ...]
+    atoms: frozenset[int]  # those that are not determined
+    border: tuple[int, ...]  # the determined atoms in its rules
+    certain: bool  # it has a model whatever the border is
+
+
+def split(translation: Translation) -> Split:
+    """The determined part of a program and the others."""
+    known = determined(translation.rules, translation.size)
+    rules: dict[int, list[Rule]] = {}
+    constraints, inner = [], []
+    for rule in translation.rules:
+        if any(not known[atom] for atom in _atoms(rule)):
+            inner.append(rule)
+        elif rule.head and not rule.choice:
+            rules.setdefault(rule.head[0], []).append(rule)
+        elif not rule.choice:
+            constraints.append(rule)
+    return Split(rules, tuple(constraints), tuple(_parts(inner, known)), known)
+
+
+def _atoms(rule: Rule) -> Iterable[int]:
+    return (*rule.head, *map(abs, rule.body))
+
+
+def _parts(rules: Sequence[Rule], known: Bits) -> list[Part]:
+    root = list(range(len(known)))
+
+    def find(atom: int) -> int:
+        while root[atom] != atom:
+            root[atom] = root[root[atom]]
+            atom = root[atom]
+        return atom
+
+    inside = [[a for a in _atoms(rule) if not known[a]] for rule in rules]
+    for atoms in inside:
+        for atom in atoms[1:]:
+            root[find(atom)] = find(atoms[0])
+    total = always_total(rules, known)
+    gathered: dict[int, list[Rule]] = {}
+    for rule, atoms in zip(rules, inside, strict=True):
+        gathered.setdefault(find(atoms[0]), []).append(rule)
+    return [_part(own, known, total) for own in gathered.values()]
+
+
+def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> Part:
+    atoms = frozenset(a for rule in rules for a in _atoms(rule) if not known[a])
+    border = sorted({a for rule in rules for a in _atoms(rule) if known[a]})
+    # Without constraints and without negation inside, the least or any chosen set is a model.
+    positive = all(rule.head and all(known[-b] for b in rule.body if b < 0) for rule in rules)
+    return Part(tuple(rules), atoms, tuple(border), positive or all(total[a] for a in atoms))
+
+
+class Situations:
+    """What a part makes of the questions, for every situation that occurred."""
+
+    def __init__(
+        self,
+        part: Part,
+        queries: Sequence[Conjunctions],
+        program: Drawable,
+        counted: bool,
+    ) -> None:
+        """``counted`` says that every model counts, not only what they satisfy."""
+        self.part = part
+        translation = program.translation
+        self._free = [free for free in program.free if part.atoms & set(free.selectors)]
+        literals = [
+            tuple(one for one in conjunction or () if abs(one) in part.atoms)
+            for query in queries
+            for conjunction in (query.both, query.given)
+        ]
+        self.asked = any(literals)
+        self._literals = literals
+        chosen = [selector for free in self._free for selector in free.selectors]
+        self._chosen = len(chosen)
+        asked = {abs(literal) for own in literals for literal in own}
+        read = [*chosen, *sorted(asked - set(chosen))]
+        self._places = {atom: place for place, atom in enumerate(read)}
+        self._own: list[int] = []
+        if translation.least:
+            self._own = [a for a in translation.own_atoms if a in part.atoms]
+        twins = [translation.twins[atom] for atom in self._own]
+        self._solver = Solver(
+            part.rules,
+            [Group((atom,), False) for atom in part.border],
+            [*read, *self._own, *twins],
+            project=not counted and not self._own,
+        )
+        self._known: dict[bytes, Array] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, border: Bits, watch: Watch) -> Array:
+        """What is ``KNOWN`` for each query in each world [known, queries, worlds].
+
+        ``border`` is [border, worlds]. Raises what the ``watch`` raises.
+        """
+        watch.check()
+        firsts, place = _distinct(border)
+        found = []
+        for column in border.T[firsts]:
+            key = column.tobytes()
+            if key not in self._known:
+                watch.check()
+                self._known[key] = self._solved(column, watch)
+            found.append(self._known[key])
+        return np.stack(found, axis=-1)[..., place]
+
+    def _solved(self, border: Bits, watch: Watch) -> Array:
+        chosen = [a if b else -a for a, b in zip(self.part.border, border.tolist(), strict=True)]
+        rows = self._solver.models(chosen, watch)
+        rows = rows[np.lexsort(rows[:, : self._chosen].T)] if self._chosen else rows
+        free = rows[:, : self._chosen]
+        if self._own and len(rows):
+            own = len(self._own)
+            true, possible = rows[:, -2 * own : -own], rows[:, -own:]
+            rows = rows[least_undefined(free, ~true & possible)]
+        counts = [self._count(rows, literals) for literals in self._literals]
+        whole = self._whole(free, set(chosen))
+        return known_from(len(rows), np.array(counts[::2]), np.array(counts[1::2]), whole)
+
+    def _whole(self, free: Bits, chosen: set[int]) -> bool:
+        """Whether there is a model for all values that are free."""
+        if not self._chosen:
+            return len(free) > 0
+        wanted = math.prod(one.values for one in self._free if one.atom in chosen)
+        return len(np.unique(free, axis=0)) == wanted
+
+    def _count(self, rows: Bits, literals: Sequence[int]) -> int:
+        good = np.ones(len(rows), dtype=np.bool_)
+        for literal in literals:
+            good &= rows[:, self._places[abs(literal)]] == (literal > 0)
+        return int(np.count_nonzero(good))
+
+
+def _distinct(columns: Bits) -> tuple[Places, Places]:
+    """Where the distinct columns first occur, and which of them each column is."""
+    if not len(columns):
+        return np.zeros(1, dtype=np.intp), np.zeros(columns.shape[1], dtype=np.intp)
+    packed = np.ascontiguousarray(np.packbits(columns, axis=0).T)
+    whole = packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]
+    _, firsts, place = np.unique(whole, return_index=True, return_inverse=True)
+    return firsts, place.reshape(-1)
+
+
+def known_from(n: int, both: NDArray[np.int64], given: NDArray[np.int64], whole: bool) -> Array:
+    """What is ``KNOWN`` [known, queries] from counts of models."""
+    if n == 0:
+        return np.zeros((len(KNOWN), len(both)))
+    rows = (
+        np.ones(len(both)),
+        np.full(len(both), whole),
+        (both == n) & whole,
+        both > 0,
+        given > 0,
+        (both == given) & (both > 0),
+        (given == n) & whole,
+        both / n,
+        given / n,
+    )
+    return np.array([np.asarray(row, dtype=np.float64) for row in rows])

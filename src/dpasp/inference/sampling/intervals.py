@@ -1,0 +1,131 @@
+"""Intervals that hold: what samples say about a ratio of means, whatever their number.
+
+A sample is a pair (x, z) with x, z ≥ 0 and x + z ≤ 1: how much of it is for the query, and how
+much of it is against it. The answer is r = E[x] / E[x + z]. If r were the answer, a gambler who
+bets the share c of the capital on every sample would on average keep it:
+
+    E[1 + c · (x · (1 - r) / r - z)] = 1
+
+so that by Ville's inequality the capital ever reaches 1 / level with probability ``level`` at
+most. Answers that would have made a gambler so rich are ruled out. The bets are spread over
+several shares c, one of which is good whatever the spread of the samples (Waudby-Smith and
+Ramdas, 2024, have this for means). It holds at every number of samples at once, so that one may
+stop when one likes; it needs no normal distribution; and equal samples say no more than they can.
+
+Where every sample is wholly for the query, wholly against it or about something else, and their
+number does not depend on them, the interval of Clopper and Pearson (1934) is smaller.
+
+>>> [round(end, 4) for end in binomial(0, 10)]
+[0.0, 0.3085]
+>>> [round(end, 4) for end in betting(np.zeros(1), np.ones(1), np.full(1, 10.0))]
+[0.0, 0.4669]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Ends = tuple[float, float]
+
+MISSED = 0.025  # the probability that the answer lies beyond one end: both hold in 95 %
+SHARES: Array = 2.0 ** -np.arange(15.0)  # of the capital, one of which is near the best one
+PRECISE = 1e-7  # relatively: how well the ends are known
+TINY = 1e-300
+
+
+def binomial(hits: int, n: int) -> Ends:
+    """Clopper's and Pearson's interval of a proportion."""
+    low = 0.0 if hits == 0 else _least(lambda p: _at_least(hits, n, p) >= MISSED)
+    high = 1.0 if hits == n else 1 - _least(lambda p: _at_least(n - hits, n, p) >= MISSED)
+    return low, high
+
+
+def betting(for_: Array, against: Array, counts: Array, planned: int | None = None) -> Ends:
+    """The interval of a ratio of means from distinct samples and how often each occurred.
+
+    Where their number was ``planned`` whatever they are, bets are made for that number.
+    """
+    low = _ruled_out(for_, against, counts, planned)
+    return low, 1 - _ruled_out(against, for_, counts, planned)
+
+
+def _ruled_out(for_: Array, against: Array, counts: Array, planned: int | None) -> float:
+    """The largest ratio below which all are ruled out."""
+    if not counts @ for_ > 0:
+        return 0.0
+
+    def possible(ratio: float) -> bool:
+        # Whatever the shares, the capital falls as the ratio that is bet against grows.
+        shares, parts = _shares(ratio, planned)
+        gains = for_ * ((1 - ratio) / ratio) - against
+        with np.errstate(divide="ignore"):
+            logs = np.log1p(np.maximum(np.multiply.outer(shares, gains), -1.0)) @ counts
+        logs += np.log(parts)
+        most = float(logs.max())
+        if most == -math.inf:
+            return True  # all is lost
+        return most + math.log(float(np.exp(logs - most).sum())) < -math.log(MISSED)
+
+    return _least(possible)
+
+
+def _shares(ratio: float, planned: int | None) -> tuple[Array, Array]:
+    """The shares of the capital that are bet, and the parts into which the capital is split.
+
+    For a number of samples that is known, half of it is bet as is best if they spread as much
+    as they can; the other half is for those that spread less.
+    """
+    if planned is None:
+        return SHARES, np.full(len(SHARES), 1 / len(SHARES))
+    best = min(0.5, math.sqrt(2 * math.log(2 / MISSED) * ratio / (1 - ratio) / planned))
+    more = math.ceil(-math.log2(best))
+    shares: Array = np.minimum(best * 2.0 ** np.arange(1.0 + more), 1.0)
+    return shares, np.array([0.5, *[0.5 / more] * more])
+
+
+def _least(possible: Callable[[float], bool]) -> float:
+    """Just below the least number from 0 to 1 that is possible, as all above it are."""
+    low, high = 0.0, 1.0
+    while high - low > PRECISE * high and high > TINY:
+        # Small numbers are told apart by their exponents first.
+        middle = (low + high) / 2 if high > 0.01 else math.sqrt(max(low, TINY) * high)
+        if possible(middle):
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _at_least(hits: int, n: int, p: float) -> float:
+    """The probability of ``hits`` or more among n: the incomplete beta function I_p(h, n-h+1)."""
+    a, b = float(hits), float(n - hits + 1)
+    if p <= 0 or p >= 1:
+        return float(p >= 1)
+    if p > (a + 1) / (a + b + 2):
+        return 1 - _beta_tail(b, a, 1 - p)
+    return _beta_tail(a, b, p)
+
+
+def _beta_tail(a: float, b: float, p: float) -> float:
+    """I_p(a, b) by its continued fraction, evaluated from the front (Lentz)."""
+    front = math.lgamma(a + b) - math.lgamma(a + 1) - math.lgamma(b)
+    front += a * math.log(p) + b * math.log1p(-p)
+    upper, lower = 1.0, 1 - (a + b) * p / (a + 1)
+    lower = 1 / lower
+    result = lower
+    for m in range(1, 10_000):
+        even = m * (b - m) * p / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * p / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            lower = 1 / (1 + term * lower)
+            upper = 1 + term / upper
+            step = lower * upper
+            result *= step
+        if abs(step - 1) < 1e-14:
+            break
+    return math.exp(front) * result

@@ -1,0 +1,206 @@
+"""Worlds one after the other, with what each of them says about some queries.
+
+Example::
+
+    stream = Stream(asked, queries, weights, seed=1)        # queries with the same evidence
+    for seen in stream.worlds(1000):
+        seen.pairs(…)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.worlds import BLOCK, Definitions, Worlds
+from dpasp.inference.asked import Asked
+from dpasp.inference.sampling.free import drawable
+from dpasp.inference.sampling.inner import KNOWN, Array, Bits, Conjunctions, Situations, split
+from dpasp.inference.sampling.pushing import Exclusive, most_weight, pushed
+from dpasp.limits import Watch
+from dpasp.logic.program import GroundQuery, Rule
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Conjunction, translate
+
+BLOCKS = 128  # that are drawn at once, at most
+PIECE = 64  # worlds whose inner parts are solved together, at first
+QUICK = 0.05  # seconds for which a piece may take before it stops growing
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What some worlds say: ``known`` [KNOWN, queries, worlds], and their weights up to 1."""
+
+    known: Array
+    weights: Weights | None
+
+    @property
+    def count(self) -> int:
+        """How many worlds these are."""
+        return int(self.known.shape[-1])
+
+    @property
+    def lost(self) -> Bits:
+        """Which worlds have no model [worlds]."""
+        lost: Bits = self.known[0, 0] == 0
+        return lost
+
+
+class Prepared:
+    """A program with queries of the same evidence, ready to be drawn under any weights."""
+
+    def __init__(self, asked: Asked, queries: Sequence[GroundQuery], push: bool = True) -> None:
+        self.asked = asked
+        own = translate(asked.ground, asked.meaning.logic, asked.watch)
+        self.drawable = drawable(own, asked.ground.choices)
+        translation = self.drawable.translation
+        self.program = split(translation)
+        wanted = [
+            Conjunctions(
+                translation.conjunction((*query.evidence, *query.literals)),
+                translation.conjunction(query.evidence),
+            )
+            for query in queries
+        ]
+        self._rules = dict(self.program.rules)
+        self.definitions = Definitions(self._rules, self.drawable.choices)
+        self.size = translation.size
+        self.given = self._atom(wanted[0].given)
+        self.both = [self._atom(one.both) for one in wanted]
+        self.violated = self._defined(self.program.constraints)
+        counted = asked.meaning.maxent
+        parts = self.program.parts
+        found = [Situations(part, wanted, self.drawable, counted) for part in parts]
+        self.situations = [one for one in found if one.asked or not one.part.certain]
+        evidence = self._determined(wanted[0].given)
+        pushes = pushed(self.definitions, evidence or ()) if push else ()
+        self.border = sorted({a for one in self.situations for a in one.part.border})
+        outputs = [self.violated, self.given, *self.both, *self.border]
+        self.worlds = Worlds(self.definitions, self.size, outputs, pushes)
+
+    @property
+    def binary(self) -> bool:
+        """Whether a world is wholly for a query, wholly against it, or says nothing."""
+        agreed = not self.asked.meaning.maxent or not any(one.asked for one in self.situations)
+        return agreed and self.weigh_alike
+
+    @property
+    def weigh_alike(self) -> bool:
+        """Whether all worlds have the same weight: what is pushed depends on nothing."""
+        return all(
+            not draw.gate and (len(push.draws) == 1 or not push.holds)
+            for push in self.worlds.pushes
+            for draw in push.draws
+        )
+
+    @property
+    def can_be_inconsistent(self) -> bool:
+        """Whether there may be total choices without a model."""
+        return bool(self.program.constraints) or any(
+            not one.part.certain for one in self.situations
+        )
+
+    @cached_property
+    def _exclusive(self) -> Exclusive:
+        return Exclusive(self.definitions)
+
+    def most(self, weights: Weights) -> float:
+        """What the weight of no world exceeds, under the weights of what is drawn."""
+        return most_weight(self.definitions, self.worlds.pushes, weights, self._exclusive)
+
+    def _determined(self, literals: Conjunction | None) -> Conjunction | None:
+        known = self.program.determined
+        return None if literals is None else tuple(b for b in literals if known[abs(b)])
+
+    def _atom(self, literals: Conjunction | None) -> int:
+        """An atom for the determined literals among some that all hold."""
+        own = self._determined(literals)
+        return self._defined([] if own is None else [Rule((), own)])
+
+    def _defined(self, bodies: Iterable[Rule]) -> int:
+        """A fresh atom that holds where the body of one of the constraints does."""
+        atom, self.size = self.size, self.size + 1
+        self._rules[atom] = [rule._replace(head=(atom,)) for rule in bodies]
+        return atom
+
+
+class Stream:
+    """The worlds of a seed under weights [leaves], always in the same order."""
+
+    def __init__(self, prepared: Prepared, weights: Weights, seed: int, watch: Watch) -> None:
+        self.prepared = prepared
+        self.weights = prepared.drawable.weights(weights)
+        self.seed = seed
+        self.watch = watch
+        self.most = prepared.most(self.weights)
+
+    def worlds(self, wanted: int) -> Iterator[Seen]:
+        """So many worlds, in pieces. Raises what the watch raises."""
+        done, first, piece = 0, 0, PIECE if self.prepared.situations else BLOCK * BLOCKS
+        blocks, alike = 1, self.prepared.weigh_alike
+        while done < wanted:
+            blocks = min(blocks, -(-(wanted - done) // BLOCK))
+            drawn = self.prepared.worlds.draw(self.weights, self.seed, first, blocks, self.watch)
+            count = min(blocks * BLOCK, wanted - done)
+            start = 0
+            while start < count:
+                began, end = time.monotonic(), min(start + piece, count)
+                part = slice(start, end)
+                own = None if alike else drawn.weights[part] / self.most
+                yield Seen(self._known(drawn.bits[:, part]), own)
+                start = end
+                if time.monotonic() - began < QUICK:
+                    piece = min(2 * piece, BLOCK * BLOCKS)
+            done, first, blocks = done + count, first + blocks, min(2 * blocks, BLOCKS)
+
+    def _known(self, bits: NDArray[np.bool_]) -> Array:
+        prepared = self.prepared
+        queries = len(prepared.both)
+        known = np.empty((len(KNOWN), queries, bits.shape[1]))
+        violated, given, both = bits[0], bits[1], bits[2 : 2 + queries]
+        alike = {"models": True, "whole": True, "some_given": given, "all_given": given}
+        for i, name in enumerate(KNOWN):
+            known[i] = alike.get(name, given if name == "given" else both) & ~violated
+        border = {atom: place for place, atom in enumerate(prepared.border, 2 + queries)}
+        for one in prepared.situations:
+            own = bits[[border[atom] for atom in one.part.border]]
+            known *= one.of(own, self.watch)
+        return known
+
+
+def outcomes(known: Array, meaning: Meaning, queries: Sequence[GroundQuery]) -> list[Array]:
+    """For each number of an answer, how much of each world is for and against it.
+
+    Under maxent there is one number, under credal the lower and the upper one; each is an
+    array [2, queries, worlds].
+    """
+    named = dict(zip(KNOWN, known, strict=True))
+    both, some_both = named["both"], named["some_both"]
+    found = [np.stack([both, named["given"] - both])]
+    if not meaning.maxent:
+        lower = np.stack([named["all_both"], named["some_given"] * (1 - named["only_both"])])
+        found = [lower, np.stack([some_both, named["all_given"] * (1 - some_both)])]
+    if meaning.has_undefined_model:
+        _add_undefined(found, named, meaning, queries)
+    return found
+
+
+def _add_undefined(
+    found: list[Array], named: Mapping[str, Array], meaning: Meaning, queries: Sequence[GroundQuery]
+) -> None:
+    """Add the models with every atom undefined, of worlds without stable models."""
+    none, some = named["models"] == 0, named["whole"] == 0  # of the values that are free
+    for i, query in enumerate(queries):
+        if not meaning.holds_without_models(query.evidence):
+            continue
+        side = 0 if meaning.holds_without_models(query.literals) else 1
+        for place, one in enumerate(found):
+            # What is all of a world's models in one number is some of them in the other.
+            whole = len(found) == 1 or side == place
+            one[side, i] = np.maximum(one[side, i], (none if whole else some)[i])

@@ -1,0 +1,78 @@
+"""What a stream of samples comes to: an estimate and the interval that holds the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpasp.inference.sampling.intervals import Array, Ends, betting, binomial
+
+ALONE = 2048  # samples that stand for themselves
+LATER = 2048  # means of 2, 4, 8, … samples that come after them: each twice as many samples
+NOTHING: Ends = (0.0, 1.0)
+
+
+@dataclass(slots=True)
+class Tally:
+    """How much of the samples was for a query and how much against it.
+
+    A sample is ``binary`` if it is wholly for it, wholly against it, or neither. Others are
+    kept as means over more and more of them, which are samples too, and few.
+    """
+
+    binary: bool
+    for_: float = 0.0
+    against: float = 0.0
+    count: int = 0
+    _means: list[Array] = field(default_factory=list)  # [2, samples] each
+    _rest: Array = field(default_factory=lambda: np.empty((2, 0)))
+    _kept: int = 0
+
+    def add(self, samples: Array) -> None:
+        """Add samples [2, n]: for and against."""
+        self.for_ += float(samples[0].sum())
+        self.against += float(samples[1].sum())
+        self.count += samples.shape[1]
+        if self.binary:
+            return
+        self._rest = np.concatenate([self._rest, samples], axis=1)
+        while True:
+            stage = 0 if self._kept < ALONE else 1 + (self._kept - ALONE) // LATER
+            size = 2**stage
+            room = ALONE - self._kept if not stage else LATER - (self._kept - ALONE) % LATER
+            means = min(room, self._rest.shape[1] // size)
+            if not means:
+                return
+            own = self._rest[:, : means * size].reshape(2, means, size)
+            self._means.append(own.mean(axis=2))
+            self._rest = self._rest[:, means * size :]
+            self._kept += means
+
+    @property
+    def value(self) -> float | None:
+        """The estimate; None where no sample says anything."""
+        total = self.for_ + self.against
+        return self.for_ / total if total > 0 else None
+
+    def interval(self, planned: bool) -> Ends:
+        """The interval of 95 %.
+
+        With ``planned``, the number of samples must not have depended on what they were.
+        """
+        if not self.for_ + self.against > 0:
+            return NOTHING
+        if self.binary:
+            if planned:
+                return binomial(round(self.for_), round(self.for_ + self.against))
+            pairs = np.array([[1.0, 0.0], [0.0, 1.0]])
+            counts = np.array([self.for_, self.against])
+        else:
+            rest = self._rest
+            last = [rest.mean(axis=1, keepdims=True)] if planned and rest.shape[1] else []
+            pairs = np.concatenate([*self._means, *last, np.empty((2, 0))], axis=1)
+            pairs, counted = np.unique(pairs, axis=1, return_counts=True)
+            counts = counted.astype(np.float64)
+        seen = (counts > 0) & (pairs.sum(axis=0) > 0)
+        total = int(counts.sum()) if planned else None
+        return betting(pairs[0, seen], pairs[1, seen], counts[seen], total)
