@@ -33,6 +33,6 @@ def test_the_methods_of_a_program() -> None:
     methods = {name for name in vars(dpasp.Program) if not name.startswith("_")}
     asking = {"circuit", "explain", "ground", "plan", "models", "sample"}
     questions = {"map", "marginals", "query"}
-    showing = {"plot", "report"}
+    showing = {"plot", "report", "warnings"}
     learning = {"accuracy", "functions", "learn", "learned", "module", "restore", "save"}
     assert methods == asking | questions | showing | learning

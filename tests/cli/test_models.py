@@ -103,3 +103,19 @@ def test_samples(dpasp: Command) -> None:
     given = dpasp("sample", "-n", "4", "--given", "rested", "--json", text=DAY).json["samples"]
     assert all(one["rested"] for one in given)
     assert json.loads(dpasp("sample", "--json", text="a.").out) == {"samples": [{"a": True}]}
+
+
+@pytest.mark.parametrize("command", ["models", "sample"])
+def test_doubts_about_the_program_are_told(dpasp: Command, command: str) -> None:
+    text = "0.5::a. b :- c.\n#query zz.\nd :- a ; b.\n"
+    found = dpasp(command, "-n", "1", text=text)
+    for code in ("undefined-atom", "unknown-atom", "body-semicolon"):
+        assert f"[{code}]" in found.err
+    told = json.loads(dpasp(command, "-n", "1", "--json", text=text).out)["warnings"]
+    assert sorted(one["code"] for one in told) == [
+        "body-semicolon",
+        "undefined-atom",
+        "unknown-atom",
+    ]
+    assert "warnings" not in json.loads(dpasp(command, "--json", text="0.5::a.").out)
+    assert dpasp(command, "-q", text=text).err == ""

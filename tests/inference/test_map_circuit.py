@@ -203,7 +203,7 @@ def test_the_most_probable_total_choice_with_credal_facts_among_38_choices() -> 
 def test_too_many_credal_facts_for_the_most_probable_total_choice() -> None:
     text = "".join(f"[0.2, 0.6]::x({i}). " for i in range(30))
     with pytest.raises(dpasp.SizeLimit, match=r"enumeration of 1\.07e\+09 total choices"):
-        dpasp.loads(text + "y :- x(1). y :- x(2).").map("| y")
+        dpasp.loads(text + "y :- #count{I : x(I)} >= 2.").map("| y")
 
 
 def test_the_search_by_queries_stops_at_a_limit() -> None:
@@ -248,3 +248,25 @@ def test_total_choices_with_intervals_and_nothing_seen(text: str) -> None:
 def test_many_intervals_and_nothing_seen() -> None:
     found = dpasp.loads("[0.2,0.7]::a(1..30). 0.3::b.").map()[0]
     assert (found.lower, found.upper) == pytest.approx((0.3**30 * 0.7, 0.8**30 * 0.7))
+
+
+def test_intervals_that_the_evidence_does_not_depend_on_count_by_themselves() -> None:
+    text = "[0.2,0.6]::a(1..{n}). [0.1,0.4]::x; [0.3,0.9]::y. b :- a(1), a(2). b :- a(3). #mpe | b."
+    small = dpasp.loads(text.format(n=5))
+    (found,), (wanted,) = small.query(engine="compile"), small.query(engine="enumerate")
+    assert isinstance(found, MapAnswer)
+    assert isinstance(wanted, MapAnswer)
+    assert found.assignment == wanted.assignment
+    assert found.lower_assignment == wanted.lower_assignment
+    assert (found.lower, found.upper) == pytest.approx((wanted.lower, wanted.upper), rel=1e-9)
+    (large,) = dpasp.loads(text.format(n=30)).query()  # 2^31 vertices
+    assert isinstance(large, MapAnswer)
+    assert found.upper is not None
+    assert found.lower is not None
+    assert large.upper == pytest.approx(float(found.upper) * 0.8**25, rel=1e-9)
+    assert large.lower == pytest.approx(float(found.lower) * 0.4**25, rel=1e-9)
+
+
+def test_thirty_intervals_that_say_nothing() -> None:
+    (found,) = dpasp.loads("[0,1]::a(1..30). #mpe.").query()
+    assert (found.lower, found.upper) == (0.0, 1.0)

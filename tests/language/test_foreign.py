@@ -172,3 +172,27 @@ def test_answers_have_the_warnings_of_reading() -> None:
     assert [found.code for found in answers.warnings] == ["body-semicolon"]
     again = dpasp.loads(PROGRAM).query("c")
     assert [found.code for found in again.warnings] == ["body-semicolon"]
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("query( % why\n a(X)).", "write #query a(X)."),
+        (":- use_module(%* a list *% library(lists)).", "leave it out: nothing here needs"),
+        ("nn(m, %* net *% [X], Y, [0,1]) :: d(X,Y).", "write ?::d(X, {0,1}) as @m :- input(X)."),
+        ("map 0.3:: % likely\n a.", "write 0.3::a. and #map a?."),
+        ("abducible %* c *% a.", "write 0.5::a. and ask #map a? | goal."),
+        ("0.3::a <- %* c *% b.", "write 0.3::a :- b."),
+        ("(f|b) % PASTA\n[0.2,1].", "the closest is [0.2, 1]::f :- b."),
+        ("x ~ %* c *% normal(0,1).", "write a few values"),
+    ],
+)
+def test_comments_inside_foreign_lines(text: str, help: str) -> None:
+    with pytest.raises(dpasp.ProgramError) as refused:
+        parse(text)
+    assert refused.value.diagnostics[0].help.startswith(help)
+
+
+def test_comments_inside_facts_that_ask_nothing() -> None:
+    assert warning("a. evidence(a, %* c *% false).").help == "write #evidence not a."
+    assert warning("a. query(%* c *% a).").help == "write #query a."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dpasp.cli.console import Console
 from dpasp.cli.options import FILES, LIMITS, MEANING, OUTPUT, PYTHON, Group, Option, count
 from dpasp.cli.reading import python_allowed, read_limits, read_program, wanted_semantics
+from dpasp.errors import Diagnostic
 from dpasp.inference.models import Model
 from dpasp.program import Program
 
@@ -30,7 +31,6 @@ EMPTY = "(nothing is true)"
 def execute(options: Namespace, console: Console) -> int:
     """Print the models one after the other."""
     source = read_program(options, console)
-    console.report(source.warnings)
     program = Program(source, python=python_allowed(options), constants=dict(options.constants))
     models = program.models(
         options.number,
@@ -38,8 +38,11 @@ def execute(options: Namespace, console: Console) -> int:
         semantics=wanted_semantics(options),
         limits=read_limits(options),
     )
-    write = write_json if console.json else write_text
-    some = write(models, console)
+    console.report(program.warnings)
+    if console.json:
+        some = write_json(models, program.warnings, console)
+    else:
+        some = write_text(models, console)
     if not some and not console.quiet:
         console.note("there is no model")
     return 0
@@ -57,7 +60,7 @@ def write_text(models: Iterator[Model], console: Console) -> bool:
     return some
 
 
-def write_json(models: Iterator[Model], console: Console) -> bool:
+def write_json(models: Iterator[Model], warnings: Sequence[Diagnostic], console: Console) -> bool:
     """One object, written piece by piece."""
     console.answer('{"models": [')
     some = False
@@ -65,5 +68,6 @@ def write_json(models: Iterator[Model], console: Console) -> bool:
         text = json.dumps(model.to_dict(), ensure_ascii=False)
         console.answer(f"  {',' if some else ''}{text}")
         some = True
-    console.answer("]}")
+    told = json.dumps([warning.to_dict() for warning in warnings], ensure_ascii=False)
+    console.answer(f'], "warnings": {told}}}' if warnings else "]}")
     return some

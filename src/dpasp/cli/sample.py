@@ -33,7 +33,6 @@ OPTIONS = (FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)
 def execute(options: Namespace, console: Console) -> int:
     """Print models that were drawn."""
     source = read_program(options, console)
-    console.report(source.warnings)
     shown = shown_by(source)
     program = Program(
         shown.program, python=python_allowed(options), constants=dict(options.constants)
@@ -45,11 +44,15 @@ def execute(options: Namespace, console: Console) -> int:
         seed=options.seed,
         limits=read_limits(options),
     )
+    console.report(program.warnings)
     if console.json:
         without_terms = [
             {k: v for k, v in sample.items() if not shown.is_term(k)} for sample in samples
         ]
-        console.answer(json.dumps({"samples": without_terms}, indent=2, ensure_ascii=False))
+        told: dict[str, object] = {"samples": without_terms}
+        if program.warnings:
+            told["warnings"] = [warning.to_dict() for warning in program.warnings]
+        console.answer(json.dumps(told, indent=2, ensure_ascii=False))
         return 0
     for sample in samples:
         undefined = (f"undef({name})" for name in shown.names(sample, "undef"))

@@ -19,7 +19,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import UsageError
+from dpasp.errors import Diagnostic, UsageError
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import Asked, ask
@@ -89,7 +89,20 @@ class Program:
         self._groundings = Groundings(
             self.source, python=python, constants=self.constants, objects=self.objects
         )
+        self._warnings = self.source.warnings
         self._torch = TorchSide(self._groundings, owner=ref(self))
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What there is to doubt: told by reading, and by grounding when it was last asked.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.3::a. b :- c.")
+        >>> _ = program.sample(1)
+        >>> [warning.message for warning in program.warnings]
+        ['c occurs in no head, so it is always false']
+        """
+        return self._warnings
 
     def __repr__(self) -> str:
         files = ", ".join(self.source.files)
@@ -260,6 +273,7 @@ class Program:
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), evidence_given(given), semantics)
         ground = groundings.ground(checked, watch)
+        self._warnings = ground.warnings
         weights = self._torch.weights(ground, watch)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
         return islice(models(asked, shown), n)
@@ -299,6 +313,7 @@ class Program:
     ) -> Asked:
         """What is asked of the ground program, with what was learned for weights."""
         ground = self._groundings.ground(checked, watch, narrow=narrow)
+        self._warnings = ground.warnings
         return ask(
             ground,
             checked.meaning,

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines.tiny import too_improbable
@@ -46,7 +47,7 @@ from dpasp.semantics.total_choices import (
     probability_of,
 )
 
-MOST_VERTICES = 512
+MOST_VERTICES = 4096  # of the credal choices that the evidence depends on
 MOST_CHOICES = 1 << 16  # total choices that are looked at for the lower probability
 
 
@@ -68,12 +69,39 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     intervals = corners(task.ground)
     if _always_satisfied(task):
         return _by_choice(task, intervals)
-    if math.prod(len(corner.points) for corner in intervals) > MOST_VERTICES:
+    circuit = part_of(task)
+    told = _leaves_in(circuit)
+    touched = [corner for corner in intervals if told[corner.leaves].any()]
+    others = [corner for corner in intervals if not told[corner.leaves].any()]
+    if math.prod(len(corner.points) for corner in touched) > MOST_VERTICES:
         return None
+    high, low = _extreme_weights(task, others)
+    by_upper = _at_vertices(task.at(high), circuit, touched)
+    by_lower = _at_vertices(task.at(low), circuit, touched) if others else by_upper
+    if by_upper is None or by_lower is None:
+        return None
+    lower = _largest_lower(task, circuit, by_lower)
+    return None if lower is None else (_largest_upper(by_upper), lower)
+
+
+def _leaves_in(circuit: Part) -> NDArray[np.bool_]:
+    """Which leaves are told in the part of the circuit that the evidence needs.
+
+    The evidence does not depend on the others, so that a choice among those counts by itself:
+    with the largest and the least probability of the value that is taken.
+    """
+    told = np.zeros(circuit.layout.size, dtype=np.bool_)
+    for layer in circuit.layers.layers:
+        told[layer.weights[layer.weights >= 0]] = True
+    return told
+
+
+def _at_vertices(task: MapTask, circuit: Part, intervals: Sequence[Corners]) -> list[Vertex] | None:
+    """The question at every vertex where the evidence is possible; None where it is never sure."""
     (batch,) = vertex_weights(intervals, task.weights[:, np.newaxis], MOST_VERTICES)
-    circuit, vertices, watch = part_of(task), [], task.watch
+    vertices: list[Vertex] = []
     for column in batch[:, :, 0].T:
-        watch.check()
+        task.watch.check()
         at_vertex = task.at(column)
         if at_vertex.tiny():
             raise too_improbable("the most probable total choice with intervals")
@@ -83,8 +111,7 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
         if not total.a > 0:
             return None
         vertices.append(Vertex(at_vertex, float(total.b), best_total_choices(at_vertex, circuit)))
-    lower = _largest_lower(task, circuit, vertices)
-    return None if lower is None else (_largest_upper(vertices), lower)
+    return vertices
 
 
 def _always_satisfied(task: MapTask) -> bool:
@@ -96,11 +123,17 @@ def _always_satisfied(task: MapTask) -> bool:
 
 def _by_choice(task: MapTask, intervals: Sequence[Corners]) -> tuple[Best, Best]:
     """The best where P(θ) alone counts: its bounds are the products of those of its values."""
+    high, low = _extreme_weights(task, intervals)
+    return _product(task, high), _product(task, low)
+
+
+def _extreme_weights(task: MapTask, intervals: Sequence[Corners]) -> tuple[Weights, Weights]:
+    """The largest and the least weight of every value of some credal choices."""
     high, low = task.weights.copy(), task.weights.copy()
     for corner in intervals:
         high[corner.leaves] = corner.points.max(axis=0)
         low[corner.leaves] = corner.points.min(axis=0)
-    return _product(task, high), _product(task, low)
+    return high, low
 
 
 def _product(task: MapTask, weights: Weights) -> Best:

@@ -153,5 +153,5 @@ def _problog(file: SourceFile, piece: Piece, text: str) -> Iterator[Diagnostic]:
     negated = "not " if value == "false" else ""
     span = file.span(piece.start, piece.end)
     message = f"this is a fact named {word}, and asks nothing"
-    help = f"write #{word} {negated}{atom}."
+    help = f"write #{word} {negated}{' '.join(atom.split())}."
     yield Diagnostic("problog-directive", message, span, help, "warning")

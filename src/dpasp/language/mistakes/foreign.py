@@ -28,6 +28,18 @@ _CONTINUOUS = (
 Help = Callable[[re.Match[str]], str | None]  # the line to write; None when the line is ours
 
 
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|%\*.*?\*%|%[^\n]*', re.DOTALL)
+
+
+def without_comments(text: str) -> str:
+    """A text with a space in place of each comment.
+
+    >>> without_comments('query(a). % "why"') + without_comments('b("%").')
+    'query(a).  b("%").'
+    """
+    return _COMMENT.sub(lambda match: match[1] or " ", text) if "%" in text else text
+
+
 def _words(text: str) -> str:
     return " ".join(text.split())
 
@@ -149,8 +161,9 @@ def foreign(file: SourceFile, piece: Piece) -> Diagnostic | None:
     arrow = piece.annotated and file.text.find("<-", piece.start, piece.end) >= 0
     if not (arrow or piece.data or _BEGIN.match(file.text, piece.start, piece.end)):
         return None  # nearly all statements are not looked at any further
+    text = without_comments(file.text[piece.start : piece.end])
     for pattern, code, message, line in _LINES:
-        match = pattern.fullmatch(file.text, piece.start, piece.end)
+        match = pattern.fullmatch(text)
         if match is not None and (help := line(match)) is not None:
             return Diagnostic(code, message, file.span(piece.start, piece.end), help)
     return None
