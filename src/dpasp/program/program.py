@@ -27,8 +27,6 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.outcomes import check_intervals
 from dpasp.inference.explain import TOP, Explanations, explain
 from dpasp.inference.method import Method, method
-from dpasp.inference.models import Model, models
-from dpasp.inference.sampling.draws import sample_models
 from dpasp.language import ast
 from dpasp.language.arguments import (
     evidence_given,
@@ -40,7 +38,6 @@ from dpasp.limits import Limits, Report, Watch, silent, started
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import read
 from dpasp.logic.shown import shown_atoms, shown_by
-from dpasp.pictures.picture import Picture, drawn
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.names import leaf_names
@@ -50,8 +47,10 @@ from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
+    from dpasp.inference.models import Model
     from dpasp.learning.history import History, Watcher
     from dpasp.neural.module import ProgramModule
+    from dpasp.pictures.picture import Picture
 
 NO_LIMITS = Limits()
 
@@ -242,6 +241,8 @@ class Program:
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
         """
+        from dpasp.inference.sampling.draws import sample_models
+
         if n < 0:
             raise UsageError(f"{n} models cannot be sampled")
         asked = self._asked(
@@ -268,6 +269,8 @@ class Program:
         >>> [(str(model), model.probability) for model in program.models()]
         [('b', (0.7,)), ('a', (0.3,))]
         """
+        from dpasp.inference.models import models
+
         watch = started(limits)
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
@@ -546,6 +549,8 @@ class Program:
         '<svg'
         """
         title = ", ".join(Path(file).name for file in self.source.files)
+        from dpasp.pictures.picture import drawn
+
         return drawn(display("plot.program")(self.ground(limits=limits), title), path)
 
     def report(
