@@ -74,8 +74,10 @@ INSIDE = {
     "logic": [
         ["child", "supervise", "terms", "program"],
         ["constants", "solve", "text", "shown", "shapes"],
-        ["weights"],
+        ["weights", "matching"],
+        ["people"],
         ["markers"],
+        ["origins"],
         ["edges", "messages", "neural", "overflow", "python", "objects"],
         ["questions"],
         ["encode", "demand"],

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO
 
 # What a terminal obeys (but line ends and tabs), what turns the direction of a line so that it
 # reads otherwise than it is, and halves of characters, which cannot be written at all.
 COMMANDS = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
 )
+
+PLAIN = str.maketrans({"ℙ": "P", "θ": "theta", "…": "...", "≤": "<=", "≥": ">=", "→": "->"})
 
 
 def display(name: str) -> Callable[..., Any]:
@@ -33,6 +36,23 @@ def harmless(text: str) -> str:
     'a("\\\\u001b[2J")'
     """
     return COMMANDS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def printable(text: str, stream: TextIO | None = None) -> str:
+    """The text with plain letters for ours that a stream (standard output) cannot print.
+
+    >>> import io
+    >>> printable("ℙ(a) = 0.3", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    'P(a) = 0.3'
+    """
+    stream = stream or sys.stdout
+    try:
+        text.encode(getattr(stream, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return text.translate(PLAIN)
+    except LookupError:  # an encoding that nobody knows
+        pass
+    return text
 
 
 def markup(text: str, quote: bool = True) -> str:

@@ -73,13 +73,17 @@ def test_explaining(dpasp: Command) -> None:
     assert "ℙ(a | c)" in result.out[:asked]  # the program's own question comes first, as in run
     assert result.out[asked:].splitlines()[:4] == [
         "ℙ(b | c) = 0.769231",
-        "  the most probable total choices behind it:",
-        "       share  probability  total choice",
-        "    0.700000     0.350000  not a, b",
+        "  what must be chosen for it (together 100 % of it):",
+        "       share  probability  sure  values",
+        "    1.000000     0.500000   yes  b",
     ]
+    more = dpasp("explain", "--query", "b | c", "--top", "1", "-v", text=TEXT).out
+    assert "    0.700000     0.350000   yes  not a, b" in more.splitlines()
     (why,) = dpasp("explain", "--json", text=TEXT).json["explanations"]
     assert why["query"] == "a | c"
     assert len(why["total_choices"]) == 2
+    assert [way["values"] for way in why["ways"]] == [["a"]]
+    assert why["tree"]["kind"] == "choice"
     assert why["contributions"][0]["value"] == "a"
 
 

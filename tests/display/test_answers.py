@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+from io import BytesIO, TextIOWrapper
 
+import numpy as np
+import pytest
+
+import dpasp
 from dpasp.display.answers import answers_text
 from dpasp.inference.answers import Answer, Answers, MapAnswer
 
@@ -51,3 +56,22 @@ def test_a_terminal_gets_the_most_probable_answers() -> None:
     assert "10 more" in lines[6]
     assert lines[-1].split() == ["19", "sum(2)", "0.800000"]
     assert len(answers_text(found).splitlines()) == 21
+
+
+def test_bounds_that_coincide_are_told_once() -> None:
+    one = MapAnswer("a?", {"a": False}, upper=0.7, lower=0.7, lower_assignment={"a": False})
+    assert answers_text(answers(one)) == "max ℙ(a?) = 0.700000 at not a"
+    two = replace(one, lower_assignment={"a": True})
+    assert len(answers_text(answers(two)).splitlines()) == 2
+    program = dpasp.loads("0.3::a. b :- a. #query b. #map b?.")
+    assert "max ℙ(b?) = 0.700000 at not b" in str(program.query())
+    assert "[" not in str(program.explain("b"))
+
+
+def test_plain_letters_where_standard_output_has_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    for encoding, sign in (("ascii", "P"), ("cp1252", "P"), ("utf-8", "ℙ")):
+        monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO(), encoding=encoding))
+        found = dpasp.loads("0.3::a. #query a.").query()
+        for text in (str(found), str(found[0]), str(dpasp.loads("0.3::a.").explain("a"))):
+            assert text.startswith(f"{sign}(a)")
+            text.encode(encoding)

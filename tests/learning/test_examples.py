@@ -118,6 +118,7 @@ def test_every_example_of_learning_is_tested() -> None:
     assert len(learning) >= 8
 
 
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # lightning 2.6 with torch 2.13
 @pytest.mark.parametrize("name", ["train_torch", "train_lightning"])
 def test_loops_of_other_libraries(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "train_lightning":

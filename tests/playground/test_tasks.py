@@ -61,9 +61,12 @@ def test_answers(desk: Desk) -> None:
 
 def test_why_is_a_tree(desk: Desk) -> None:
     root = ask(desk, "why", query="rested")
-    ways, choices = root["below"]
+    ways, holds, why_not, choices, numbers = root["below"]
     assert root["text"] == "ℙ(rested)"
     assert ways["below"][0]["text"].startswith("busy")
+    assert holds["below"][0]["kind"] == "choice"
+    assert why_not["text"] == "why not"
+    assert numbers["below"][0]["text"] == "0.7::busy"
     assert {one["text"] for one in choices["below"]} >= {"busy", "rested by line 5"}
 
 

@@ -13,9 +13,8 @@ from dpasp.display.diagnostics import read_source, render
 from dpasp.display.style import in_terminal, wants_colour
 from dpasp.errors import Diagnostic, OutputError
 from dpasp.limits import unnoticed
-from dpasp.shown import harmless
+from dpasp.shown import harmless, printable
 
-PLAIN = str.maketrans({"ℙ": "P", "θ": "theta", "…": "...", "≤": "<=", "≥": ">=", "→": "->"})
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
 
 
@@ -68,17 +67,6 @@ class Console:
     def source(self, file: str) -> str | None:
         """The text that a diagnostic's file name stands for."""
         return self.texts.get(file) or read_source(file)
-
-
-def printable(text: str, stream: TextIO) -> str:
-    """The text with plain letters for ours that a terminal cannot print."""
-    try:
-        text.encode(stream.encoding or "utf-8")
-    except UnicodeEncodeError:
-        return text.translate(PLAIN)
-    except LookupError:  # an encoding that nobody knows
-        pass
-    return text
 
 
 @contextmanager

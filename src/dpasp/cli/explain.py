@@ -1,4 +1,4 @@
-"""``dpasp explain``: what is behind an answer."""
+"""``dpasp explain``: what is behind an answer, and what leaves no model."""
 
 from __future__ import annotations
 
@@ -7,36 +7,69 @@ from argparse import Namespace
 
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
-from dpasp.cli.options import FILES, LIMITS, OUTPUT, PYTHON, QUESTIONS, Group, Option, count
+from dpasp.cli.options import (
+    FILES,
+    LIMITS,
+    OUTPUT,
+    PYTHON,
+    QUESTIONS,
+    Group,
+    Option,
+    count,
+    drawing,
+    share,
+)
 from dpasp.cli.reading import (
     nothing_asked,
     read_limits,
     read_program,
     wanted_semantics,
 )
-from dpasp.display.explain import explanation_text
+from dpasp.display.explain import explanation_text, inconsistencies_text
+from dpasp.errors import UsageError
+from dpasp.pictures.picture import FORMATS
+from dpasp.program import Program
+from dpasp.writing import check_ending
 
 DESCRIPTION = """\
-Show what is behind an answer: the most probable total choices in which the query and the
-evidence hold, and for each choice how probable it is given them and what the answer would
-be if it were certain. Questions for most probable values (#map, #mpe) are left out, and
-programs with intervals of probabilities are not explained.
+Show what is behind an answer: what must be chosen for it (the most probable smallest sets of
+choices), why it holds in a model, rule by rule, and why not in another; how probable each
+choice is given the query, and how the answer changes with each number of the program. With
+-v, also the most probable total choices.
+Questions for most probable values (#map, #mpe) are left out.
+
+With --why-inconsistent, show instead what leaves no model (that satisfies the evidence, if
+there is some): choices and rules, each of which is needed.
 
 examples:
     dpasp explain alarm.plp
     dpasp explain alarm.plp --query "burglary | alarm" --top 3
+    dpasp explain alarm.plp --target 0.5
+    dpasp explain plan.plp --why-inconsistent
 """
-TOP_CHOICES = Group(
-    "", (Option(("--top",), "so many total choices (default: 5)", "N", count, default=5),)
+WHAT = Group(
+    "",
+    (
+        Option(("--top",), "so many ways and total choices (default: 5)", "N", count, default=5),
+        Option(("--target",), "say what each number must be for the answer to be P", "P", share),
+        Option(("--why-inconsistent",), "say what leaves no model, in place of answers"),
+    ),
 )
-OPTIONS = (FILES, TOP_CHOICES, QUESTIONS, LIMITS, PYTHON, OUTPUT)
+OPTIONS = (FILES, WHAT, QUESTIONS, LIMITS, PYTHON, drawing("the reasons"), OUTPUT)
 
 
 def execute(options: Namespace, console: Console) -> int:
     """Print an explanation of each query, of the program's and of those asked for here."""
+    if options.plot is not None:
+        check_ending(options.plot, "a picture", FORMATS)
     program = asked(read_program(options, console), options, console)
+    if options.why_inconsistent:
+        return _inconsistent(program, options, console)
     found = program.explain(
-        semantics=wanted_semantics(options), top=options.top, limits=read_limits(options)
+        semantics=wanted_semantics(options),
+        top=options.top,
+        target=options.target,
+        limits=read_limits(options),
     )
     console.report(found.warnings)
     if not found:
@@ -44,5 +77,27 @@ def execute(options: Namespace, console: Console) -> int:
     if console.json:
         console.answer(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
-        console.answer("\n".join(explanation_text(one) for one in found))
+        console.answer("\n".join(explanation_text(one, options.verbose) for one in found))
+    if options.plot is not None:
+        found.plot(options.plot)
+    return 0
+
+
+def _inconsistent(program: Program, options: Namespace, console: Console) -> int:
+    """Print what leaves no model."""
+    if options.queries or options.target is not None:
+        raise UsageError(
+            "--why-inconsistent asks about models, not about a query or a target",
+            help='leave them out; --evidence "a, not b" asks about models that satisfy it',
+        )
+    found = program.why_inconsistent(
+        semantics=wanted_semantics(options), top=options.top, limits=read_limits(options)
+    )
+    console.report(program.source.warnings)
+    if console.json:
+        console.answer(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        console.answer(inconsistencies_text(found))
+    if options.plot is not None:
+        found.plot(options.plot)
     return 0

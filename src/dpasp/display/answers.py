@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpasp.inference.answers import EDGE, Answer, Answers, MapAnswer, bounds_text
-from dpasp.shown import harmless
+from dpasp.shown import harmless, printable
 
 Cells = list[str]
 
@@ -26,7 +26,7 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
         lines += _aligned([head, *table])
     elif rows:
         lines += _aligned(_every_number(rows))
-    return harmless("\n".join(lines))
+    return printable(harmless("\n".join(lines)))
 
 
 def by_rows(answer: Answer | MapAnswer) -> bool:

@@ -1,56 +1,139 @@
-"""Explanations as text: two small tables below each answer."""
+"""Explanations as text: small tables below each answer, and trees of reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from dpasp.inference.answers import number_text
-from dpasp.inference.explain import Explanation
-from dpasp.shown import harmless
+from dpasp.display import outline
+from dpasp.display.outline import Reason
+from dpasp.inference.answers import bounds_text, number_text
+from dpasp.inference.explain import (
+    Contribution,
+    Explanation,
+    Inconsistencies,
+    Inconsistency,
+    Sensitivity,
+    Tree,
+    Way,
+)
+from dpasp.shown import harmless, printable
 
-LINES = 20  # contributions that are shown
+LINES = 20  # contributions and numbers that are shown
 
 
-def explanation_text(found: Explanation) -> str:
-    """What the command line prints for an explanation, without a final line end."""
-    lines = [str(found.answer)]
+def explanation_text(found: Explanation, everything: bool = False) -> str:
+    """What the command line prints for an explanation, without a final line end.
+
+    With ``everything``, also the most probable total choices.
+    """
+    lines = [str(found.answer), *_attained(found)]
     if found.ways:
-        few = "" if found.complete else " (of those that were looked at)"
-        lines.append(f"  the most probable total choices behind it{few}:")
-        ways = [
-            (number_text(w.share), number_text(w.probability), ", ".join(w.values) or "nothing")
-            for w in found.ways
-        ]
-        lines += _table(("share", "probability", "total choice"), ways)
+        note = outline.ways_note(found)
+        lines.append(f"  what must be chosen for it{f' ({note})' if note else ''}:")
+        lines += _table(("share", "probability", "sure", "values"), map(_way, found.ways))
     elif not any(found.answer.numbers):
         lines.append("  impossible: no total choice is behind it")
-    if found.contributions:
-        lines.append("  what the choices contribute:")
-        rows = [
-            (number_text(c.prior), _given(c.posterior), _numbers(c.certain), c.value)
-            for c in found.contributions[:LINES]
-        ]
-        lines += _table(("prior", "given query", "if certain", "value"), rows)
-        more = len(found.contributions) - LINES
-        lines += [f"    and {more} more"] if more > 0 else []
-    return harmless("\n".join(lines))
+    if found.total_choices and everything:
+        few = "" if found.complete else " (of those that were looked at)"
+        lines.append(f"  the most probable total choices behind it{few}:")
+        ways = map(_way, found.total_choices)
+        lines += _table(("share", "probability", "sure", "total choice"), ways)
+    lines += _contributions(found.contributions)
+    lines += _numbers(found)
+    for title, tree in (("why it holds", found.tree), ("why not", found.why_not)):
+        if tree is not None:
+            lines += [f"  {title}, {outline.where(tree)}:", *_outline(outline.tree(tree), 2)]
+    return printable(harmless("\n".join(lines)))
+
+
+def tree_text(found: Tree) -> str:
+    """A tree as indented lines."""
+    return harmless("\n".join(_outline(outline.tree(found), 0)))
+
+
+def inconsistencies_text(found: Inconsistencies) -> str:
+    """All reasons why there is no model."""
+    return harmless("\n".join(_outline(outline.inconsistencies(found), 0)))
+
+
+def inconsistency_text(found: Inconsistency) -> str:
+    """One reason why there is no model."""
+    return harmless("\n".join(_outline(outline.inconsistency(found), 0)))
+
+
+def _outline(found: Reason, depth: int) -> Iterator[str]:
+    note = f"  ({found.note})" if found.note and not found.kind else ""
+    if found.kind == "undefined" and found.note.startswith("probability"):
+        note = f"  ({found.note})"
+    yield f"{'  ' * depth}{found.text}{note}"
+    for below in found.below:
+        yield from _outline(below, depth + 1)
+
+
+def _attained(found: Explanation) -> Iterator[str]:
+    """Where in the intervals the bounds are attained."""
+    sides = (("lower", found.answer.lower_at), ("upper", found.answer.upper_at))
+    for name, at in sides:
+        if at:
+            values = ", ".join(f"{value} = {number_text(number)}" for value, number in at.items())
+            yield f"  the {name} value is attained at {values}"
+
+
+def _way(way: Way) -> tuple[str, ...]:
+    share = "" if way.share is None else number_text(way.share)
+    chosen = ", ".join(way.values) or "nothing"
+    return share, bounds_text(way.bounds), "yes" if way.sure else "no", chosen
+
+
+def _contributions(found: Sequence[Contribution]) -> Iterator[str]:
+    if not found:
+        return
+    yield "  what the choices contribute:"
+    rows = [
+        (number_text(c.prior), _given(c.posterior), _ends(c.certain), c.value)
+        for c in found[:LINES]
+    ]
+    yield from _table(("prior", "given query", "if certain", "value"), rows)
+    if len(found) > LINES:
+        yield f"    and {len(found) - LINES} more"
+
+
+def _numbers(found: Explanation) -> Iterator[str]:
+    some = outline.moving(found)
+    if not some:
+        return
+    yield "  what the numbers of the program do to it:"
+    head = ["slope", *([f"for {found.target:g}"] if found.target is not None else []), "line"]
+    rows = [(*_slope(one, found.target), str(one.line), one.name) for one in some[:LINES]]
+    yield from _table((*head, "number"), rows)
+    if len(some) > LINES:
+        yield f"    and {len(some) - LINES} more"
+
+
+def _slope(one: Sensitivity, target: float | None) -> list[str]:
+    reach = ["none" if value is None else number_text(value) for value in one.reach]
+    slope = _pair([number_text(number) for number in one.slope])
+    return [slope, *([_pair(reach)] if target is not None else [])]
 
 
 def _given(posterior: float | None) -> str:
     return "impossible" if posterior is None else number_text(posterior)
 
 
-def _numbers(numbers: Sequence[float]) -> str:
-    texts = [number_text(number) for number in numbers]
-    if not texts:
-        return "impossible"
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+def _ends(numbers: Sequence[float]) -> str:
+    return bounds_text(numbers) if numbers else "impossible"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows below their head; the last column is not padded."""
-    table = [head, *rows]
-    widths = [max(len(row[i]) for row in table) for i in range(len(head) - 1)]
+def _pair(texts: Sequence[str]) -> str:
+    return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The rows below their head; the last column is not padded, empty ones are left out."""
+    table = [list(head), *map(list, rows)]
+    kept = [i for i in range(len(head)) if any(row[i] for row in table[1:])]
+    table = [[row[i] for i in kept] for row in table]
+    widths = [max(len(row[i]) for row in table) for i in range(len(kept) - 1)]
     return [
         "    "
         + "  ".join([cell.rjust(width) for cell, width in zip(row, widths, strict=False)])

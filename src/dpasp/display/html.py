@@ -16,8 +16,7 @@ from dpasp.display.circuit import statistics_text
 from dpasp.display.diagnostics import read_source, render_one
 from dpasp.display.highlight import highlighted
 from dpasp.errors import Diagnostic, Error
-from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text, number_text
-from dpasp.inference.explain import Contribution, Explanation, Explanations
+from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.text import ground_text
 from dpasp.shown import markup
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 SHOWN = 60  # lines of a table, at most
 LINES = 30  # lines of a ground program that are open at once
 SMALL = 60  # nodes of a circuit that is drawn at once
-SAME = 1e-12  # numbers that differ by less are the same
 VALUE, BOUNDS = "#4c7bf0", "#12a594"  # readable on white and on black
 CELL = "text-align:left;padding:3px 12px 3px 0;vertical-align:middle;border:0"
 FAINT = "opacity:.7;font-size:90%"
@@ -51,7 +49,7 @@ def page(title: str, body: str, style: str = "") -> str:
 def answers(shown: Answers) -> str:
     """A line for each answer, with a bar; below, what else is worth knowing."""
     single = [each for each in shown if not by_rows(each)]
-    parts = [_table([_line(each) for each in single[:SHOWN]])]
+    parts = [table([answer_line(each) for each in single[:SHOWN]])]
     if len(single) > SHOWN:
         parts.append(f'<p style="{FAINT}">and {len(single) - SHOWN:,} more</p>')
     rows = [each for each in shown if isinstance(each, Answer) and by_rows(each)]
@@ -65,7 +63,7 @@ def answer(shown: Answer | MapAnswer) -> str:
     """One answer with its bar."""
     if isinstance(shown, Answer) and by_rows(shown):
         return f"<div>{_rows_table([shown])}</div>"
-    return f"<div>{_table([_line(shown)])}</div>"
+    return f"<div>{table([answer_line(shown)])}</div>"
 
 
 def about(shown: Answers) -> str:
@@ -95,7 +93,8 @@ def bar(ends: Sequence[float]) -> str:
     )
 
 
-def _line(shown: Answer | MapAnswer) -> Sequence[str]:
+def answer_line(shown: Answer | MapAnswer) -> Sequence[str]:
+    """The cells of an answer: what was asked, the bar, the numbers."""
     if isinstance(shown, Answer):
         ends = [float(number) for number in shown.numbers]
         _, _, numbers = str(shown).partition(" = ")
@@ -108,7 +107,7 @@ def _line(shown: Answer | MapAnswer) -> Sequence[str]:
 def _rows_table(shown: Sequence[Answer]) -> str:
     head, rows = most_probable_rows(shown)
     cells = [[markup(cell) for cell in row] for row in rows]
-    return _table(cells, [markup(cell) for cell in head])
+    return table(cells, [markup(cell) for cell in head])
 
 
 def warnings(diagnostics: Iterable[Diagnostic]) -> str:
@@ -118,7 +117,7 @@ def warnings(diagnostics: Iterable[Diagnostic]) -> str:
     )
 
 
-def _table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
+def table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
     """A table of cells that are HTML already."""
     if not rows:
         return ""
@@ -128,49 +127,6 @@ def _table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
         cells = "".join(f'<td style="{CELL}">{cell}</td>' for cell in row)
         lines.append(f'<tr style="background:none">{cells}</tr>')
     return f'<table style="border-collapse:collapse;border:0">{"".join(lines)}</table>'
-
-
-# --- why -------------------------------------------------------------------------------------
-
-
-def explanations(shown: Explanations) -> str:
-    """All explanations, one below the other."""
-    return "".join(map(explanation, shown)) + warnings(shown.warnings)
-
-
-def explanation(found: Explanation) -> str:
-    """An answer, the total choices behind it and what the choices contribute."""
-    parts = [_table([_line(found.answer)])]
-    if found.ways:
-        few = "" if found.complete else " (of those that were looked at)"
-        parts.append(f'<p style="{FAINT}">the most probable total choices behind it{few}</p>')
-        rows = [
-            (bar([way.share]), number_text(way.probability), markup(", ".join(way.values)))
-            for way in found.ways
-        ]
-        parts.append(_table(rows, ("share", "probability", "total choice")))
-    some = [one for one in found.contributions if matters(one, found.answer)]
-    if some:
-        parts.append(f'<p style="{FAINT}">what the choices contribute</p>')
-        given = [
-            (
-                f"<code>{markup(one.value)}</code>",
-                number_text(one.prior),
-                "impossible" if one.posterior is None else number_text(one.posterior),
-                interval_text(one.certain) if one.certain else "impossible",
-            )
-            for one in some[:SHOWN]
-        ]
-        parts.append(_table(given, ("value", "prior", "given the query", "answer if certain")))
-    return f"<div>{''.join(parts)}</div>"
-
-
-def matters(one: Contribution, answer: Answer) -> bool:
-    """Whether a choice has to do with an answer: one of both would change with the other."""
-    if one.posterior is None or len(one.certain) != len(answer.numbers):
-        return True
-    pairs = [(one.posterior, one.prior), *zip(one.certain, answer.numbers, strict=True)]
-    return any(abs(float(a) - float(b)) > SAME for a, b in pairs)
 
 
 # --- programs, circuits, learning, errors ----------------------------------------------------
@@ -192,13 +148,13 @@ def circuit(shown: Circuit) -> str:
     facts = [
         line.split(": ", 1) for line in statistics_text(shown.statistics, parts=False).splitlines()
     ]
-    table = _table([(markup(name), markup(value)) for name, value in facts])
+    numbers = table([(markup(name), markup(value)) for name, value in facts])
     if shown.statistics.nodes > SMALL:
-        return table
+        return numbers
     try:
-        return f"{table}{shown.plot().svg}"
+        return f"{numbers}{shown.plot().svg}"
     except Error:  # the package that arranges graphs is not installed
-        return table
+        return numbers
 
 
 def plan(shown: Plan) -> str:

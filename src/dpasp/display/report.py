@@ -10,7 +10,7 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from dpasp.display import html
+from dpasp.display import html, why
 from dpasp.errors import Error
 from dpasp.inference.answers import Answers, number_text
 from dpasp.limits import Limits
@@ -44,7 +44,7 @@ table { font-variant-numeric: tabular-nums; }
 
 
 def report(program: Program, answers: Answers, command: str = "") -> str:
-    """The page; what cannot be computed, as reasons of intervals, is left out with a note."""
+    """The page; what cannot be computed is left out with a note."""
     name = ", ".join(answers.files) or "a program"
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts = [
@@ -83,7 +83,7 @@ def _reasons(program: Program, answers: Answers) -> Iterator[str]:
             return
         opened = " open" if query == queries[0] else ""
         title = f"<summary><code>ℙ({escape(query)})</code></summary>"
-        yield f"<details{opened}>{title}{html.explanation(explanation)}</details>"
+        yield f"<details{opened}>{title}{why.explanation(explanation)}</details>"
     if len(queries) > MOST_EXPLAINED:
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
 

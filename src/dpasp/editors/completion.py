@@ -32,6 +32,7 @@ _SNIPPETS = {
     "#semantics": "#semantics ${1:maxent}.",
     "#learn": "#learn ${1:@labels}, niters = ${2:5}.",
     "#inference": "#inference ${1:exact}.",
+    "#name": '#name ${1:atom}(${2:X}): "{${2:X}} ${3:…}".',
     "#python": "#python\n$0\n#end.",
     "#const": "#const ${1:p} = ${2:0.5}.",
     "#show": "#show ${1:name}/${2:1}.",

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, UsageError
-from dpasp.shown import display, harmless
+from dpasp.shown import display, harmless, printable
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Answer:
         )
 
     def __str__(self) -> str:
-        name = harmless(f"ℙ({self.query})")
+        name = printable(harmless(f"ℙ({self.query})"))
         rows = np.broadcast_arrays(*self.numbers)
         if not rows[0].ndim:
             text = interval_text if self.interval is not None else bounds_text
@@ -155,8 +155,9 @@ class MapAnswer:
         )
 
     def __str__(self) -> str:
-        parts = [("max ℙ", self.value, self.assignment, self.ties, self.more_ties)]
-        if self.lower_assignment is not None:
+        value = self.upper if self.value is None else self.value
+        parts = [("max ℙ", value, self.assignment, self.ties, self.more_ties)]
+        if self.lower_assignment is not None and not self._coincide():
             parts = [
                 (
                     "max lower ℙ",
@@ -174,7 +175,13 @@ class MapAnswer:
             if left > 0:
                 ways += f" and more than {left} others" if more else f" and {left} more"
             lines.append(f"{name}({self.query}) = {number_text(value or 0.0)} at {ways}")
-        return harmless("\n".join(lines))
+        return printable(harmless("\n".join(lines)))
+
+    def _coincide(self) -> bool:
+        """Whether the lower and the upper probability say the same."""
+        low, high = self.lower or 0.0, self.upper or 0.0
+        ties = (self.assignment, *self.ties), (self.lower_assignment, *self.lower_ties)
+        return high - low <= SAME * high and ties[0] == ties[1]
 
     def _repr_html_(self) -> str:
         return str(display("html.answer")(self))

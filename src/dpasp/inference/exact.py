@@ -42,7 +42,7 @@ def compiled(asked: Asked) -> EngineResult:
     evaluator: Evaluator | None = answered_together(asked, cache)
     if evaluator is None:
         evaluator = on_circuit(asked.ground, asked.meaning, cache=cache, watch=asked.watch)
-    result = _answered(asked, evaluator, time.perf_counter() - started)
+    result = answered(asked, evaluator, time.perf_counter() - started)
     return replace(result, warnings=(*_not_compiled(asked, evaluator), *result.warnings))
 
 
@@ -51,7 +51,7 @@ def enumerated(asked: Asked) -> EngineResult:
     _check_rows(asked)
     started = time.perf_counter()
     evaluator = enumerate_models(asked.ground, asked.meaning, watch=asked.watch)
-    return _answered(asked, evaluator, time.perf_counter() - started)
+    return answered(asked, evaluator, time.perf_counter() - started)
 
 
 def _check_rows(asked: Asked) -> None:
@@ -59,7 +59,7 @@ def _check_rows(asked: Asked) -> None:
         raise UsageError("#map and #mpe cannot be asked for several test rows at once")
 
 
-def _answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult:
+def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult:
     """The answers from an evaluator that took so many seconds to make."""
     ready = time.perf_counter()
     numbers = extremes(asked, evaluator)

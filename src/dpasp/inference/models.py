@@ -16,15 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from dpasp.errors import ImpossibleEvidence
 from dpasp.inference.answers import Assignment, bounds_text
 from dpasp.inference.asked import Asked
 from dpasp.inference.sampling.draws import Source, contradictory
-from dpasp.logic.program import GroundProgram, Interval
 from dpasp.logic.shown import Shown
-from dpasp.semantics.leaves import Weights
+from dpasp.semantics.leaves import ends
 from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import most_probable_first, probability_of
@@ -68,25 +65,11 @@ def models(asked: Asked, shown: Shown) -> Iterator[Model]:
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
     source = Source(asked)
     names = leaf_names(ground)
-    ends = list(_ends(ground, weights, source.starts)) if asked.has_intervals else [weights]
+    sides = ends(ground, weights) if asked.has_intervals else (weights,)
     for choice in most_probable_first(weights, source.starts):
         asked.watch.check()
         taken = tuple(names[start + value] for start, value in zip(source.starts, choice))  # noqa: B905
-        probability = tuple(probability_of(choice, end, source.starts) for end in ends)
+        probability = tuple(probability_of(choice, end, source.starts) for end in sides)
         for values in source.each(choice):
             true, undefined = shown.names(values), shown.names(values, "undef")
             yield Model(taken, probability, tuple(true), tuple(undefined), values)
-
-
-def _ends(ground: GroundProgram, weights: Weights, starts: tuple[int, ...]) -> Iterator[Weights]:
-    """The lowest and the highest weight of every leaf by itself."""
-    low, high = weights.copy(), weights.copy()
-    for choice, start in zip(ground.choices, starts, strict=False):
-        if isinstance(choice.weight, Interval):
-            lower, upper = np.array(choice.weight.lower), np.array(choice.weight.upper)
-            end = start + len(lower)
-            low[start:end], high[start:end] = lower, upper
-            if choice.nothing:
-                low[end], high[end] = 1 - upper.sum(), 1 - lower.sum()
-    yield low
-    yield high

@@ -18,6 +18,7 @@ from dpasp.language.statements.inference import Inference
 from dpasp.language.statements.kind import clingo_terms
 from dpasp.language.statements.learn import Learn
 from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
+from dpasp.language.statements.naming import Naming
 from dpasp.language.statements.neural import Network, Neural
 from dpasp.language.statements.options import Call, File, Option, Origin, Value
 from dpasp.language.statements.plain import Plain
@@ -49,6 +50,7 @@ __all__ = [
     "Mode",
     "NOWHERE",
     "Name",
+    "Naming",
     "Network",
     "Neural",
     "Number",

@@ -22,6 +22,7 @@ from dpasp.logic.edges import EDGE, PATH
 from dpasp.logic.encode import Encoding
 from dpasp.logic.markers import Instance, is_choice_marker, is_hidden
 from dpasp.logic.neural import NeuralInstances, NeuralMarker, external_names, read_data
+from dpasp.logic.origins import RULE
 from dpasp.logic.program import (
     Choice,
     FromNetwork,
@@ -92,13 +93,13 @@ def _atoms(control: Control) -> dict[Symbol, int]:
 
 def _hidden_atoms(control: Control) -> set[int]:
     """Atoms of ours that are no part of the program: not those of edges, and not the markers of
-    annotated statements.
+    annotated statements and of rules.
     """
     base = control.symbolic_atoms
     return {
         atom.literal
         for name, arity, _ in base.signatures
-        if is_hidden(name) and not is_choice_marker(name) and name not in (EDGE, PATH)
+        if is_hidden(name) and not is_choice_marker(name) and name not in (EDGE, PATH, RULE)
         for atom in base.by_signature(name, arity)
     }
 

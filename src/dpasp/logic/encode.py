@@ -21,6 +21,7 @@ from dpasp.logic.constants import definitions, override
 from dpasp.logic.edges import acyclic, edges_of
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
 from dpasp.logic.neural import NeuralMarkers, data_rules, external_names
+from dpasp.logic.origins import RuleMarkers
 from dpasp.logic.questions import Question, QuestionMarkers
 from dpasp.logic.terms import NOWHERE
 
@@ -40,11 +41,13 @@ class Encoding:
     choices: ChoiceMarkers
     neural: NeuralMarkers
     questions: QuestionMarkers = field(default_factory=QuestionMarkers)
+    rules: RuleMarkers | None = None  # where the rules that atoms come from are to be known
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
         control.add("base", [], "\n".join(line.text for line in self.choices.lines))
-        base = (*self.plain, *self.choices.rules, *self.neural.rules)
+        marked = () if self.rules is None else self.rules.rules
+        base = (*self.plain, *marked, *self.choices.rules, *self.neural.rules)
         with ProgramBuilder(control) as builder:
             for node in base:
                 builder.add(node)
@@ -77,14 +80,20 @@ def encode_questions(program: ast.Program, round: int) -> QuestionMarkers:
     return markers
 
 
-def encode(program: ast.Program, constants: Mapping[str, str]) -> Encoding:
-    """Encode a program, with these values for its constants."""
+def encode(
+    program: ast.Program, constants: Mapping[str, str], *, origins: bool = False
+) -> Encoding:
+    """Encode a program, with these values for its constants.
+
+    With ``origins``, every instance of a rule is told by a marker.
+    """
     overriding = override(program, constants)
     names = {node.name for node in (*definitions(program), *overriding)}
     data = data_names(program)
     encoding = Encoding(
         program, overriding, ChoiceMarkers(frozenset(names)), NeuralMarkers(frozenset(data))
     )
+    encoding.rules = RuleMarkers() if origins else None
     external = external_names(program)
     for index, statement in enumerate(program.statements):
         if isinstance(statement, ast.Data):
@@ -103,5 +112,7 @@ def _encode(encoding: Encoding, index: int, statement: ast.Statement) -> None:
             encoding.neural.add(index, statement)
         case ast.Query() | ast.Map() | ast.Evidence():
             encoding.questions.add(index, statement)
+        case ast.Plain(node) if node.ast_type == ASTType.Rule and encoding.rules is not None:
+            encoding.rules.add(index, node)
         case ast.Plain(node) if node.ast_type in _GIVEN:
             encoding.plain.append(node)

@@ -32,6 +32,7 @@ from dpasp.logic.encode import (
     encode_questions,
     questions_part,
 )
+from dpasp.logic.origins import Instance
 from dpasp.logic.overflow import overflows
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import Functions, Given, run_scripts
@@ -81,8 +82,9 @@ def ground_in_child(
 class Grounder:
     """A program that is ground once, and asked any number of questions.
 
-    The arguments are those of :func:`ground`. After an error of :meth:`ask` it cannot be
-    asked again: make a new one.
+    The arguments are those of :func:`ground`. With ``origins``, the ``instances`` of its rules
+    are known, and every ground rule of the program has its instance's atom for a body. After
+    an error of :meth:`ask` it cannot be asked again: make a new one.
 
     >>> from dpasp.language import extend, parse
     >>> program = parse("d(1..2). 0.5::b(X) :- d(X).")
@@ -101,16 +103,19 @@ class Grounder:
         constants: Mapping[str, str] | None = None,
         python: object | None = None,
         watch: Watch = UNLIMITED,
+        origins: bool = False,
     ) -> None:
         overrides = constants or {}
         allowed = python is not None and not isinstance(python, Given)
         scripts = run_scripts(program, allowed=allowed)
         self._lock = Lock()  # clingo's controls are not for several threads at once
         with collector_paused():
-            encoding = encode(program, overrides)
+            encoding = encode(program, overrides, origins=origins)
             functions = Functions(program, scripts, python, encoding.choices.facts)
             clingo = self._clingo = ClingoGrounder(encoding, functions, watch)
             clingo.ground("base")
+            if encoding.rules is not None:
+                clingo.rules.rules = encoding.rules.closed(clingo.control, clingo.rules.rules)
             numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
@@ -118,6 +123,9 @@ class Grounder:
             warnings += overflows(program, assembly.atoms, overrides)
             self._ground = _without_questions(program, clingo, assembly, warnings)
             clingo.rules.open = False
+            self.instances: tuple[Instance, ...] = ()
+            if encoding.rules is not None:
+                self.instances = encoding.rules.read(clingo.control)
         self._first: QuestionMarkers | None = encoding.questions
         self._rounds = 1
 

@@ -33,6 +33,7 @@ from clingo.ast import (
 
 from dpasp.errors import Span
 from dpasp.language import ast
+from dpasp.language.collector import collector_paused
 from dpasp.language.statements.statement import NOWHERE as NO_SPAN
 from dpasp.language.statements.statement import Statement
 from dpasp.limits import Watch
@@ -65,14 +66,14 @@ def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -
     """The program without what its questions do not need; None if they need all of it."""
     if any(map(_is_untouched, program.statements)):
         return None
-    overriding = override(program, constants)
-    known = frozenset(node.name for node in (*definitions(program), *overriding))
-    parts = Parts(program, known)
-    if not parts.droppable:
-        return None
-    demand = Demand(parts)
-    asked = _find(demand, [*overriding, *definitions(program)], watch)
-    return None if asked is None else _rebuilt(demand, asked)
+    constant = [*override(program, constants), *definitions(program)]
+    with collector_paused():  # what is made stays
+        parts = Parts(program, frozenset(node.name for node in constant))
+        if not parts.droppable:
+            return None
+        demand = Demand(parts)
+        asked = _find(demand, constant, watch)
+        return None if asked is None else _rebuilt(demand, asked)
 
 
 def _is_untouched(statement: ast.Statement) -> bool:

@@ -79,6 +79,24 @@ class Solver:
         """The same models as they are found, in blocks of rows."""
         return _solve(self._control, self.read, watch, chosen)
 
+    def core(self, chosen: Sequence[int], watch: Watch = UNLIMITED) -> list[int] | None:
+        """Those of the literals ``chosen`` that leave no model; None if there is a model.
+
+        >>> Solver([Rule((), (1, 2))], [Group((n,), False) for n in (1, 2, 3)], []).core([1, 2, 3])
+        [1, 2]
+        """
+        configuration = self._control.configuration.solve
+        before = configuration.models  # type: ignore[union-attr]
+        configuration.models = 1  # type: ignore[union-attr]
+        try:
+            with self._control.solve(chosen, async_=True) as handle:
+                while not handle.wait(TICK):
+                    watch.check()
+                watch.check()
+                return None if handle.get().satisfiable else list(handle.core())
+        finally:
+            configuration.models = before  # type: ignore[union-attr]
+
 
 def _control(
     rules: Iterable[Rule], groups: Iterable[Group], read: Sequence[int], project: bool

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 
 from dpasp.errors import ProgramError
+from dpasp.inference.explain import Texts, Traced
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.limits import Watch
@@ -71,6 +72,7 @@ class Groundings:
         self._ends = False  # whether grounding is known to come to an end
         self._narrow: bool | None = None  # whether to look for what questions need, if known
         self._ground: OrderedDict[object, Timed] = OrderedDict()
+        self._origins: Texts | None = None
         self._problem = _refuse(source, self.constants)
         self._checked: dict[object, Checked] = {}
 
@@ -172,6 +174,24 @@ class Groundings:
         if not found.endless and any(w.code == "unknown-atom" for w in program.warnings):
             return None  # its help names what there is
         return replace(program, program=checked.program, left_out=found.left_out)
+
+    def origins(self, checked: Checked, watch: Watch) -> Texts:
+        """Return the rules of the program with their instances, for who tells reasons.
+
+        It takes grounding the program once more; the last one is kept.
+        """
+        plain = self.ground(checked, watch)
+        if self._origins is None or self._origins.traced.plain is not plain:
+            grounder = Grounder(
+                checked.program,
+                constants=self.constants,
+                python=self.module(),
+                watch=watch,
+                origins=True,
+            )
+            ground = grounder.ask(checked.program, watch)
+            self._origins = Texts.of(Traced(ground, grounder.instances, plain), self.constants)
+        return self._origins
 
     def seconds(self, program: GroundProgram) -> float:
         """Return how long grounding this program took; 0 if it is not kept any more."""

@@ -25,7 +25,13 @@ from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.outcomes import check_intervals
-from dpasp.inference.explain import TOP, Explanations, explain
+from dpasp.inference.explain import (
+    TOP,
+    Explanations,
+    Inconsistencies,
+    explain,
+    why_inconsistent,
+)
 from dpasp.inference.method import Method, method
 from dpasp.language import ast
 from dpasp.language.arguments import (
@@ -287,22 +293,55 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         top: int = TOP,
+        target: float | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Explanations:
         """Return what is behind the answers to the queries, or to those of the program.
 
-        The ``top`` most probable total choices, and what each choice contributes. The
-        program's ``#map`` and ``#mpe`` are left out, with a warning.
+        What must be chosen for it (the ``top`` most probable ways), why it holds in a model and
+        why not in another, what each choice contributes, and how the answer changes with each
+        number of the program; with a ``target``, what the number must be for the answer to
+        be that. The program's ``#map`` and ``#mpe`` are left out, with a warning.
 
         >>> from dpasp import loads
-        >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
-        >>> program.explain("c")[0].ways[0].values
-        ('not a', 'b')
+        >>> program = loads("0.3::a. 0.5::b. 0.9::d. c :- a. c :- b.")
+        >>> why = program.explain("c", target=0.9)[0]
+        >>> [(way.values, way.probability) for way in why.ways]
+        [(('b',), 0.5), (('a',), 0.3)]
+        >>> print(why.tree)
+        c: by line 1, since b
+          b: chosen, with probability 0.5 (line 1)
+        >>> [(number.name, round(number.reach[0], 6)) for number in why.sensitivity[:2]]
+        [('0.5::b', 0.857143), ('0.3::a', 0.8)]
         """
         checked = self._groundings.checked(
             queries_given(queries), evidence_given(evidence), semantics
         )
-        return explain(self._asked(checked, started(limits)), top)
+        asked = self._asked(checked, started(limits))
+        return explain(asked, self._groundings.origins(checked, asked.watch), top, target)
+
+    def why_inconsistent(
+        self,
+        *,
+        given: object = (),
+        semantics: str | None = None,
+        top: int = TOP,
+        limits: Limits = NO_LIMITS,
+    ) -> Inconsistencies:
+        """Return what leaves no model: values of choices and rules, each of which is needed.
+
+        The ``top`` most probable reasons; none if every total choice has a model. With
+        evidence (``given`` joins the program's), what leaves no model that satisfies it.
+
+        >>> from dpasp import loads
+        >>> program = loads("0.5::a. 0.4::b. 0.9::c. d :- a. :- d, b.")
+        >>> reason = program.why_inconsistent()[0]
+        >>> reason.values, reason.probability, [rule.text for rule in reason.rules]
+        (('a', 'b'), 0.2, ['d :- a.', ':- d, b.'])
+        """
+        checked = self._groundings.checked((), evidence_given(given), semantics)
+        asked = self._asked(checked, started(limits))
+        return why_inconsistent(asked, self._groundings.origins(checked, asked.watch), top)
 
     def _asked(
         self,

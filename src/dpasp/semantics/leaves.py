@@ -33,6 +33,7 @@ from dpasp.logic.program import (
 )
 
 Weights = NDArray[np.float64]
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,21 @@ def bounds(
         low.append(max(0.0, 1.0 - math.fsum(upper)))
         high.append(max(0.0, 1.0 - math.fsum(lower)))
     return np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
+
+
+def ends(ground: GroundProgram, weights: Weights) -> tuple[Weights, Weights]:
+    """The lowest and the highest weight of every leaf by itself, ``weights`` but for intervals."""
+    low, high = weights.copy(), weights.copy()
+    places = layout(ground.choices)
+    for i, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, Interval):
+            own = places.of(i)
+            least, most = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+            # What the others must at least, or can at most, take is not left for a leaf.
+            floor, ceiling = 1.0 - (most.sum() - most), 1.0 - (least.sum() - least)
+            low[own] = np.where(floor > least + ROUNDING, floor, least)
+            high[own] = np.where(ceiling < most - ROUNDING, np.maximum(ceiling, 0.0), most)
+    return low, high
 
 
 def middle(lower: Weights, upper: Weights) -> Weights:

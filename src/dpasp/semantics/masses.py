@@ -173,13 +173,15 @@ def check_consistent(consistent: Array, inconsistent: Array, allowed: bool = Tru
     if np.any(consistent == 0):
         raise InconsistentProgram(
             "no total choice has a model: the program is inconsistent",
-            help="look for a constraint that always fails or a loop through an odd number of "
-            "negations; under lstable and smproblog such a loop is undefined instead",
+            help="dpasp explain --why-inconsistent (program.why_inconsistent()) shows the rules "
+            "that leave none; a loop through an odd number of negations is undefined under "
+            "lstable and smproblog",
         )
     if not allowed and np.any(inconsistent > 0):
         raise InconsistentProgram(
             f"total choices of probability {float(np.max(inconsistent)):g} have no model",
-            help="the default, --inconsistent normalize, conditions on the others",
+            help="the default, --inconsistent normalize, conditions on the others; "
+            "dpasp explain --why-inconsistent shows what leaves no model",
         )
 
 
@@ -190,6 +192,6 @@ def impossible_evidence(evidence: Sequence[GroundLiteral], span: Span | None = N
         "impossible-evidence",
         f"the evidence {said} has probability 0",
         span,
-        help="no model of a total choice with positive probability satisfies it; "
-        "ask without it, or change the program",
+        help="ask without it, or change the program; dpasp explain --why-inconsistent "
+        "--evidence E (program.why_inconsistent(given=E)) shows what rules it out",
     )

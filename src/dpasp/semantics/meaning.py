@@ -49,6 +49,17 @@ class Meaning:
         """
         return self.logic is Logic.SMPROBLOG
 
+    @property
+    def existence(self) -> Logic:
+        """The simplest logic semantics under which the same total choices have models.
+
+        The least undefined models are some of the partial ones; and where there is no stable
+        model, the one in which every atom is undefined does not count.
+        """
+        return {Logic.LSTABLE: Logic.PARTIAL, Logic.SMPROBLOG: Logic.STABLE}.get(
+            self.logic, self.logic
+        )
+
     def holds_without_models(self, literals: Iterable[GroundLiteral]) -> bool:
         """Whether a total choice without stable models satisfies the literals all the same."""
         return self.has_undefined_model and all(

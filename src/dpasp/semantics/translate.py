@@ -73,51 +73,48 @@ class Translation:
                 return (-atom, self.twins[atom]) if self.twins[atom] != atom else None
 
 
-def translate(ground: GroundProgram, logic: Logic, watch: Watch = UNLIMITED) -> Translation:
+def translate(
+    ground: GroundProgram, logic: Logic, watch: Watch = UNLIMITED, *, refusing: bool = True
+) -> Translation:
     """The rules whose stable models are the program's models under ``logic``.
 
-    Raises :class:`ProgramError` for what has no meaning under it.
+    Raises :class:`ProgramError` for what has no meaning under it, unless that is known
+    already (not ``refusing``).
     """
-    return TRANSLATIONS[logic](ground, watch)
+    if logic is Logic.STABLE:
+        return _stable(ground)
+    known = determined(ground.rules, len(ground.symbols))
+    if refusing:
+        refuse(ground, logic, known)
+    return TRANSLATIONS[logic](ground, known, watch)
 
 
-def _stable(ground: GroundProgram, watch: Watch) -> Translation:
+def _stable(ground: GroundProgram, *_: object) -> Translation:
+    # What becomes of a total choice without stable models is a matter of Meaning.
     size = len(ground.symbols)
     return Translation(ground.rules, size, tuple(range(size)), ())
 
 
-def _smproblog(ground: GroundProgram, watch: Watch) -> Translation:
-    # What becomes of a total choice without stable models is a matter of Meaning.
-    refuse(ground, Logic.SMPROBLOG, determined(ground.rules, len(ground.symbols)))
-    return _stable(ground, watch)
-
-
-def _partial(ground: GroundProgram, watch: Watch) -> Translation:
-    known = determined(ground.rules, len(ground.symbols))
-    refuse(ground, Logic.PARTIAL, known)
+def _partial(ground: GroundProgram, known: NDArray[np.bool_], watch: Watch) -> Translation:
     return _with_twins(ground, known)
 
 
-def _lstable(ground: GroundProgram, watch: Watch) -> Translation:
-    known = determined(ground.rules, len(ground.symbols))
-    refuse(ground, Logic.LSTABLE, known)
+def _lstable(ground: GroundProgram, known: NDArray[np.bool_], watch: Watch) -> Translation:
     return replace(_with_twins(ground, always_total(ground.rules, known)), least=True)
 
 
-def _wellfounded(ground: GroundProgram, watch: Watch) -> Translation:
-    known = determined(ground.rules, len(ground.symbols))
-    refuse(ground, Logic.WELLFOUNDED, known)
+def _wellfounded(ground: GroundProgram, known: NDArray[np.bool_], watch: Watch) -> Translation:
     twins, size = _twins(known)
     rules, size = unroll(ground.rules, twins, size, watch)
     return Translation(tuple(rules), size, tuple(twins), _own(ground, known))
 
 
 # A semantics by translation is one line here (and a name in dpasp.language.ast.Logic).
-TRANSLATIONS: Mapping[Logic, Callable[[GroundProgram, Watch], Translation]] = {
+TRANSLATIONS: Mapping[Logic, Callable[[GroundProgram, NDArray[np.bool_], Watch], Translation]] = {
     Logic.STABLE: _stable,
     Logic.PARTIAL: _partial,
     Logic.LSTABLE: _lstable,
-    Logic.SMPROBLOG: _smproblog,
+    Logic.SMPROBLOG: _stable,
     Logic.WELLFOUNDED: _wellfounded,
 }
 

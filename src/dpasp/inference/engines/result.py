@@ -99,6 +99,8 @@ def inconsistent_choices(inconsistent: float, precision: str = "") -> tuple[Diag
             "inconsistent-choices",
             f"total choices of probability {precision}{inconsistent:g} have no model; "
             "the answers are conditional on the others",
+            help="dpasp explain --why-inconsistent (program.why_inconsistent()) shows what "
+            "leaves no model",
             severity="warning",
         ),
     )

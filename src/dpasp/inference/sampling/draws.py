@@ -157,7 +157,7 @@ class Source:
         if self.translation.least:
             least = least_undefined(bits[:, :0], ~true & possible)
             true, possible = true[least], possible[least]
-        good = _satisfy(self.atoms, true, possible, evidence)
+        good = satisfy(self.atoms, true, possible, evidence)
         kept_models = tuple(
             {name: _value(t, p) for name, t, p in zip(self.names, *row, strict=True)}
             for row in zip(true[good].tolist(), possible[good].tolist(), strict=True)
@@ -165,7 +165,7 @@ class Source:
         return Models(kept_models, len(kept_models) / len(true))
 
 
-def _satisfy(
+def satisfy(
     atoms: Sequence[int],
     true: Bits,
     possible: Bits,

@@ -77,6 +77,11 @@ def _conditional(match: re.Match[str]) -> str:
     return f"the closest is [{lower}, {upper}]::{head} :- {body}."
 
 
+def _optimizable(match: re.Match[str]) -> str:
+    interval = match[1] if match[1] and match[1].startswith("[") else "[0, 1]"
+    return f"write {interval}::{match[2]}. for bounds on every answer"
+
+
 def _continuous(match: re.Match[str]) -> str:
     name = match[1].partition("(")[0]
     return f"write a few values, as in 0.2::{name}(low); 0.5::{name}(middle); 0.3::{name}(high)."
@@ -131,7 +136,7 @@ _LINES: tuple[tuple[re.Pattern[str], str, str, Help], ...] = tuple(
             rf"optimizable\s+(?:(\[[^\]]*\]|[\d.]+)\s*::\s*)?({_ATOM})\s*\.",
             "foreign-optimizable",
             "probabilities are not optimised",
-            lambda match: f"write {match[1] or '[0, 1]'}::{match[2]}. for bounds on every answer",
+            _optimizable,
         ),
         (
             rf"\(\s*({_ATOM})\s*\|\s*([^()|]*(?:\([^()]*\)[^()|]*)*)\)\s*"

@@ -12,6 +12,7 @@ from dpasp.language.statements import (
     include,
     inference,
     learn,
+    naming,
     neural,
     plain,
     python,
@@ -35,5 +36,6 @@ for _kind in (
     semantics.KIND,
     learn.KIND,
     inference.KIND,
+    naming.KIND,
 ):
     register(_kind)

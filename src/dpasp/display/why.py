@@ -1,0 +1,165 @@
+"""Reasons as pieces of HTML: tables of numbers, and trees that unfold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpasp.display import outline
+from dpasp.display.html import FAINT, SHOWN, answer_line, bar, table, warnings
+from dpasp.display.outline import Reason, matters
+from dpasp.inference.answers import bounds_text, number_text
+from dpasp.inference.explain import (
+    Contribution,
+    Explanation,
+    Explanations,
+    Inconsistencies,
+    Inconsistency,
+    Sensitivity,
+    Tree,
+    Way,
+)
+from dpasp.shown import markup
+
+# Readable on white and on black; each kind of reason has one.
+COLOURS = {
+    "fact": "#12a594",
+    "rule": "#4c7bf0",
+    "choice": "#c77d0a",
+    "free": "#c77d0a",
+    "none": "#8a8f98",
+    "blocked": "#d2553f",
+    "undefined": "#b0489c",
+    "loop": "#b0489c",
+    "condition": "#4c7bf0",
+}
+LIST = (
+    "list-style:none;margin:.15em 0 .15em .35em;padding-left:.9em;"
+    "border-left:1px solid rgba(127,127,127,.35)"
+)
+
+
+def explanations(found: Explanations) -> str:
+    """All explanations, one below the other."""
+    return "".join(map(explanation, found)) + warnings(found.warnings)
+
+
+def explanation(found: Explanation) -> str:
+    """An answer, what must be chosen for it, what choices and numbers do, and why."""
+    parts = [table([answer_line(found.answer)])]
+    if found.ways:
+        note = outline.ways_note(found)
+        parts.append(_title(f"what must be chosen for it{f' ({note})' if note else ''}"))
+        parts.append(table(_ways(found.ways), ("share", "probability", "values")))
+    elif not any(found.answer.numbers):
+        parts.append(_title("impossible: no total choice is behind it"))
+    for title, one in (("why it holds", found.tree), ("why not", found.why_not)):
+        if one is not None:
+            opened = " open" if title == "why it holds" else ""
+            head = f"<summary>{title}, {markup(outline.where(one))}</summary>"
+            parts.append(f"<details{opened}>{head}{tree(one)}</details>")
+    parts += _numbers(found)
+    if found.total_choices:
+        few = "" if found.complete else " (of those that were looked at)"
+        rows = table(_ways(found.total_choices), ("share", "probability", "total choice"))
+        head = f"<summary>the most probable total choices behind it{few}</summary>"
+        parts.append(f"<details>{head}{rows}</details>")
+    parts += _contributions(found)
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _title(text: str) -> str:
+    return f'<p style="{FAINT}">{markup(text)}</p>'
+
+
+def _ways(ways: Sequence[Way]) -> list[tuple[str, ...]]:
+    return [
+        (
+            "" if way.share is None else bar([way.share]),
+            markup(bounds_text(way.bounds)),
+            f"{markup(', '.join(way.values) or 'nothing')}{'' if way.sure else _some()}",
+        )
+        for way in ways
+    ]
+
+
+def _some() -> str:
+    return f' <span style="{FAINT}">only in some of its models</span>'
+
+
+def _contributions(found: Explanation) -> list[str]:
+    some = [one for one in found.contributions if matters(one, found.answer)]
+    if not some:
+        return []
+    rows = table(
+        [_contribution(one) for one in some[:SHOWN]],
+        ("value", "prior", "given the query", "answer if certain"),
+    )
+    return [f"<details><summary>what the choices contribute</summary>{rows}</details>"]
+
+
+def _contribution(one: Contribution) -> tuple[str, ...]:
+    return (
+        f"<code>{markup(one.value)}</code>",
+        number_text(one.prior),
+        "impossible" if one.posterior is None else number_text(one.posterior),
+        bounds_text(one.certain) if one.certain else "impossible",
+    )
+
+
+def _numbers(found: Explanation) -> list[str]:
+    some = outline.moving(found)
+    if not some:
+        return []
+    head = ["number", "line", "slope"]
+    if found.target is not None:
+        head.append(f"for {found.target:g}")
+    rows = table([_number(one, found.target) for one in some[:SHOWN]], head)
+    title = "what the numbers of the program do to it"
+    opened = " open" if found.target is not None else ""
+    return [f"<details{opened}><summary>{title}</summary>{rows}</details>"]
+
+
+def _number(one: Sensitivity, target: float | None) -> tuple[str, ...]:
+    cells = [
+        f"<code>{markup(one.name)}</code>",
+        str(one.line),
+        markup(outline.slopes_text(one.slope)),
+    ]
+    if target is not None:
+        cells.append(markup(outline.reach_text(one, target)))
+    return tuple(cells)
+
+
+def tree(found: Tree) -> str:
+    """A tree that unfolds."""
+    return branch([outline.tree(found)])
+
+
+def inconsistencies(found: Inconsistencies) -> str:
+    """All reasons why there is no model."""
+    root = outline.inconsistencies(found)
+    return f"<div><p>{markup(root.text)}</p>{branch(root.below)}</div>"
+
+
+def inconsistency(found: Inconsistency) -> str:
+    """One reason why there is no model."""
+    return f"<div>{branch([outline.inconsistency(found)])}</div>"
+
+
+def branch(reasons: Sequence[Reason]) -> str:
+    """Lines that unfold where there is something below them."""
+    if not reasons:
+        return ""
+    lines = "".join(f'<li style="margin:.15em 0">{_leaf(one)}</li>' for one in reasons)
+    return f'<ul style="{LIST}">{lines}</ul>'
+
+
+def _leaf(reason: Reason) -> str:
+    colour = COLOURS.get(reason.kind)
+    dot = f'<span style="color:{colour}" aria-hidden="true">●</span> ' if colour else ""
+    note = f' <code style="{FAINT}">{markup(reason.note)}</code>' if reason.note else ""
+    text = f"{dot}{markup(reason.text)}{note}"
+    if not reason.below:
+        return text
+    opened = " open" if reason.open else ""
+    return f"<details{opened}><summary>{text}</summary>{branch(reason.below)}</details>"

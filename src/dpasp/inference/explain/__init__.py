@@ -1,0 +1,45 @@
+"""Why: what is behind an answer, and what leaves no model.
+
+- ``explanation``: what is given back
+- ``ways``: minimal explanations; ``shrink``: leaving out what is not needed
+- ``numbers``: how the answer changes with the numbers of the program
+- ``trees``: why a literal holds in a model, and why not, told by ``telling`` from the rules of
+  the text (``bodies``) and the models of the program (``traced``)
+- ``core``: a smallest set of rules and choices that leaves no model
+- ``reasons``: all of it about one answer
+"""
+
+from dpasp.inference.explain.bodies import Texts
+from dpasp.inference.explain.core import (
+    Inconsistencies,
+    Inconsistency,
+    NeededRule,
+    why_inconsistent,
+)
+from dpasp.inference.explain.explanation import (
+    Contribution,
+    Explanation,
+    Explanations,
+    Sensitivity,
+    Way,
+)
+from dpasp.inference.explain.reasons import TOP, explain
+from dpasp.inference.explain.traced import Traced
+from dpasp.inference.explain.trees import Tree
+
+__all__ = [
+    "TOP",
+    "Contribution",
+    "Explanation",
+    "Explanations",
+    "Inconsistencies",
+    "Inconsistency",
+    "NeededRule",
+    "Sensitivity",
+    "Texts",
+    "Traced",
+    "Tree",
+    "Way",
+    "explain",
+    "why_inconsistent",
+]

@@ -1,0 +1,195 @@
+"""What is given back: an answer and what is behind it, or what leaves no model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+from dpasp.errors import Diagnostic
+from dpasp.inference.answers import Answer
+from dpasp.inference.explain.trees import Tree
+from dpasp.pictures.picture import Picture, drawn
+from dpasp.shown import display
+
+
+def _bounds_dict(name: str, bounds: tuple[float, ...]) -> dict[str, float]:
+    """One number by its name, or two as the ends of an interval."""
+    return {name: bounds[0]} if len(bounds) == 1 else {"lower": bounds[0], "upper": bounds[1]}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Values of choices under which query and evidence hold, whatever the others are.
+
+    A ``sure`` one makes them hold in every model; otherwise every total choice with these
+    values (and a model) has some model in which they hold. ``bounds`` is its probability, or
+    the lowest and the highest one where probabilities are intervals. ``share`` is the part of
+    all that is behind the answer that it covers; ways overlap, so shares may sum to more
+    than 1. With intervals there is no one share.
+    """
+
+    values: tuple[str, ...]
+    bounds: tuple[float, ...]
+    share: float | None
+    sure: bool
+
+    @property
+    def probability(self) -> float | None:
+        """The probability; None where it is an interval."""
+        return self.bounds[0] if len(self.bounds) == 1 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        shared = {} if self.share is None else {"share": self.share}
+        chance = _bounds_dict("probability", self.bounds)
+        return {"values": list(self.values), **chance, **shared, "sure": self.sure}
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """A value of a choice: how probable before and given query and evidence.
+
+    ``posterior`` is None where query and evidence cannot hold together. ``certain`` is the
+    answer if the value were certain: one number under maxent, two under credal, none where
+    the evidence is then impossible.
+    """
+
+    value: str
+    prior: float
+    posterior: float | None
+    certain: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "value": self.value,
+            "prior": self.prior,
+            "posterior": self.posterior,
+            "certain": list(self.certain),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """A number of the program: how much the answer changes with it.
+
+    ``bounds`` is its value, or both ends where it is an interval. ``slope`` is the derivative:
+    one number under maxent, that of the lower and of the upper value under credal (by the end
+    of an interval that attains the value). ``reach`` is the nearest value between 0 and 1
+    that the number must take for the answer (or for each bound) to be the target; None where
+    no value does.
+    """
+
+    name: str
+    line: int
+    bounds: tuple[float, ...]
+    slope: tuple[float, ...]
+    reach: tuple[float | None, ...] = ()
+
+    @property
+    def value(self) -> float | None:
+        """The number; None where it is an interval."""
+        return self.bounds[0] if len(self.bounds) == 1 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        found = {"name": self.name, "line": self.line, **_bounds_dict("value", self.bounds)}
+        reach = {"reach": list(self.reach)} if self.reach else {}
+        return {**found, "slope": list(self.slope), **reach}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """An answer and what is behind it.
+
+    - ``ways``: what must be chosen for it, the most probable first; those that make it sure
+      are behind the lower value, and all of them behind the upper one. ``covered`` is the
+      share of what is behind the answer that they cover together.
+    - ``total_choices``: the total choices behind it, from the largest share on.
+    - ``contributions``: what the values of choices tell and change.
+    - ``sensitivity``: the numbers of the program, those that change the answer most first.
+    - ``tree``: why it holds in a model of the most probable way; None if it cannot hold.
+    - ``why_not``: why it does not, in a model of the most probable total choice where it
+      does not; None if it always holds.
+
+    ``complete`` is false if a limit was reached before the most probable ones were certain.
+    """
+
+    answer: Answer
+    ways: tuple[Way, ...]
+    contributions: tuple[Contribution, ...]
+    complete: bool
+    total_choices: tuple[Way, ...] = ()
+    covered: float | None = None
+    sensitivity: tuple[Sensitivity, ...] = ()
+    target: float | None = None
+    tree: Tree | None = None
+    why_not: Tree | None = None
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """The JSON form."""
+        found = self.answer.to_dict() | {
+            "ways": [way.to_dict() for way in self.ways],
+            "covered": self.covered,
+            "total_choices": [way.to_dict() for way in self.total_choices],
+            "complete": self.complete,
+            "contributions": [one.to_dict() for one in self.contributions],
+            "sensitivity": [one.to_dict() for one in self.sensitivity],
+            "tree": None if self.tree is None else self.tree.to_dict(),
+            "why_not": None if self.why_not is None else self.why_not.to_dict(),
+        }
+        for name, at in (("lower_at", self.answer.lower_at), ("upper_at", self.answer.upper_at)):
+            if at:
+                found[name] = dict(at)
+        return found | ({} if self.target is None else {"target": self.target})
+
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """The tree as a picture (or why it does not hold); saved if there is a path."""
+        return drawn(display("why_picture.explanation")(self), path)
+
+    def __str__(self) -> str:
+        return str(display("explain.explanation_text")(self))
+
+    def _repr_html_(self) -> str:
+        return str(display("why.explanation")(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Explanations(Sequence[Explanation]):
+    """The explanations in the order of the queries, and what else is worth knowing."""
+
+    found: tuple[Explanation, ...]
+    inconsistent: float = 0.0  # the mass of total choices without a model
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @overload
+    def __getitem__(self, which: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, which: slice) -> tuple[Explanation, ...]: ...
+    def __getitem__(self, which: int | slice) -> Explanation | tuple[Explanation, ...]:
+        return self.found[which]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        told: dict[str, Any] = {
+            "inconsistent": self.inconsistent,
+            "explanations": [dict(one.to_dict()) for one in self.found],
+        }
+        if self.warnings:
+            told["warnings"] = [warning.to_dict() for warning in self.warnings]
+        return told
+
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """The trees as pictures, one below the other; saved if there is a path."""
+        return drawn(display("why_picture.explanations")(self), path)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.found))
+
+    def _repr_html_(self) -> str:
+        return str(display("why.explanations")(self))

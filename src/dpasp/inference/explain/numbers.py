@@ -1,0 +1,205 @@
+"""Sensitivity: how the answer changes with each number of the program, and what reaches a target.
+
+Masses are linear in the weights of every choice, m = Σ w·m(value certain), so the derivative by
+a number is a sum over the ground choices that it stands before. Along a number the answer is a
+ratio of polynomials with as many degrees as it has ground choices; the values at which it
+is the target are roots of a polynomial, which are found from its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+
+from dpasp.inference.answers import interval_text
+from dpasp.inference.asked import Asked
+from dpasp.inference.explain.explanation import Sensitivity
+from dpasp.language import ast
+from dpasp.language.statements.weights import weight_variables
+from dpasp.logic.program import Choice, Fixed, Interval, Learned
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.names import choice_labels
+
+MOST_DEGREES = 64  # of the polynomials that are solved
+REACHED = 1e-6  # how close to the target an answer has to be
+REAL = 1e-7  # imaginary parts below this are rounding
+POLISH, STEP = 4, 1e-7  # how often a root is improved, and over which step
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramNumber:
+    """A number as it is written, the leaves it stands before, and how weights follow it.
+
+    Where the number grows by δ, the weights grow by δ·``direction``; it can be from 0 to
+    ``most``. The ``bounds`` are its value, or both ends of an interval.
+    """
+
+    name: str
+    line: int
+    bounds: tuple[float, ...]
+    most: float
+    direction: Weights
+    choices: int
+
+
+def program_numbers(asked: Asked, weights: Weights) -> list[ProgramNumber]:
+    """The numbers of a program under these weights, without those that networks give."""
+    groups: dict[tuple[object, ...], list[tuple[int, int]]] = {}
+    for i, choice in enumerate(asked.ground.choices):
+        for k in range(len(choice.selectors)):
+            key = _key(asked, i, choice, k)
+            if key is not None:
+                groups.setdefault(key, []).append((i, k))
+    labels = choice_labels(asked.ground)
+    found = []
+    for places in groups.values():
+        own = _number(asked, weights, places, labels[places[0][0]][places[0][1]])
+        if own is not None:
+            found.append(own)
+    return found
+
+
+def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | None:
+    """What numbers of ground choices have in common if they are one number of the program."""
+    match choice.weight:
+        case Learned(parameter):
+            return ("learned", parameter, k)
+        case Fixed() | Interval():
+            statement = asked.ground.program.statements[choice.statement]
+            assert isinstance(statement, ast.Annotated)
+            own = any(True for _ in weight_variables(statement.heads[k].weight))
+            return ("instance", i, k) if own else ("written", choice.statement, k)
+    return None  # a network's output is no number of the program
+
+
+def _number(
+    asked: Asked, weights: Weights, places: Sequence[tuple[int, int]], label: str
+) -> ProgramNumber | None:
+    direction = np.zeros_like(weights)
+    most = 1.0
+    for i, k in places:
+        choice, own = asked.ground.choices[i], asked.layout.of(i)
+        value = float(weights[own.start + k])
+        if isinstance(choice.weight, Interval) and len(choice.selectors) > 1:
+            return None  # its values are bound to each other, so none can change alone
+        if choice.nothing:
+            others = float(weights[own].sum() - weights[own.stop - 1] - value)
+            most = min(most, max(value, 1.0 - others))
+            direction[own.start + k] += 1.0
+            direction[own.stop - 1] -= 1.0
+        elif len(choice.selectors) > 1 and value < 1:
+            direction[own] -= weights[own] / (1.0 - value)
+            direction[own.start + k] = 1.0
+        else:
+            return None  # certain: no other value could take what it loses
+    i, k = places[0]
+    choice = asked.ground.choices[i]
+    statement = asked.ground.program.statements[choice.statement]
+    assert isinstance(statement, ast.Annotated)
+    written = asked.ground.program.sources.text_of(statement.heads[k].span)
+    one = len(places) == 1 and choice.substitution
+    value = float(weights[asked.layout.of(i).start + k])
+    bounds: tuple[float, ...] = (value,)
+    if isinstance(choice.weight, Interval):
+        bounds = (choice.weight.lower[k], choice.weight.upper[k])
+    name = f"{interval_text(bounds)}::{label}" if one or not written else written
+    return ProgramNumber(name, statement.span.line, bounds, most, direction, len(places))
+
+
+def sensitivities(
+    asked: Asked,
+    ends: Sequence[tuple[Weights, Masses]],
+    along: Callable[[Array], Masses] | None,
+    target: float | None,
+) -> tuple[Sensitivity, ...]:
+    """Every number of the program, those with the steepest slope first.
+
+    ``ends`` are, for the one answer or for its lower and upper value, the weights that attain
+    it and the masses [1 + leaves]: as things are, then with each leaf certain. ``along``
+    gives the masses of the question under weights [leaves, batch].
+    """
+    meaning = asked.meaning
+    parts = [("qe", "e")] if meaning.maxent else [("a", "d"), ("b", "c")]
+    found: list[Sensitivity] = []
+    every = [program_numbers(asked, weights) for weights, _ in ends]
+    for position, number in enumerate(every[0]):
+        slopes = []
+        for side, ((_, own), names) in enumerate(zip(ends, parts, strict=True)):
+            slopes.append(_slope(own, names, every[side][position].direction, meaning))
+        reach: tuple[float | None, ...] = ()
+        if target is not None and along is not None:
+            reach = tuple(_reach(asked, number, along, names, target, meaning) for names in parts)
+        found.append(Sensitivity(number.name, number.line, number.bounds, tuple(slopes), reach))
+    return tuple(sorted(found, key=lambda one: -max(map(abs, one.slope))))
+
+
+def _slope(own: Masses, names: tuple[str, str], direction: Weights, meaning: Meaning) -> float:
+    """The derivative of n / t in a direction."""
+    (n, t), (up, down) = _fraction(own[..., 0], names, meaning), (0.0, 0.0)
+    if not t > 0:
+        return 0.0
+    for leaf in np.flatnonzero(direction).tolist():
+        one, other = _fraction(own[..., leaf + 1], names, meaning)
+        up += direction[leaf] * one
+        down += direction[leaf] * other
+    return float((up * t - n * down) / t**2)
+
+
+def _fraction(own: Masses, names: tuple[str, str], meaning: Meaning) -> tuple[float, float]:
+    """The numerator and the denominator of an answer."""
+    number, other = (getattr(own, name) for name in names)
+    return float(number), float(other) if meaning.maxent else float(number + other)
+
+
+def _reach(
+    asked: Asked,
+    number: ProgramNumber,
+    along: Callable[[Array], Masses],
+    names: tuple[str, str],
+    target: float,
+    meaning: Meaning,
+) -> float | None:
+    """The value nearest to the number's own at which the answer is the target."""
+    degrees = min(number.choices, MOST_DEGREES)
+    value = number.bounds[0]
+    low, high = -value, number.most - value
+
+    def distance(steps: Array) -> tuple[Array, Array]:
+        columns = asked.weights[:, np.newaxis] + number.direction[:, np.newaxis] * steps
+        own = along(np.clip(columns, 0.0, 1.0))
+        one, other = (getattr(own, name) for name in names)
+        whole = other if meaning.maxent else one + other
+        return one - target * whole, whole
+
+    if not high > low:
+        return None
+    nodes = np.cos(np.pi * (np.arange(degrees + 1) + 0.5) / (degrees + 1))
+    values, _ = distance(low + (high - low) * (nodes + 1) / 2)
+    if not np.any(np.abs(values) > 0):
+        return value
+    fitted = Chebyshev.fit(nodes, values, degrees, domain=[-1, 1])
+    roots = [
+        float(np.clip(root.real, -1, 1))
+        for root in np.atleast_1d(fitted.trim(1e-14).roots())
+        if abs(root.imag) < REAL and -1 - REAL <= root.real <= 1 + REAL
+    ]
+    steps = np.array([low + (high - low) * (root + 1) / 2 for root in roots])
+    if not len(steps):
+        return None
+    for _ in range(POLISH):  # where there are more degrees than were fitted
+        near, _ = distance(steps)
+        beside, _ = distance(steps + STEP)
+        slope = np.where(beside != near, (beside - near) / STEP, np.inf)
+        steps = np.clip(steps - near / slope, low, high)
+    left, whole = distance(steps)
+    good = [
+        float(step)
+        for step, away, all_ in zip(steps, left, whole, strict=True)
+        if all_ > 0 and abs(away) / all_ < REACHED
+    ]
+    return value + min(good, key=abs) if good else None

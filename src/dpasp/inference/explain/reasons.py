@@ -1,0 +1,394 @@
+"""What is behind an answer: ways, total choices, what each choice and each number does to it.
+
+A total choice is behind P(q | e) as far as its models satisfy q and e. Under maxent
+its share is P(θ)·N_qe/N of the sum over all; under credal, of those that make the query
+possible, which is what the upper value counts; the lower one counts those that make
+it ``sure``. Masses are linear in the weights of a choice, so the answer with a value made
+certain gives its posterior too, and all of them are one batch of an exact engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from heapq import nlargest
+from itertools import islice, pairwise
+
+import numpy as np
+
+from dpasp import circuits
+from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
+from dpasp.inference.answers import Answer
+from dpasp.inference.asked import Asked
+from dpasp.inference.credal.extremes import Extremes, extremes
+from dpasp.inference.engines.circuit import OnCircuit, on_circuit
+from dpasp.inference.engines.outcomes import Outcomes
+from dpasp.inference.engines.result import inconsistent_choices
+from dpasp.inference.engines.tiny import LOG_TINY, TINY, too_improbable
+from dpasp.inference.exact import answered
+from dpasp.inference.explain.bodies import Texts
+from dpasp.inference.explain.explanation import (
+    Contribution,
+    Explanation,
+    Explanations,
+    Sensitivity,
+    Way,
+)
+from dpasp.inference.explain.numbers import sensitivities
+from dpasp.inference.explain.telling import Teller
+from dpasp.inference.explain.traced import TracedModels
+from dpasp.inference.explain.trees import Tree
+from dpasp.inference.explain.ways import Kind, Partial, Ways, behind, certain_columns, unions
+from dpasp.language.ast import Probability
+from dpasp.logic.people import People
+from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
+from dpasp.semantics import masses
+from dpasp.semantics.leaves import Weights, ends
+from dpasp.semantics.masses import Array, Masses, joined
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.names import leaf_names
+from dpasp.semantics.total_choices import TotalChoice, most_probable_first, probability_of
+
+TOP = 5
+LOOKED_AT = 10_000  # total choices, at most
+BATCH = 256  # weight vectors that are evaluated together
+FEW = 10  # ways whose overlaps are counted exactly
+
+
+def explain(
+    asked: Asked, texts: Texts, top: int = TOP, target: float | None = None
+) -> Explanations:
+    """An explanation of every answer to a query, with at most ``top`` ways of each kind.
+
+    ``texts`` are the rules of the same program with their instances. ``target`` asks what every
+    number of the program must be for the answer to be that. ``#map`` and ``#mpe`` are left
+    out, with a warning.
+    """
+    if top < 0:
+        raise UsageError(f"{top} ways cannot be shown")
+    left_out = _left_out(asked.ground)
+    asked = asked.one_row().with_questions(asked.queries)
+    _check_target(asked, target)
+    found = Reasons.of(asked, texts)
+    answers = answered(asked, found.evaluator, 0.0)
+    told = []
+    for i, answer in enumerate(answers.answers):
+        assert isinstance(answer, Answer)
+        told.append(found.explanation(i, answer, top, target))
+    lost = answers.inconsistent
+    warnings = (
+        *asked.ground.warnings,
+        *left_out,
+        *answers.warnings,
+        *inconsistent_choices(lost, answers.precision),
+    )
+    return Explanations(tuple(told), lost, warnings)
+
+
+def _check_target(asked: Asked, target: float | None) -> None:
+    if target is None:
+        return
+    if not 0 <= target <= 1:
+        raise UsageError(f"a probability cannot be {target:g}", help="give a target from 0 to 1")
+    if asked.has_intervals:
+        raise UsageError(
+            "what to change for a target needs one probability for each choice, not intervals",
+            help="give one probability, such as an end of the interval; without a target, "
+            "the slopes are told for intervals too",
+        )
+
+
+def _left_out(ground: GroundProgram) -> list[Diagnostic]:
+    """The warnings about questions for most probable values; an error if there are no others."""
+    maps = [question for question in ground.questions if isinstance(question, GroundMap)]
+    if maps and len(maps) == len(ground.questions):
+        raise ProgramError(
+            Diagnostic(
+                "explain-map",
+                "the program asks for most probable values only, and those are not explained",
+                maps[0].span,
+                'ask for a probability: --query "a | b", or program.explain("a | b")',
+            )
+        )
+    return [
+        Diagnostic(
+            "explain-map",
+            "this is left out: only probabilities are explained, not most probable values",
+            question.span,
+            severity="warning",
+        )
+        for question in maps
+    ]
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """What explanations of all queries share: circuits, the outcomes of total choices, names."""
+
+    asked: Asked
+    evaluator: OnCircuit
+    joint: OnCircuit  # of query and evidence together, given nothing
+    outcomes: Outcomes
+    names: list[str]
+    low: Weights  # the lowest weights of the leaves, one by one, and the highest
+    high: Weights
+    texts: Texts
+    models: TracedModels
+    attained: list[Extremes]  # where the bounds of each query are attained; with intervals only
+
+    @classmethod
+    def of(cls, asked: Asked, texts: Texts) -> Reasons:
+        """Compile what is needed."""
+        cache = circuits.Cache.default()
+        ground, meaning = asked.ground, asked.meaning
+        evaluator = on_circuit(ground, meaning, cache=cache, watch=asked.watch)
+        together = tuple(_together(query) for query in asked.queries)
+        joint = evaluator
+        if together != asked.queries:
+            other = replace(ground, questions=together)
+            joint = on_circuit(other, meaning, cache=cache, watch=asked.watch)
+        credal = Meaning(meaning.logic, Probability.CREDAL)  # a, b, c and d are known anyway
+        low, high = ends(ground, asked.weights)
+        return cls(
+            asked,
+            evaluator,
+            replace(joint, meaning=credal),
+            Outcomes(asked),
+            leaf_names(ground),
+            low,
+            high,
+            texts,
+            TracedModels(replace(asked, ground=texts.traced.ground)),
+            extremes(asked, evaluator) if asked.has_intervals else [],
+        )
+
+    def explanation(self, i: int, answer: Answer, top: int, target: float | None) -> Explanation:
+        """What is behind the answer to one query."""
+        asked = self.asked
+        own = None if asked.has_intervals else self._conditional(asked.weights)[i]
+        total = None
+        if own is not None:
+            if self._too_small(i, own):
+                query = asked.queries[i].text
+                raise too_improbable("an explanation", f"ℙ({query}) or its evidence")
+            total = float(behind(own, asked.meaning.maxent)[0])
+        ways, covered, complete = self._ways(i, total, top)
+        choices, all_seen = self._total_choices(i, total, top)
+        return Explanation(
+            answer,
+            ways,
+            () if own is None else self._contributions(own),
+            complete and all_seen,
+            choices,
+            covered,
+            self._sensitivity(i, own, target),
+            target,
+            self._tree(i, True),
+            self._tree(i, False),
+        )
+
+    # --- trees ---------------------------------------------------------------------------------
+
+    def _tree(self, i: int, wanted: bool) -> Tree | None:
+        """Why the query holds in the first model where it does, or why not where it does not.
+
+        The model belongs to the most probable total choice that has such a one.
+        """
+        query = self.asked.queries[i]
+        starts = self.asked.layout.starts
+        for choice in islice(most_probable_first(self.high, starts), LOOKED_AT):
+            try:
+                own = Masses.of(self.outcomes.of(choice))[i]
+            except LimitReached:
+                return None
+            if not (own.b if wanted else own.d) > 0:
+                continue
+            traced = self.texts.traced
+            literals, given = traced.literals(query.literals), traced.literals(query.evidence)
+            model = self.models.first(traced.total_choice(choice), given, literals, wanted)
+            if model is not None:
+                people = People.of(self.asked.ground.program)
+                teller = Teller(self.texts, model, people, self._chances())
+                return replace(teller.query(literals), chosen=self._values(choice))
+        return None
+
+    def _chances(self) -> list[Weights | None]:
+        """The probabilities of the values of every choice of the program that knows its rules."""
+        asked = self.asked
+        return [
+            None if place is None else asked.weights[asked.layout.of(place)]
+            for place in self.texts.traced.places
+        ]
+
+    # --- ways ----------------------------------------------------------------------------------
+
+    def _ways(
+        self, i: int, total: float | None, top: int
+    ) -> tuple[tuple[Way, ...], float | None, bool]:
+        """The most probable ways, the share that they cover together, and whether that is all."""
+        if total == 0:
+            return (), None, True
+        search = Ways(self.joint, i, self.high, self.asked.watch)
+        sure = list(search.find(Kind.SURE, top))
+        possible = [way for way in search.find(Kind.POSSIBLE, top) if way not in sure]
+        every = [(way, True) for way in sure] + [(way, False) for way in possible]
+        shares = self._shares(i, total, [way for way, _ in every])
+        found = [
+            Way(self._names(way), self._chance(way), share, kind)
+            for (way, kind), share in zip(every, shares, strict=True)
+        ]
+        found.sort(key=lambda way: (-way.bounds[-1], len(way.values), not way.sure))
+        return tuple(found), self._covered(i, total, [way for way, _ in every]), search.complete
+
+    def _names(self, way: Partial) -> tuple[str, ...]:
+        starts = self.asked.layout.starts
+        return tuple(self.names[starts[choice] + value] for choice, value in sorted(way.items()))
+
+    def _chance(self, way: Partial) -> tuple[float, ...]:
+        starts = self.asked.layout.starts
+        places = [starts[choice] + value for choice, value in way.items()]
+        low, high = float(np.prod(self.low[places])), float(np.prod(self.high[places]))
+        return (low, high) if low < high else (high,)
+
+    def _shares(
+        self, i: int, total: float | None, some: Sequence[Partial]
+    ) -> list[float] | list[None]:
+        if total is None or not some:
+            return [None] * len(some)
+        return [min(1.0, float(mass) / total) for mass in self._behind(i, some)]
+
+    def _covered(self, i: int, total: float | None, some: Sequence[Partial]) -> float | None:
+        """The share of all that is behind the answer that the ways cover together."""
+        if total is None or not 0 < len(some) <= FEW:
+            return None
+        signs, sets = zip(*unions(some), strict=True)
+        mass = float(np.dot(signs, self._behind(i, sets)))
+        return min(1.0, max(0.0, mass / total))
+
+    def _behind(self, i: int, some: Sequence[Partial]) -> Array:
+        """The masses behind the answer of the total choices with these values."""
+        parts = []
+        for first in range(0, len(some), BATCH):
+            columns, chances = certain_columns(
+                self.asked.weights, self.asked.layout, some[first : first + BATCH]
+            )
+            own = self.evaluator.masses(columns, self.asked.watch)[i]
+            parts.append(chances * behind(own, self.asked.meaning.maxent))
+        return np.concatenate(parts)
+
+    # --- total choices -------------------------------------------------------------------------
+
+    def _total_choices(self, i: int, total: float | None, top: int) -> tuple[tuple[Way, ...], bool]:
+        """The total choices with the largest shares, and whether that is certain."""
+        found: list[tuple[float, Way]] = []
+        if total == 0 or top < 1:
+            return (), True
+        starts, maxent = self.asked.layout.starts, self.asked.meaning.maxent
+        for seen, choice in enumerate(most_probable_first(self.high, starts)):
+            chance = probability_of(choice, self.high, starts)
+            if len(found) == top and chance <= found[-1][0]:
+                break  # no later one has a larger share
+            try:
+                own = Masses.of(self.outcomes.of(choice))[i]
+            except LimitReached:
+                return tuple(way for _, way in found), False
+            mass = chance * float(behind(own, maxent))
+            if mass > 0:
+                share = None if total is None else mass / total
+                way = Way(
+                    self._values(choice),
+                    self._chance(dict(enumerate(choice))),
+                    share,
+                    bool(own.a > 0),
+                )
+                found = nlargest(top, [*found, (mass, way)], key=lambda pair: pair[0])
+            if seen + 1 >= LOOKED_AT:
+                return tuple(way for _, way in found), False
+        return tuple(way for _, way in found), True
+
+    def _values(self, choice: TotalChoice) -> tuple[str, ...]:
+        starts = self.asked.layout.starts
+        return tuple(
+            self.names[start + value] for start, value in zip(starts, choice, strict=False)
+        )
+
+    # --- choices and numbers -------------------------------------------------------------------
+
+    def _conditional(self, weights: Weights) -> Masses:
+        """The masses [queries, 1 + leaves]: as things are, then with each leaf in turn certain."""
+        columns = [weights]
+        for start, end in pairwise(self.asked.layout.starts):
+            for leaf in range(start, end):
+                column = weights.copy()
+                column[start:end] = 0.0
+                column[leaf] = 1.0
+                columns.append(column)
+        parts = []
+        for first in range(0, len(columns), BATCH):
+            batch = np.stack(columns[first : first + BATCH], axis=1)
+            parts.append(self.evaluator.masses(batch, self.asked.watch))
+        return joined(parts)
+
+    def _too_small(self, i: int, own: Masses) -> bool:
+        """Whether masses that are compared are below what floating point can hold."""
+        asked, meaning = self.asked, self.asked.meaning
+        if min(behind(own, meaning.maxent)[0], masses.possible(own, meaning)[0]) >= TINY:
+            return False
+        logs = self.evaluator.log_masses(asked.columns, asked.watch)[i, 0]
+        some = (logs.qe, logs.e) if meaning.maxent else (logs.b, logs.d)
+        return any(-np.inf < mass < LOG_TINY for mass in some)
+
+    def _contributions(self, own: Masses) -> tuple[Contribution, ...]:
+        asked = self.asked
+        mass = behind(own, asked.meaning.maxent)
+        certain = _numbers(own, asked.meaning)
+        found = []
+        for i, choice in enumerate(asked.ground.choices):
+            start = asked.layout.starts[i]
+            for leaf in range(start, start + len(choice.selectors)):
+                prior = float(asked.weights[leaf])
+                after = None
+                if mass[0] > 0:
+                    after = min(1.0, prior * float(mass[leaf + 1] / mass[0]))
+                numbers = [float(n) for n in certain[:, leaf + 1] if not np.isnan(n)]
+                found.append(Contribution(self.names[leaf], prior, after, tuple(numbers)))
+        return tuple(sorted(found, key=_surprise))
+
+    def _sensitivity(
+        self, i: int, own: Masses | None, target: float | None
+    ) -> tuple[Sensitivity, ...]:
+        asked = self.asked
+        if own is not None:
+            sides = 1 if asked.meaning.maxent else 2
+            same = [(asked.weights, own)] * sides
+
+            def along(columns: Array) -> Masses:
+                return self.evaluator.masses(columns, asked.watch)[i]
+
+            return sensitivities(asked, same, along, target)
+        found = self.attained[i]
+        apart = [
+            (at, self._conditional(at)[i])
+            for at in (found.lower_at, found.upper_at)
+            if at is not None
+        ]
+        return sensitivities(asked, apart, None, None) if len(apart) == 2 else ()
+
+
+def _together(query: GroundQuery) -> GroundQuery:
+    """Query and evidence as one query, given nothing."""
+    if not query.evidence:
+        return query
+    literals = tuple(dict.fromkeys((*query.literals, *query.evidence)))
+    return replace(query, literals=literals, evidence=())
+
+
+def _surprise(one: Contribution) -> float:
+    """Smaller for those that the answer tells more about."""
+    return 0.0 if one.posterior is None else -abs(one.posterior - one.prior)
+
+
+def _numbers(own: Masses, meaning: Meaning) -> Array:
+    """The answers [1 or 2, batch]."""
+    lower, upper = masses.lower_upper(own, meaning)
+    return lower[np.newaxis] if meaning.maxent else np.stack([lower, upper])

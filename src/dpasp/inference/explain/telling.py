@@ -1,0 +1,385 @@
+"""Why a literal holds in a model, rule by rule, down to facts and choices; and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from clingo import Symbol
+from clingo.ast import ASTType
+
+from dpasp.inference.answers import Value, number_text
+from dpasp.inference.explain.bodies import Part, Texts
+from dpasp.inference.explain.traced import TracedModel, derivation
+from dpasp.inference.explain.trees import Tree
+from dpasp.language.ast import Mode
+from dpasp.language.text.trees import walk
+from dpasp.logic.matching import match
+from dpasp.logic.origins import Instance
+from dpasp.logic.people import People
+from dpasp.logic.program import Choice, GroundLiteral, Interval
+from dpasp.logic.terms import unpooled_atoms
+from dpasp.semantics.leaves import Weights
+
+MOST = 300  # lines of a tree
+DEEPEST = 40  # lines below each other
+SHOWN = 8  # rules that do not give an atom
+Path = tuple[tuple[Symbol, bool], ...]  # atoms above, and whether each was reached by a negation
+
+
+@dataclass
+class Teller:
+    """Tells the reasons of literals in one model."""
+
+    texts: Texts
+    model: TracedModel
+    people: People
+    probabilities: Sequence[Weights | None]  # of the values of every choice, where known
+    _told: set[tuple[Symbol, Value]] = field(default_factory=set)
+    _lines: int = 0
+
+    @cached_property
+    def _order(self) -> dict[int, int]:
+        return dict(derivation(self.texts.traced.ground, self.model))
+
+    def query(self, literals: Iterable[GroundLiteral]) -> Tree:
+        """Why literals have the values that they have in the model."""
+        every = tuple(self.literal(one.symbol, one.mode is Mode.FALSE) for one in literals)
+        if len(every) == 1:
+            return every[0]
+        text = ", ".join(one.literal for one in every)
+        return Tree(text, None, "all", "all of these:", below=every)
+
+    def literal(self, symbol: Symbol, negated: bool, path: Path = ()) -> Tree:
+        """Why an atom is true, false or undefined."""
+        value = self.value(symbol)
+        self._lines += 1
+        if self.model.collapsed:
+            words = "no stable model fits these choices, so every atom is undefined"
+            return Tree(_text(symbol, negated), value, "undefined", f"{self.name(symbol)}: {words}")
+        if symbol in (above for above, _ in path):
+            return self._loop(symbol, negated, path, value)
+        if (symbol, value) in self._told and not self._is_short(symbol, value):
+            words = f"{self._says(symbol, value)}, as told above"
+            return Tree(_text(symbol, negated), value, "again", words)
+        self._told.add((symbol, value))
+        here: Path = (*path, (symbol, negated))
+        if value is True:
+            return self._true(symbol, negated, here)
+        return (
+            self._undefined(symbol, negated, here) if value else self._false(symbol, negated, here)
+        )
+
+    # --- what is true --------------------------------------------------------------------------
+
+    def _true(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
+        atom = self._atom(symbol)
+        text, name = _text(symbol, negated), self.name(symbol)
+        for index, _ in self.texts.giving(symbol):
+            if self.texts.is_fact(index) and self.texts.head_kind(index) == "one":
+                words = f"{name}: a fact (line {self.texts.span(index).line})"
+                return self._node(text, "fact", words, index)
+        supports = [
+            (self._when(own.atom), own)
+            for own in self.texts.rule_instances(symbol)
+            if own.atom in self.model.true
+        ]
+        chosen = self._chosen(atom)
+        if chosen is not None and (not supports or chosen[0] <= min(s[0] for s in supports)):
+            return self._choice(text, symbol, chosen[1], chosen[2], path)
+        if supports:
+            _, instance = min(supports, key=lambda pair: pair[0])
+            return self._by_rule(text, symbol, instance, path)
+        for index, _ in self.texts.giving(symbol):
+            line = self.texts.span(index).line
+            return self._node(
+                text, "free", f"{name}: left open by line {line}, and true here", index
+            )
+        return Tree(text, True, "fact", f"{name}: given")
+
+    def _chosen(self, atom: int) -> tuple[int, Choice, int] | None:
+        """The choice that derives an atom first."""
+        found = [
+            (self._when(choice.selectors[position]), choice, position)
+            for _, choice, position in self.texts.choices.get(atom, ())
+            if choice.selectors[position] in self.model.true and self._body_holds(choice)
+        ]
+        return min(found, key=lambda own: own[0]) if found else None
+
+    def _body_holds(self, choice: Choice) -> bool:
+        parts = self.texts.body(choice.statement, dict(choice.substitution))
+        return all(self.holds(part) is not False for part in parts)
+
+    def _choice(self, text: str, symbol: Symbol, choice: Choice, position: int, path: Path) -> Tree:
+        line = self.texts.span(choice.statement).line
+        chance = self._probability(choice, position)
+        words = f"{self.name(symbol)}: chosen{chance} (line {line})"
+        parts = self.texts.body(choice.statement, dict(choice.substitution))
+        below = self._all(parts, path)
+        return self._node(text, "choice", words, choice.statement, below)
+
+    def _by_rule(self, text: str, symbol: Symbol, instance: Instance, path: Path) -> Tree:
+        line = self.texts.span(instance.statement).line
+        parts = self.texts.body(instance.statement, dict(instance.substitution))
+        kind = self.texts.head_kind(instance.statement)
+        name = self.name(symbol)
+        if kind == "free":
+            words = f"{name}: line {line} leaves it open, and it is true here"
+            return self._node(text, "free", words, instance.statement, self._all(parts, path))
+        since = f", since {self._listed(parts)}" if parts else ""
+        words = f"{name}: by line {line}{since}"
+        return self._node(text, "rule", words, instance.statement, self._all(parts, path))
+
+    def _all(self, parts: Sequence[Part], path: Path, met: bool = True) -> tuple[Tree, ...]:
+        return tuple(self._part(part, path, met) for part in parts)
+
+    def _part(self, part: Part, path: Path, met: bool = True) -> Tree:
+        """Why a literal of a body is what it is; ``met``: whether a condition holds."""
+        if self._lines > MOST or len(path) > DEEPEST:
+            return Tree(part.text, self.holds(part), "again", f"{part.text}: not told any further")
+        if part.symbol is not None:
+            return self.literal(part.symbol, part.negated, path)
+        if part.pattern is not None:
+            fitting = self._fitting(part)
+            wanted = [one for one in fitting if self.value(one) is not False]
+            if wanted:
+                return self.literal(wanted[0], part.negated, path)
+            return Tree(part.text, part.negated, "none", f"{part.text}: there is no such atom")
+        self._lines += 1
+        held = self._inside(part)
+        these = f"; these of its atoms hold: {', '.join(map(self.name, held))}" if held else ""
+        words = f"the condition {part.text} is {'' if met else 'not '}met{these}"
+        below = tuple(self.literal(symbol, False, path) for symbol in held[:SHOWN])
+        return Tree(part.text, None, "condition", words, below=below)
+
+    def _inside(self, part: Part) -> list[Symbol]:
+        """The atoms inside an aggregate or a conditional literal that hold."""
+        if part.node is None:
+            return []
+        terms = [
+            term
+            for node in walk(part.node)
+            if node.ast_type == ASTType.SymbolicAtom
+            for term in unpooled_atoms(node)
+        ]
+        known = part.values or {}
+        return sorted(
+            symbol
+            for symbol, atom in self.texts.traced.ground.atoms.items()
+            if atom in self.model.true
+            and any(match(term, symbol, known) is not None for term in terms)
+        )
+
+    # --- what is not true ----------------------------------------------------------------------
+
+    def _false(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
+        below = tuple(self._blocked(symbol, path))
+        why = "no rule applies that gives it" if below else "no rule gives it"
+        return Tree(
+            _text(symbol, negated), False, "none", f"{self._not(symbol)}: {why}", below=below
+        )
+
+    def _blocked(self, symbol: Symbol, path: Path) -> Iterable[Tree]:
+        """Every rule that could give an atom, and what it lacks."""
+        found: list[Tree] = []
+        for _, choice, position in self.texts.choices.get(self._atom(symbol), ()):
+            found.append(self._blocked_choice(choice, position, path))
+        instances = list(self.texts.rule_instances(symbol))
+        for instance in instances[:SHOWN]:
+            found.append(self._blocked_rule(symbol, instance, path))
+        if len(instances) > SHOWN:
+            more = len(instances) - SHOWN
+            found.append(Tree("", None, "blocked", f"and {more} more instances of rules"))
+        used = {instance.statement for instance in instances}
+        for index, term in self.texts.giving(symbol):
+            if index not in used and not self.texts.is_fact(index):
+                used.add(index)
+                found.append(self._never(index, dict(match(term, symbol, {}) or {}), path))
+        return found
+
+    def _blocked_choice(self, choice: Choice, position: int, path: Path) -> Tree:
+        index = choice.statement
+        line = self.texts.span(index).line
+        parts = self.texts.body(index, dict(choice.substitution))
+        if choice.selectors[position] not in self.model.true:
+            chance = self._probability(choice, position)
+            words = f"line {line} does not give it: not chosen{chance}"
+            return self._node("", "choice", words, index, (), None)
+        failing = self._failing(parts)
+        words = f"line {line} does not give it, since {self._listed(failing, False)}"
+        return self._node("", "blocked", words, index, self._all(failing, path, False), None)
+
+    def _blocked_rule(self, symbol: Symbol, instance: Instance, path: Path) -> Tree:
+        index, values = instance.statement, dict(instance.substitution)
+        line = self.texts.span(index).line
+        parts = self.texts.body(index, values)
+        if instance.atom in self.model.true:
+            if self.texts.head_kind(index) == "free":
+                words = f"line {line} leaves it open, and it is not true here"
+                return self._node("", "free", words, index, (), None)
+            others = [
+                one
+                for one in self.texts.other_heads(index, values, symbol)
+                if self.value(one) is True
+            ]
+            names = " and ".join(map(self.name, others)) or "a condition of its head"
+            words = f"line {line} does not give it: {names} holds instead"
+            return self._node("", "blocked", words, index, (), None)
+        failing = self._failing(parts)
+        words = f"line {line} does not give it, since {self._listed(failing, False)}"
+        return self._node("", "blocked", words, index, self._all(failing, path, False), None)
+
+    def _failing(self, parts: Sequence[Part]) -> list[Part]:
+        """The literals that do not hold; if all atoms do, the conditions that cannot."""
+        plain = [part for part in parts if self.holds(part) in (False, "undef")]
+        return plain or [part for part in parts if self.holds(part) is None]
+
+    def _never(self, index: int, values: dict[str, Symbol], path: Path) -> Tree:
+        """A rule that has no instance for an atom: its body can never hold."""
+        line = self.texts.span(index).line
+        for part in self.texts.body(index, values):
+            if self._can_hold(part):
+                continue
+            words = f"line {line} can never give it, since {self._listed([part])}"
+            below = self._all([part] if part.symbol is not None else [], path)
+            return self._node("", "blocked", words, index, below, None)
+        words = f"line {line} can never give it: its body cannot hold"
+        return self._node("", "blocked", words, index, (), None)
+
+    def _can_hold(self, part: Part) -> bool:
+        if part.symbol is not None:
+            known = part.symbol in self.texts.traced.ground.atoms
+            return self.holds(part) is True if part.negated or known else False
+        return part.negated or part.pattern is None or bool(self._fitting(part))
+
+    def _undefined(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
+        below = []
+        for instance in self.texts.rule_instances(symbol):
+            if self.model.value(instance.atom) == "undef":
+                parts = self.texts.body(instance.statement, dict(instance.substitution))
+                below.append((instance.statement, parts))
+        for _, choice, position in self.texts.choices.get(self._atom(symbol), ()):
+            if choice.selectors[position] in self.model.true:
+                parts = self.texts.body(choice.statement, dict(choice.substitution))
+                below.append((choice.statement, parts))
+        trees = []
+        for index, parts in below[:SHOWN]:
+            open_ = [part for part in parts if self.holds(part) == "undef"]
+            line = self.texts.span(index).line
+            words = f"line {line} neither gives it nor does not, since {self._listed(open_)}"
+            trees.append(self._node("", "rule", words, index, self._all(open_, path), None))
+        words = (
+            f"{self.name(symbol)} is undefined: no rule surely gives it, and not all are ruled out"
+        )
+        return Tree(_text(symbol, negated), "undef", "undefined", words, below=tuple(trees))
+
+    def _loop(self, symbol: Symbol, negated: bool, path: Path, value: Value) -> Tree:
+        """The path has come back to an atom."""
+        at = next(i for i, (above, _) in enumerate(path) if above == symbol)
+        signs = [sign for _, sign in path[at + 1 :]] + [negated]
+        atoms = " → ".join(self.name(above) for above, _ in [*path[at:], (symbol, negated)])
+        odd = sum(signs)
+        if not odd:
+            what = "they could only give each other, which founds nothing"
+        else:
+            parity = "an odd" if odd % 2 else "an even"
+            what = f"a loop through {parity} number of negations ({odd})"
+        return Tree(_text(symbol, negated), value, "loop", f"loop: {atoms}: {what}")
+
+    # --- words ---------------------------------------------------------------------------------
+
+    def name(self, symbol: Symbol) -> str:
+        """What an atom is called to people."""
+        return self.people.name(symbol)
+
+    def value(self, symbol: Symbol) -> Value:
+        """What an atom is in the model."""
+        return self.model.value(self._atom(symbol))
+
+    def holds(self, part: Part) -> Value | None:
+        """What a literal of a body is; None for what is no atom."""
+        if part.symbol is not None:
+            return _signed(self.value(part.symbol), part.negated)
+        if part.pattern is None:
+            return None
+        values = {self.value(one) for one in self._fitting(part)}
+        value: Value = True if True in values else ("undef" if "undef" in values else False)
+        return _signed(value, part.negated)
+
+    def _fitting(self, part: Part) -> list[Symbol]:
+        """The atoms that a pattern fits, those that hold first."""
+        assert part.pattern is not None
+        pattern, known = part.pattern, part.values or {}
+        atoms = self.texts.traced.ground.atoms
+        found = [symbol for symbol in atoms if match(pattern, symbol, known) is not None]
+        return sorted(found, key=lambda one: (self.value(one) is not True, self._when(atoms[one])))
+
+    def _listed(self, parts: Sequence[Part], met: bool = True) -> str:
+        """Literals as people are told what holds."""
+        return " and ".join(self._said(part, met) for part in parts) or "nothing more is needed"
+
+    def _said(self, part: Part, met: bool) -> str:
+        value = self.holds(part)
+        if part.symbol is not None:
+            return self._says(part.symbol, self.value(part.symbol))
+        if value is None:
+            return f"the condition {part.text} is {'met' if met else 'not met'}"
+        if value is False:
+            return f"there is no {part.text}" if not part.negated else f"{part.text} is not so"
+        return f"{part.text} is undefined" if value == "undef" else part.text
+
+    def _says(self, symbol: Symbol, value: Value) -> str:
+        name = self.name(symbol)
+        if value is True:
+            return name
+        return f"{name} is undefined" if value else self._not(symbol)
+
+    def _not(self, symbol: Symbol) -> str:
+        """An atom that does not hold."""
+        name = self.name(symbol)
+        return f"not {name}" if name == str(symbol) else f"it is not so that {name}"
+
+    def _probability(self, choice: Choice, position: int) -> str:
+        number = self.texts.traced.ground.choices.index(choice)
+        match choice.weight:
+            case Interval(lower, upper):
+                low, high = number_text(lower[position]), number_text(upper[position])
+                return f", with a probability in [{low}, {high}]"
+            case _:
+                own = self.probabilities[number]
+                return "" if own is None else f", with probability {own[position]:.6g}"
+
+    def _is_short(self, symbol: Symbol, value: Value) -> bool:
+        """Whether an atom is told on one line, so that it may be told again."""
+        return value is True and any(
+            self.texts.is_fact(index) for index, _ in self.texts.giving(symbol)
+        )
+
+    def _atom(self, symbol: Symbol) -> int:
+        return self.texts.traced.ground.atoms.get(symbol, 0)
+
+    def _when(self, atom: int) -> int:
+        """When an atom is derived; late if only by a loop."""
+        return self._order.get(atom, len(self._order) + atom)
+
+    # More than six parameters would hide what a node is; the last two have defaults.
+    def _node(
+        self,
+        text: str,
+        kind: str,
+        words: str,
+        index: int,
+        below: tuple[Tree, ...] = (),
+        value: Value | None = True,
+    ) -> Tree:
+        self._lines += 1
+        return Tree(text, value, kind, words, self.texts.text(index), self.texts.span(index), below)
+
+
+def _text(symbol: Symbol, negated: bool) -> str:
+    return f"{'not ' * negated}{symbol}"
+
+
+def _signed(value: Value, negated: bool) -> Value:
+    return value if value == "undef" or not negated else not value

@@ -1,0 +1,223 @@
+"""Minimal explanations: what must be chosen for query and evidence to hold, and no more.
+
+A *way* is a set of values of choices such that every total choice with these values that has
+a model satisfies query and evidence, in every model (a *sure* way) or in some model; and of
+which no value can be left out. Total choices without a model do not count, as they do not in
+answers.
+
+Every total choice either satisfies them (or has no model) or *fails*. A set of values with
+which all total choices fail is a *block*: a way must hold another value of one of its
+choices. So the most probable ways are those that get past all blocks at the least cost,
+-log P, which a best-first search finds in order; the circuit says whether a set of values is
+a way, and if not, gives one more block.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import combinations, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.errors import LimitReached
+from dpasp.inference.engines.circuit import OnCircuit
+from dpasp.inference.explain.shrink import smallest
+from dpasp.limits import Watch
+from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.masses import Masses
+
+
+class Kind(Enum):
+    """What a set of values has to make of every total choice that has a model."""
+
+    SURE = "query and evidence hold in every model"
+    POSSIBLE = "query and evidence hold in some model"
+    NEVER = "there is none, or query and evidence hold in no model"
+
+
+Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
+Pair = tuple[int, int]  # a choice and a value of it
+LOOKED_AT = 5_000  # sets of values, at most
+SMALLEST = -600.0  # logarithms of masses below this need logarithms
+BATCH = 256
+
+
+@dataclass
+class Ways:
+    """The ways of one question of a circuit, whose evidence is empty.
+
+    ``high`` are the largest weights that the leaves can have; those with 0 cannot be chosen.
+    ``circuit`` answers with credal masses.
+    """
+
+    circuit: OnCircuit
+    question: int
+    high: Weights
+    watch: Watch
+    blocks: list[frozenset[Pair]] = field(default_factory=list)  # the values that get past each
+    complete: bool = True
+
+    def __post_init__(self) -> None:
+        self._layout: LeafLayout = self.circuit.layout
+        self._live = [
+            np.flatnonzero(self.high[start:end] > 0).tolist()
+            for start, end in pairwise(self._layout.starts)
+        ]
+        self._open = [i for i, own in enumerate(self._live) if len(own) > 1]
+        least = -sum(math.log(max(1, len(own))) for own in self._live)
+        self._tiny = least < SMALLEST
+
+    def find(self, kind: Kind, most: int) -> Iterator[Partial]:
+        """The most probable ways, in order; ``complete`` says whether a limit stopped it."""
+        self.blocks.clear()
+        found: list[frozenset[Pair]] = []
+        heap: list[tuple[float, int, tuple[Pair, ...]]] = [(0.0, 0, ())]
+        seen: set[tuple[Pair, ...]] = {()}
+        listed = checked = 0
+        while heap and listed < most:
+            _, _, key = heapq.heappop(heap)
+            values = frozenset(key)
+            if any(known <= values for known in found):
+                continue
+            block = next((own for own in self.blocks if not own & values), None)
+            if block is None:
+                checked += 1
+                if checked > LOOKED_AT:
+                    self.complete = False
+                    return
+                try:
+                    block = self._block(dict(key), kind)
+                except LimitReached:
+                    self.complete = False
+                    return
+            if block is None:
+                found.append(values)
+                if self._has_models(dict(key), kind):
+                    listed += 1
+                    yield dict(key)
+                continue
+            for pair in block:
+                if pair[0] in dict(key):
+                    continue
+                longer = tuple(sorted((*key, pair)))
+                if longer not in seen:
+                    seen.add(longer)
+                    heapq.heappush(heap, (self._cost(longer), len(longer), longer))
+
+    def _cost(self, values: Sequence[Pair]) -> float:
+        starts = self._layout.starts
+        return math.fsum(-math.log(min(1.0, self.high[starts[i] + value])) for i, value in values)
+
+    def _block(self, values: dict[int, int], kind: Kind) -> frozenset[Pair] | None:
+        """The values that get past a block that these do not get past; None if they are a way."""
+        if not self._fails([values], kind)[0]:
+            return None
+        block = dict(values)
+        for choice in self._open:
+            if choice in block:
+                continue
+            if self._all_fail(block, kind):
+                break
+            tries = [{**block, choice: value} for value in self._live[choice]]
+            block = tries[int(np.argmax(self._fails(tries, kind)))]
+        kept = smallest(
+            # those that a way may still change come last, so that they are left out last
+            sorted(block.items(), key=lambda pair: pair[0] not in values),
+            lambda some: self._all_fail(dict(some), kind),
+        )
+        past = frozenset(
+            (choice, other)
+            for choice, value in kept
+            for other in self._live[choice]
+            if other != value
+        )
+        self.blocks.append(past)
+        return past
+
+    def _has_models(self, values: Partial, kind: Kind) -> bool:
+        """Whether it says something: some total choice with these values does not fail."""
+        own = self._masses([values])
+        return bool(self._good(own, kind)[0]) or kind is Kind.NEVER
+
+    def _fails(self, tries: Sequence[Partial], kind: Kind) -> NDArray[np.bool_]:
+        """Whether some total choice with these values fails."""
+        own = self._masses(tries)
+        return {Kind.SURE: own.d, Kind.POSSIBLE: own.c, Kind.NEVER: own.b}[kind]
+
+    def _all_fail(self, values: Partial, kind: Kind) -> bool:
+        """Whether all total choices with these values fail."""
+        own = self._masses([values])
+        return not (own.inconsistent[0] or self._good(own, kind)[0])
+
+    def _good(self, own: _Some, kind: Kind) -> NDArray[np.bool_]:
+        """Whether some total choice with a model does not fail."""
+        return {Kind.SURE: own.a, Kind.POSSIBLE: own.b, Kind.NEVER: own.c}[kind]
+
+    def _masses(self, tries: Sequence[Partial]) -> _Some:
+        """Which masses are not 0, all possible values of the other choices being as probable."""
+        self.watch.check()
+        columns = np.stack([self._column(values) for values in tries], axis=1)
+        own = self.circuit.masses(columns, self.watch)[self.question]
+        lost = own.inconsistent > 0
+        if self._tiny:
+            logs = self.circuit.log_masses(columns, self.watch)[self.question]
+            none = -np.inf
+            return _Some(logs.a > none, logs.b > none, logs.c > none, logs.d > none, lost)
+        return _Some(own.a > 0, own.b > 0, own.c > 0, own.d > 0, lost)
+
+    def _column(self, values: Partial) -> Weights:
+        column = np.zeros(self._layout.size)
+        for choice, live in enumerate(self._live):
+            start = self._layout.starts[choice]
+            if choice in values:
+                column[start + values[choice]] = 1.0
+            else:
+                column[[start + value for value in live]] = 1.0 / len(live)
+        return column
+
+
+@dataclass(frozen=True, slots=True)
+class _Some:
+    """Which masses are not 0, by weight vector."""
+
+    a: NDArray[np.bool_]
+    b: NDArray[np.bool_]
+    c: NDArray[np.bool_]
+    d: NDArray[np.bool_]
+    inconsistent: NDArray[np.bool_]
+
+
+def certain_columns(
+    weights: Weights, layout: LeafLayout, some: Sequence[Partial]
+) -> tuple[Weights, Weights]:
+    """Weights [leaves, sets] with which the values of each set are certain; their P [sets]."""
+    columns = np.repeat(weights[:, np.newaxis], len(some), axis=1)
+    chances = np.ones(len(some))
+    for column, values in enumerate(some):
+        for choice, value in values.items():
+            own = layout.of(choice)
+            chances[column] *= weights[own.start + value]
+            columns[own, column] = 0.0
+            columns[own.start + value, column] = 1.0
+    return columns, chances
+
+
+def unions(some: Sequence[Partial]) -> list[tuple[int, Partial]]:
+    """Inclusion and exclusion: the unions of the sets that fit together, with their signs."""
+    found: list[tuple[int, Partial]] = []
+    for size in range(1, len(some) + 1):
+        for group in combinations(some, size):
+            union: dict[int, int] = {}
+            if all(union.setdefault(c, v) == v for own in group for c, v in own.items()):
+                found.append((1 if size % 2 else -1, union))
+    return found
+
+
+def behind(masses: Masses, maxent: bool) -> Weights:
+    """The mass that is behind an answer."""
+    return masses.qe if maxent else masses.b

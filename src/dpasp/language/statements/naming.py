@@ -1,0 +1,119 @@
+"""``#name smokes(X): "{X} smokes".``: what atoms are called where reasons are told to people.
+
+>>> from dpasp.language import parse
+>>> statement = parse('#name smokes(X): "{X} smokes".').statements[0]
+>>> statement.filled({"X": "anna"})
+'anna smokes'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from clingo.ast import AST, ASTType, Sign
+
+from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.language.statements.directive import expect_end
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.options import quote, unquote
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text.brackets import CLOSING, OPENING
+from dpasp.language.text.buffer import Buffer
+from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import exact, variables
+
+_FORM = 'atoms are named by #name smokes(X): "{X} smokes".'
+_PLACE = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Naming(Statement):
+    """An atom (as a term) and its name, with ``{X}`` for the values of variables."""
+
+    atom: AST
+    name: str
+    span: Span = span_field()
+
+    def filled(self, values: Mapping[str, str]) -> str:
+        """The name with values for the variables."""
+        return _PLACE.sub(lambda found: values.get(found[1].strip(), found[0]), self.name)
+
+    def places(self) -> list[str]:
+        """The variables that the name shows."""
+        return [name.strip() for name in _PLACE.findall(self.name)]
+
+
+def read_naming(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#name atom: "text".``; the atom is clingo's to read."""
+    cursor = Cursor(file, piece.start, piece.end)
+    word = cursor.next()
+    first, depth = cursor.peek(), 0
+    while not cursor.at_end() and (depth or cursor.peek().text != ":"):
+        token = cursor.next()
+        if token.text in (";", "not", ":-", ".."):
+            message = f"one atom has a name, and '{token.text}' makes more or less of it"
+            cursor.fail("directive-syntax", message, token, _FORM)
+        depth += (token.text in OPENING) - (token.text in CLOSING)
+    colon = cursor.expect(":", "directive-syntax", _FORM)
+    if colon.start == first.start:
+        cursor.fail("directive-syntax", "an atom is missing here", colon, _FORM)
+    text = cursor.next()
+    if text.kind != "string":
+        cursor.fail("directive-syntax", "a name in quotes is missing here", text, _FORM)
+    expect_end(cursor, _FORM)
+    buffer.blank(piece.start, word.end)
+    buffer.blank(colon.start, text.end)
+    name, span = unquote(text.text), file.span(piece.start, piece.end)
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+        if len(nodes) != 1 or nodes[0].ast_type != ASTType.Rule or nodes[0].body:
+            return None
+        head = nodes[0].head
+        if head.ast_type != ASTType.Literal or head.sign != Sign.NoSign:
+            return None
+        if head.atom.ast_type != ASTType.SymbolicAtom:
+            return None
+        symbol = head.atom.symbol
+        return None if symbol.ast_type == ASTType.Pool else Naming(symbol, name, span)
+
+    return Draft(finish)
+
+
+def naming_text(statement: Naming) -> str:
+    """The statement as it is printed."""
+    return f"#name {exact(statement.atom)}: {quote(statement.name)}."
+
+
+def check_namings(statements: Sequence[Naming], setting: Setting) -> Iterator[Diagnostic]:
+    """Places for variables that the atom does not have."""
+    for statement in statements:
+        known = [variable.name for variable in variables(statement.atom)]
+        for name in statement.places():
+            if name not in known:
+                said = f"its variables are {', '.join(known)}" if known else "it has no variables"
+                yield Diagnostic(
+                    "unknown-variable",
+                    f"{{{name}}} is no variable of {exact(statement.atom)}",
+                    statement.span,
+                    nearest(name, known) or said,
+                )
+
+
+def _terms(statement: Naming) -> Iterator[AST]:
+    yield statement.atom
+
+
+KIND = Kind(
+    Naming,
+    naming_text,
+    ("#name",),
+    read=read_naming,
+    terms=_terms,
+    check=check_namings,
+    form='#name smokes(X): "{X} smokes".',
+    about="what atoms are called where reasons are told to people",
+)

@@ -1,0 +1,241 @@
+"""Why a literal holds in a model, why not, and what leaves no model."""
+
+from __future__ import annotations
+
+import pytest
+
+import dpasp
+from dpasp.inference.explain import Tree
+
+SMOKERS = """person(anna). person(bill).
+0.3::stress(X) :- person(X).
+0.9::friend(anna,bill).
+smokes(X) :- stress(X), not rich(X).
+smokes(X) :- friend(Y,X), smokes(Y).
+rich(X) :- lucky(X), person(X).
+0.4::lucky(anna).
+"""
+
+
+def tree(text: str, query: str, semantics: str = "stable") -> Tree:
+    (why,) = dpasp.loads(text).explain(query, semantics=semantics)
+    assert why.tree is not None
+    return why.tree
+
+
+def why_not(text: str, query: str, semantics: str = "stable") -> Tree:
+    (why,) = dpasp.loads(text).explain(query, semantics=semantics)
+    assert why.why_not is not None
+    return why.why_not
+
+
+def test_a_derivation_goes_down_to_choices_and_facts() -> None:
+    assert str(tree(SMOKERS, "smokes(bill), stress(anna), not stress(bill)")).splitlines() == [
+        "smokes(bill), stress(anna), not stress(bill) in all",
+        "  smokes(bill): by line 5, since friend(anna,bill) and smokes(anna)",
+        "    friend(anna,bill): chosen, with probability 0.9 (line 3)",
+        "    smokes(anna): by line 4, since stress(anna) and not rich(anna)",
+        "      stress(anna): chosen, with probability 0.3 (line 2)",
+        "        person(anna): a fact (line 1)",
+        "      not rich(anna): no rule applies that gives it",
+        "        line 6 does not give it, since not lucky(anna)",
+        "          not lucky(anna): no rule applies that gives it",
+        "            line 7 does not give it: not chosen, with probability 0.4",
+        "  stress(anna), as told above",
+        "  not stress(bill): no rule applies that gives it",
+        "    line 2 does not give it: not chosen, with probability 0.3",
+    ]
+
+
+def test_why_not_names_every_rule_and_what_blocks_it() -> None:
+    found = why_not(SMOKERS, "smokes(anna)")
+    assert found.value is False
+    assert [one.words for one in found.below] == [
+        "line 4 does not give it, since not stress(anna)",
+        "line 5 can never give it, since there is no friend(Y,anna)",
+    ]
+    assert [(one.line, one.rule) for one in found.below] == [
+        (4, "smokes(X) :- stress(X), not rich(X)."),
+        (5, "smokes(X) :- friend(Y,X), smokes(Y)."),
+    ]
+    assert found.chosen == (
+        "not stress(anna)",
+        "not stress(bill)",
+        "friend(anna,bill)",
+        "not lucky(anna)",
+    )
+
+
+def test_what_nothing_gives() -> None:
+    found = why_not("0.5::a. b :- a, c.", "b")
+    assert [one.words for one in found.walk()] == [
+        "not b: no rule applies that gives it",
+        "line 1 can never give it, since not c",
+        "not c: no rule gives it",
+    ]
+    assert why_not("0.5::a.", "z").words == "not z: no rule gives it"
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "semantics", "words"),
+    [
+        (
+            "0.9::a. p :- a, not q. q :- a, not p.",
+            "p",
+            "stable",
+            "loop: p → q → p: a loop through an even number of negations (2)",
+        ),
+        (
+            "0.9::a. s :- a, not s.",
+            "undef s",
+            "partial",
+            "loop: s → s: a loop through an odd number of negations (1)",
+        ),
+        (
+            "0.9::a. r :- a, t. t :- r.",
+            "not r",
+            "stable",
+            "loop: r → t → r: they could only give each other, which founds nothing",
+        ),
+        (
+            "0.9::a. s :- a, not s.",
+            "undef s",
+            "smproblog",
+            "s: no stable model fits these choices, so every atom is undefined",
+        ),
+    ],
+)
+def test_loops_have_names(text: str, query: str, semantics: str, words: str) -> None:
+    assert words in [one.words for one in tree(text, query, semantics).walk()]
+
+
+def test_undefined_atoms_say_why() -> None:
+    found = tree("0.9::a. s :- a, not t. t :- not s. u :- s, a.", "undef u", "wellfounded")
+    assert found.value == "undef"
+    assert [one.words for one in found.walk()][:4] == [
+        "u is undefined: no rule surely gives it, and not all are ruled out",
+        "line 1 neither gives it nor does not, since s is undefined",
+        "s is undefined: no rule surely gives it, and not all are ruled out",
+        "line 1 neither gives it nor does not, since t is undefined",
+    ]
+
+
+def test_support_is_founded() -> None:
+    # b :- a. would be a rule whose body holds; only the other one founds b.
+    found = tree("0.5::c. a :- b. b :- a. b :- c.", "a")
+    assert [one.kind for one in found.walk()] == ["rule", "rule", "choice"]
+    assert found.below[0].rule == "b :- c."
+
+
+def test_aggregates_choice_rules_and_disjunctions() -> None:
+    text = "0.9::a. {c} :- a. d; e :- a. f :- #count{1: c; 2: d} > 1."
+    assert [one.words for one in tree(text, "f").walk()] == [
+        "f: by line 1, since the condition 1 < #count { 1: c; 2: d } is met",
+        "the condition 1 < #count { 1: c; 2: d } is met; these of its atoms hold: c, d",
+        "c: line 1 leaves it open, and it is true here",
+        "a: chosen, with probability 0.9 (line 1)",
+        "d: by line 1, since a",
+        "a, as told above",
+    ]
+    words = [one.words for one in why_not(text, "d").walk()]
+    assert "line 1 does not give it: e holds instead" in words
+    words = [one.words for one in why_not(text, "c").walk()]
+    assert "line 1 leaves it open, and it is not true here" in words
+
+
+def test_atoms_have_names_for_people() -> None:
+    text = '#name smokes(X): "{X} smokes".\n' + SMOKERS
+    assert tree(text, "smokes(bill)").words.startswith("bill smokes: by line ")
+    assert why_not(text, "smokes(anna)").words.startswith("it is not so that anna smokes: ")
+
+
+def test_a_large_tree_ends() -> None:
+    text = "0.5::a(0). a(X+1) :- a(X), X < 2000. #query a(2000)."
+    (why,) = dpasp.loads(text).explain()
+    assert why.tree is not None
+    lines = list(why.tree.walk())
+    assert len(lines) < 400
+    assert lines[-1].words.endswith("not told any further")
+
+
+def test_other_constants() -> None:
+    program = dpasp.loads("#const n = 2. 0.5::a. p(n) :- a. q :- p(n).", constants={"n": "5"})
+    (why,) = program.explain("q")
+    assert why.tree is not None
+    assert why.tree.below[0].words == "p(5): by line 1, since a"
+
+
+# --- why inconsistent ------------------------------------------------------------------------
+
+
+def test_a_core_has_the_rules_and_choices_that_are_needed() -> None:
+    text = "0.5::a. 0.4::b. 0.9::c. d :- a. e :- c. :- d, b. :- e, zzz."
+    found = dpasp.loads(text).why_inconsistent()
+    assert found.mass == pytest.approx(0.2)
+    (reason,) = found
+    assert (reason.values, reason.probability) == (("a", "b"), pytest.approx(0.2))
+    assert [rule.text for rule in reason.rules] == ["d :- a.", ":- d, b."]
+    assert str(found).splitlines() == [
+        "total choices of probability 0.2 have no model",
+        "  when a, b  (probability 0.200000)",
+        "    line 1: d :- a.",
+        "    line 1: :- d, b.",
+    ]
+
+
+def test_a_core_says_with_which_values_and_facts() -> None:
+    text = "n(1..3).\n0.5::p(X) :- n(X).\nq(X,Y) :- p(X), p(Y), X < Y.\n:- q(X,Y), n(X), Y > 2."
+    first, second = dpasp.loads(text).why_inconsistent()
+    assert [rule.instance for rule in first.rules] == [
+        "q(1,3) :- p(1), p(3), 1 < 3.",
+        ":- q(1,3), n(1), 3 > 2.",
+    ]
+    assert [rule.line for rule in first.rules] == [3, 4]
+    assert (first.facts, second.facts) == (("n(1)",), ("n(2)",))
+
+
+def test_loops_and_disjunctions_leave_no_model() -> None:
+    (loop,) = dpasp.loads("0.5::a. b :- not b, a. b :- c. 0.3::c.").why_inconsistent()
+    assert loop.values == ("a", "not c")
+    assert [rule.text for rule in loop.rules] == ["b :- not b, a."]
+    (both,) = dpasp.loads("a; b. :- a. :- b. c.").why_inconsistent()
+    assert (both.values, len(both.rules)) == ((), 3)
+    (fact,) = dpasp.loads("a. b :- a. :- b. 0.3::c.").why_inconsistent()
+    assert ([rule.text for rule in fact.rules], fact.facts) == ([":- b."], ("b",))
+
+
+def test_nothing_is_inconsistent() -> None:
+    found = dpasp.loads("0.3::a. b :- not a.").why_inconsistent()
+    assert (len(found), found.mass) == (0, 0)
+    assert str(found) == "every total choice has a model"
+
+
+def test_evidence_that_is_impossible() -> None:
+    program = dpasp.loads("0.3::a. b :- a. c :- not a.")
+    (reason,) = program.why_inconsistent(given="b, c")
+    assert (reason.values, reason.evidence) == ((), ("b", "c"))
+    (some,) = program.why_inconsistent(given="b")
+    assert (some.values, some.evidence) == (("not a",), ("b",))
+
+
+@pytest.mark.parametrize("semantics", ["partial", "lstable", "wellfounded"])
+def test_constraints_under_three_values(semantics: str) -> None:
+    text = "0.5::a. s :- a, not s. :- s."
+    (reason,) = dpasp.loads(text).why_inconsistent(semantics=semantics)
+    assert reason.values == ("a",)
+    assert [rule.text for rule in reason.rules] == ["s :- a, not s.", ":- s."]
+
+
+def test_smproblog_says_where_there_is_no_stable_model() -> None:
+    found = dpasp.loads("0.5::a. s :- a, not s.").why_inconsistent(semantics="smproblog")
+    assert found.collapses
+    assert str(found).startswith("total choices of probability 0.5 have no stable model")
+
+
+def test_errors_say_where_to_look() -> None:
+    with pytest.raises(dpasp.InconsistentProgram) as caught:
+        dpasp.loads("a. :- a. #query a.").query()
+    assert "why_inconsistent" in caught.value.diagnostics[0].help
+    with pytest.raises(dpasp.ImpossibleEvidence) as impossible:
+        dpasp.loads("0.3::a. #query a | b. b :- a, not a.").query()
+    assert "why_inconsistent" in impossible.value.diagnostics[0].help
