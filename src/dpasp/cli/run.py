@@ -126,7 +126,7 @@ def learns(options: Namespace, program: Program) -> bool:
     """Whether something is to be learned, loaded or saved (and torch to be imported)."""
     statements = program.source.statements
     return any(isinstance(statement, Learn) for statement in statements) or bool(
-        options.save or options.load or options.resume or options.force
+        options.save or options.load or options.resume or options.force or options.rules
     )
 
 
