@@ -57,7 +57,7 @@ def check(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> N
     message = f"{path} was learned by another program: {'; '.join(lines[:SHOWN] + more)}"
     help = (
         "load what this program saved; --force, or restore(path, force=True), takes the numbers in "
-        "their order; by rule: --rule '?::a. from ?::b.', or restore(path, rules={'?::a.': '?::b.'})"
+        "their order; by rule: --rule '?::a. from ?::b.' or restore(path, rules={'?::a.': '?::b.'})"
     )
     raise DataError(Diagnostic("checkpoint-other", message, help=help))
 
