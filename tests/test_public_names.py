@@ -35,4 +35,5 @@ def test_the_methods_of_a_program() -> None:
     questions = {"map", "marginals", "query"}
     showing = {"plot", "report", "warnings"}
     learning = {"accuracy", "functions", "learn", "learned", "module", "restore", "save"}
+    learning |= {"ensemble", "learned_program", "shortcuts"}
     assert methods == asking | questions | showing | learning

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from benchmarks.learning import digits, records
+from benchmarks.learning import digits, records, shortcuts
 
 torch.set_num_threads(1)
 
@@ -22,7 +22,7 @@ def mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mnist").mkdir()
     random = np.random.default_rng(1)
     for part, rows in (("train", 60), ("t10k", 20)):
-        labels = random.integers(0, 10, rows, dtype=np.uint8)
+        labels = random.permutation(np.arange(rows, dtype=np.uint8) % 10)
         images = np.repeat(labels * 25, 784).astype(np.uint8)
         for kind, skip, data in (("images-idx3", 16, images), ("labels-idx1", 8, labels)):
             path = tmp_path / "mnist" / f"{part}-{kind}-ubyte.gz"
@@ -69,3 +69,17 @@ def test_images_change_a_little_and_only_while_learning() -> None:
     assert 8 < float(moved.sum()) < 30
     where = moved[0, 0].nonzero().double().mean(0)
     assert bool(((where - 13.5).abs() < 3.5).all())
+
+
+def test_shortcuts(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["half", "--device", "cpu", "--epochs", "1", "--members", "2", "--train", "40"]
+    shortcuts.main(words)
+    out = capsys.readouterr().out
+    assert "25.0 % of the choices are determined" in out
+    assert "entropy, 2 members" in out
+
+
+def test_calibration() -> None:
+    sure = torch.tensor([[0.95, 0.05], [0.95, 0.05], [0.35, 0.65], [0.55, 0.45]])
+    found = shortcuts.calibration(sure, torch.tensor([0, 1, 1, 0]))
+    assert found == pytest.approx((abs(1 - 1.9) + abs(1 - 0.65) + abs(1 - 0.55)) / 4)

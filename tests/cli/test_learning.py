@@ -20,7 +20,7 @@ def seen(dpasp: Command) -> None:
 def test_learn_then_answer(dpasp: Command) -> None:
     code, out, err = dpasp("run", text=FLIPS)
     assert (code, out) == (0, "ℙ(a) = 0.750000\n")
-    assert err == "learned ?::a.  0.750000\n"
+    assert err == "learned ?::a.  0.750000 ± 0.216506\n"
 
 
 def test_learning_can_be_left_out(dpasp: Command) -> None:
@@ -38,6 +38,14 @@ def test_save_and_load(dpasp: Command) -> None:
     assert dpasp("run", "-q", "--save", "f.safetensors", text=FLIPS).code == 0
     Path("seen.csv").unlink()
     assert dpasp("run", "--load", "f.safetensors", text=FLIPS).out == "ℙ(a) = 0.750000\n"
+
+
+def test_the_learned_program_is_written(dpasp: Command) -> None:
+    done = dpasp("run", "--learned", "learned.plp", text=FLIPS)
+    assert "± 0." in done.err
+    assert "wrote the learned program to learned.plp" in done.err
+    assert "0.75::a." in Path("learned.plp").read_text(encoding="utf-8")
+    assert dpasp("run", "learned.plp").out == done.out
 
 
 def test_a_line_for_each_iteration_when_asked_for(dpasp: Command) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from dpasp.cli.console import Console
 from dpasp.cli.reading import read_limits, wanted_semantics
@@ -12,6 +16,7 @@ from dpasp.display.learning import watching_learning
 from dpasp.errors import UsageError
 from dpasp.language import ast
 from dpasp.program import Program
+from dpasp.writing import write_text
 
 SHOWN = 20  # learned parameters that are printed
 
@@ -38,6 +43,10 @@ def learn_first(program: Program, options: Namespace, console: Console) -> None:
         program.save(options.save)
         if not console.quiet:
             console.note(f"saved what was learned in {options.save}")
+    if options.learned and speaks():
+        write_text(options.learned, program.learned_program())
+        if not console.quiet:
+            console.note(f"wrote the learned program to {options.learned}")
 
 
 def speaks() -> bool:
@@ -52,7 +61,7 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
     kept = checkpoint(options)
     stream = None if console.quiet or not speaks() else console.messages
     console.answering()  # no watchdog: learning stops by itself, and saves
-    with watching_learning(display, stream) as watcher:
+    with _warnings_as_notes(console), watching_learning(display, stream) as watcher:
         program.learn(
             semantics=wanted_semantics(options),
             checkpoint=kept,
@@ -67,15 +76,39 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
         kept.unlink(missing_ok=True)  # it is finished
 
 
+@contextmanager
+def _warnings_as_notes(console: Console) -> Iterator[None]:
+    """Within it, what Python warns of is said as the command says things."""
+
+    def show(message: Warning | str, *rest: object) -> None:
+        if not console.quiet and speaks():
+            console.note(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
 def _tell(program: Program, console: Console) -> None:
     """Say what the learned probabilities are, where they are few."""
     records = program.learned()
     for record in records[:SHOWN]:
         key = ", ".join(f"{name} = {value}" for name, value in record.get("key", {}).items())
-        values = ", ".join(f"{value:.6f}" for value in record["values"])
+        values = ", ".join(_with_error(record, place) for place in range(len(record["values"])))
         console.note(f"learned {record['rule']}{f' with {key}' if key else ''}  {values}")
     if len(records) > SHOWN:
         console.note(f"and {len(records) - SHOWN} more; --json lists them all")
+
+
+def _with_error(record: Mapping[str, Any], place: int) -> str:
+    """A learned probability with its standard error and its interval, as far as there are."""
+    text = f"{record['values'][place]:.6f}"
+    error = record["errors"][place] if "errors" in record else None
+    if error is not None:
+        text += f" ± {error:.6f}"
+    if "lower" in record:
+        text += f" in [{record['lower'][place]:.6f}, {record['upper'][place]:.6f}]"
+    return text
 
 
 def checkpoint(options: Namespace) -> Path:

@@ -224,6 +224,7 @@ LEARNING = Group(
     (
         Option(("--no-learn",), "answer without learning first"),
         Option(("--save",), "write what was learned to a file", "F"),
+        Option(("--learned",), "write the program with the learned numbers in place", "F.plp"),
         Option(("--load",), "read what was learned; do not learn", "F"),
         Option(("--resume",), "go on with learning that was interrupted", "F"),
         Option(("--force",), "load or resume what another program learned, in its order"),

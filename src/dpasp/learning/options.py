@@ -41,6 +41,8 @@ class LearnOptions:
     average: float = 0.0
     capture: bool = False
     query: str | None = None
+    imprecise: float | None = None
+    entropy: float = 0.0
 
     @property
     def place(self) -> str:

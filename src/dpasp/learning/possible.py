@@ -22,7 +22,7 @@ def check_possible(
 
     Every output of a network counts as possible.
     """
-    weights = _anything(model)
+    weights = anything(model)
     counts = torch.bincount(observations.ids.cpu(), minlength=likelihood.count).double()
     logs, _ = likelihood.log_shared(weights, counts)
     never = set(torch.nonzero((logs == -torch.inf) & (counts > 0))[:, 0].tolist())
@@ -52,7 +52,7 @@ def check_possible(
     raise DataError(problems)
 
 
-def _anything(model: ProgramModule) -> torch.Tensor:
+def anything(model: ProgramModule) -> torch.Tensor:
     """The weights with an even distribution in place of every network's output."""
     place = model.leaf_sources_on(torch.device("cpu"))
     weights = place.constants.clone()

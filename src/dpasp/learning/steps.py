@@ -13,9 +13,10 @@ from torch import Tensor
 from torch.optim import LBFGS, Optimizer
 
 from dpasp.learning.averaging import Average
+from dpasp.learning.entropy import MeanEntropy
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
-from dpasp.learning.rules import direction, fixpoint, groups, with_omitted
+from dpasp.learning.rules import direction, fixpoint, groups, lagrange, with_omitted
 from dpasp.learning.schedules import Rates, factor
 from dpasp.neural.data import DataRows
 from dpasp.neural.likelihood import Likelihood
@@ -25,6 +26,8 @@ from dpasp.neural.sums import Sums
 LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
 CHUNK = 1000  # examples that networks see at once where a step may take any number
 Computing = Callable[[], AbstractContextManager[None]]
+COLUMNS = 256  # observations that are looked at one by one, side by side
+TELLS = 1e-9  # a slope below this is none
 SMALL = 1e-3  # below this probability a prior pulls no harder
 
 
@@ -75,6 +78,7 @@ class Learner:
         moved = [p for one in steps.optimisers for g in one.param_groups for p in g["params"]]
         average = steps.options.average
         self.average = Average(moved, average) if average else None
+        self.entropy = MeanEntropy(model.ground, device) if steps.options.entropy else None
 
     def schedule(self, done: float) -> None:
         """Set the learning rates for when this share of all steps is done."""
@@ -116,7 +120,12 @@ class Learner:
         seen = self._look(weights.detach(), share)
         if weights.requires_grad:
             up = direction(self.steps.rule, seen.slopes, seen.weights, self.groups, seen.mass)
-            torch.autograd.backward(weights, up / -len(batch))
+            torch.autograd.backward(
+                weights, up / -len(batch), retain_graph=self.entropy is not None
+            )
+            if self.entropy is not None:
+                reward = self.steps.options.entropy * self.entropy(weights)
+                torch.autograd.backward(-reward * len(share) / len(batch))
         if (
             self.steps.rule == "gradient"
             and self.steps.options.smoothing
@@ -164,20 +173,75 @@ class Learner:
         """Set the probabilities to their expected shares; the log-likelihood before that."""
         parameters = self.model.probabilities
         old = parameters()
-        counts = torch.zeros_like(old)
-        total: Tensor = old.new_zeros(())
         with computing():
-            for part in torch.split(batch, CHUNK if self.examples.data else len(batch)):
-                share = self.steps.group.share(part)
-                seen = self._look(self._weights(share), share)
-                whole = with_omitted(seen.slopes, seen.weights, self.groups, seen.mass)
-                counts += self._by_parameter(seen.weights * whole)
-                total += seen.total
-        self.steps.group.add([counts, total])
+            counts, total = self._counts(batch)
         free, room = parameters.free, parameters.room
         new = fixpoint(counts, old, free, room, self.steps.options.smoothing)
         keep = self.steps.options.momentum
         parameters.assign(keep * old + (1.0 - keep) * new)
+        return total
+
+    def _counts(self, batch: Tensor) -> tuple[Tensor, Tensor]:
+        """How often each value of each parameter is expected, and the log-likelihood."""
+        counts = torch.zeros_like(self.model.probabilities.fixed)
+        total: Tensor = counts.new_zeros(())
+        for seen in self._parts(batch):
+            whole = with_omitted(seen.slopes, seen.weights, self.groups, seen.mass)
+            counts += self._by_parameter(seen.weights * whole)
+            total += seen.total
+        self.steps.group.add([counts, total])
+        return counts, total
+
+    def _parts(self, batch: Tensor) -> Iterator[Seen]:
+        """What the parts of a large batch say, one after the other."""
+        for part in torch.split(batch, CHUNK if self.examples.data else max(1, len(batch))):
+            share = self.steps.group.share(part)
+            yield self._look(self._weights(share), share)
+
+    @torch.no_grad()
+    def seen_counts(self, examples: Tensor) -> Tensor:
+        """How often each value [parameters, width] is expected in the examples that tell.
+
+        An example tells of a choice if its probability depends on it; whether it does is looked
+        at inside the simplex, since at its border what was learned hides it.
+        """
+        counts = torch.zeros_like(self.model.probabilities.fixed)
+        ids, times = self.examples.ids[examples], torch.ones(len(examples), device=examples.device)
+        if not self.examples.data:
+            ids, times = torch.unique(ids, return_counts=True)
+        for place in torch.split(torch.arange(len(ids), device=ids.device), COLUMNS):
+            own, rows = ids[place], examples[place] if self.examples.data else place
+            weights = self._weights(rows).expand(-1, len(place))
+            whole = with_omitted(
+                self.observed.log(weights, own)[1], weights, self.groups, weights.new_ones(1)
+            )
+            seen = weights * whole * times[place] * self._tells(own, rows)
+            counts += self._by_parameter(seen)
+        return counts
+
+    def _tells(self, ids: Tensor, rows: Tensor) -> Tensor:
+        """By leaf and column, whether the probability of an observation depends on the choice."""
+        parameters = self.model.probabilities
+        before = parameters.logits.detach().clone()
+        try:
+            inside = 1.0 + torch.arange(parameters.free.numel(), device=ids.device) * 0.618 % 1.0
+            shares = inside.view(parameters.free.shape).double() * parameters.free
+            parameters.assign(shares / shares.sum(dim=1, keepdim=True).clamp(min=1e-9))
+            weights = self._weights(rows).expand(-1, len(ids))
+            slopes = self.observed.log(weights, ids)[1]
+        finally:
+            parameters.logits.copy_(before)
+        return self.groups.totals(lagrange(slopes, self.groups).abs()) > TELLS
+
+    @torch.no_grad()
+    def slopes(self, examples: Tensor) -> Tensor:
+        """The gradient of the log-likelihood of examples by the probabilities [parameters, width].
+
+        It lacks the same number for all values of a choice where the circuit leaves it out.
+        """
+        total = torch.zeros_like(self.model.probabilities.fixed)
+        for seen in self._parts(examples):
+            total += self._by_parameter(seen.slopes)
         return total
 
     @torch.no_grad()

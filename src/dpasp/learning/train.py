@@ -16,12 +16,15 @@ from torch import Tensor
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
 from dpasp.learning import unfinished
 from dpasp.learning.capture import Captured, check_capture, check_optimisers
+from dpasp.learning.errors import Fit
 from dpasp.learning.history import History, Moment, Reason, Record, Watcher, unwatched
+from dpasp.learning.imprecise import check_imprecise
 from dpasp.learning.interrupts import Request, StepStopped, interrupts
 from dpasp.learning.optimisers import optimisers
 from dpasp.learning.options import BATCH, PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
 from dpasp.learning.possible import check_possible
+from dpasp.learning.shortcuts import warn_of_shortcuts
 from dpasp.learning.steps import Examples, Learner, Steps
 from dpasp.learning.unfinished import Position
 from dpasp.limits import UNLIMITED, Watch
@@ -68,11 +71,11 @@ class Job:
         return self.how.force
 
 
-def learn(model: ProgramModule, job: Job) -> History:
-    """Learn the parameters of a model; what happened."""
+def learn(model: ProgramModule, job: Job) -> tuple[History, Fit]:
+    """Learn the parameters of a model; what happened, and what standard errors come from."""
     loop = start(model, job)
     try:
-        return loop.run()
+        return loop.run(), Fit(loop.learner, loop.train.to(loop.device))
     finally:
         if len(model.probabilities):
             model.probabilities.logits.requires_grad_(True)
@@ -86,6 +89,8 @@ def start(model: ProgramModule, job: Job) -> Loop:
     if job.options.capture:
         check_capture(device, rule, model, job.data, job.group.size)
     check_average(model, job)
+    if job.options.imprecise is not None:
+        check_imprecise(model, job.span)
     model.to(device)
     likelihood = likelihood_of(
         model.ground,
@@ -95,6 +100,8 @@ def start(model: ProgramModule, job: Job) -> Loop:
         watch=job.how.watch,
     )
     check_possible(model, likelihood, job.observations, job.span)
+    if trainable(model.nets):
+        warn_of_shortcuts(model, likelihood)
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")

@@ -17,27 +17,34 @@ from clingo import Symbol
 from torch import nn
 from torch.utils.data import Dataset
 
-from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.language import ast
 from dpasp.language.observations import Example
 from dpasp.language.printer import statement_text
 from dpasp.learning import belongs, checkpoints, observed
+from dpasp.learning.errors import Errors, Fit
 from dpasp.learning.history import History
+from dpasp.learning.imprecise import LearnedIntervals, intervals_of
 from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.parallel import group
+from dpasp.learning.possible import check_possible
+from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.train import HowToLearn, Job, learn
+from dpasp.learning.written import Values, learned_text
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
 from dpasp.neural.data import DataRows, Part, check_lengths
 from dpasp.neural.labels import LabelReader
+from dpasp.neural.likelihood import likelihood_of
 from dpasp.neural.loading import load
 from dpasp.neural.module import ProgramModule
-from dpasp.neural.observations import ObservationReader
+from dpasp.neural.observations import ObservationReader, Observations
 from dpasp.neural.weights import needed
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.objective import Objective
 
 ROWS = 1000  # test rows that the networks see at once
+FEW = 16  # probabilities whose standard errors are told without being asked for
 
 
 @dataclass(slots=True)
@@ -47,6 +54,9 @@ class Trainable:
     model: ProgramModule
     python: Python
     _observed: observed.Observed | None = None
+    intervals: LearnedIntervals | None = None  # where they were asked for
+    _fit: Fit | None = None
+    _errors: tuple[torch.Tensor, Errors] | None = None  # with the parameters that they are of
 
     def rows(self, part: Part, given: Mapping[str, object] | None = None) -> dict[Symbol, DataRows]:
         """The data of the program, those given in place of its own."""
@@ -95,20 +105,18 @@ class Trainable:
         self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
     ) -> History:
         """Learn from observations (None: what ``#learn`` names); what happened."""
+        self.intervals = self._fit = None
         with group(torch.device(how.options.place)) as processes:
-            return learn(self.model, replace(self.job(observations, data, how), group=processes))
+            job = replace(self.job(observations, data, how), group=processes)
+            history, self._fit = learn(self.model, job)
+            if how.options.imprecise is not None:
+                counts = self._fit.learner.seen_counts(self._fit.examples)
+                self.intervals = intervals_of(self.model, counts, how.options.imprecise)
+        return history
 
     def job(self, observations: object, data: Mapping[str, object] | None, how: HowToLearn) -> Job:
         """What is to be learned from, read and checked."""
-        statement = learn_statement(self.model.ground.program)
-        span = statement.span if statement is not None else None
-        reader = ObservationReader(self.model.ground, span)
-        query = how.options.query
-        if query is not None and observations is not None:
-            seen, _ = self._label_reader(reader).read(observations, query)
-        else:
-            given = self._observations(observations, statement, query)
-            seen = reader.read(given, "learn()")
+        seen, span = self._seen(observations, how.options.query, "learn()")
         rows = self.rows("train", data)
         for atom, own in rows.items():
             if len(own) != len(seen):
@@ -116,6 +124,17 @@ class Trainable:
                 help = "observation i belongs to row i of the train data"
                 raise DataError(Diagnostic("data-length", message, span, help))
         return Job(seen, rows, how, span)
+
+    def _seen(
+        self, given: object, query: str | None, what: str
+    ) -> tuple[Observations, Span | None]:
+        """Observations (None: what ``#learn`` names), and where they are named."""
+        statement = learn_statement(self.model.ground.program)
+        span = statement.span if statement is not None else None
+        reader = ObservationReader(self.model.ground, span)
+        if query is not None and given is not None:
+            return self._label_reader(reader).read(given, query)[0], span
+        return reader.read(self._observations(given, statement, query), what), span
 
     def _label_reader(self, reader: ObservationReader) -> LabelReader:
         return LabelReader(reader, self.model.instances, self.model.places)
@@ -159,7 +178,13 @@ class Trainable:
     def save(self, path: str | Path) -> None:
         """Write the learned parameters to a file."""
         program = belongs.described(self.model)
-        facts = {"kind": "parameters", "program": program, "learned": self.learned()}
+        facts: dict[str, Any] = {
+            "kind": "parameters",
+            "program": program,
+            "learned": self.learned(most=0),
+        }
+        if self.intervals is not None:
+            facts["intervals"] = [self.intervals.lower, self.intervals.upper]
         checkpoints.write(path, self.model.state_dict(), facts)
 
     def restore(
@@ -179,19 +204,59 @@ class Trainable:
         elif not force:
             belongs.check(self.model, facts, path)
         checkpoints.load_state(self.model, tensors, path)
+        self.intervals, self._fit = LearnedIntervals.read(facts.get("intervals")), None
 
     def state(self) -> tuple[str, Objective, dict[str, torch.Tensor]]:
         """What a copy needs to be the same: the semantics, the objective and the parameters."""
         tensors = {n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()}
         return self.model.semantics, self.model.objective, tensors
 
-    def learned(self) -> list[dict[str, Any]]:
-        """The learned probabilities by statement, as JSON has them."""
+    def learned_program(self) -> str:
+        """The program's text with what was learned in place."""
+        table = self.model.probabilities.table()
+        parameters = self.model.ground.parameters
+        points = tuple(
+            tuple(row[: len(parameter.initial)])
+            for row, parameter in zip(table, parameters, strict=True)
+        )
+        ends = self.intervals or LearnedIntervals(points, points)
+        return learned_text(
+            self.model.ground,
+            [Values(*one) for one in zip(parameters, ends.lower, ends.upper, strict=True)],
+        )
+
+    def shortcuts(self, observations: object) -> Shortcuts:
+        """What observations (None: those of ``#learn``) leave open of the networks."""
+        query = learn_options(self.model.ground.program, {}).query
+        seen, span = self._seen(observations, query, "shortcuts()")
+        model = self.model
+        likelihood = likelihood_of(model.ground, model.meaning, seen.distinct, model.objective)
+        check_possible(model, likelihood, seen, span)
+        return shortcuts(model, likelihood, seen)
+
+    def errors(self, most: int | None = None) -> Errors | None:
+        """The standard errors of what was learned; None where nothing was learned here.
+
+        Also None if more than ``most`` probabilities move, for which it takes long.
+        """
+        if self._fit is None or not len(self.model.probabilities):
+            return None
+        now = self.model.probabilities.logits.detach().clone()
+        if self._errors is None or not torch.equal(self._errors[0], now):
+            if most is not None and len(self._fit.directions()) > most:
+                return None
+            self._errors = now, self._fit.standard_errors()
+        return self._errors[1]
+
+    def learned(self, most: int | None = FEW) -> list[dict[str, Any]]:
+        """The learned probabilities by statement, as JSON has them.
+
+        Standard errors are with them unless more than ``most`` probabilities move.
+        """
         found: list[dict[str, Any]] = []
-        ground = self.model.ground
-        for parameter, values in zip(
-            ground.parameters, self.model.probabilities.table(), strict=True
-        ):
+        ground, errors = self.model.ground, self.errors(most)
+        table = self.model.probabilities.table()
+        for place, (parameter, values) in enumerate(zip(ground.parameters, table, strict=True)):
             statement = ground.program.statements[parameter.statement]
             record: dict[str, Any] = {
                 "rule": statement_text(statement),
@@ -200,7 +265,13 @@ class Trainable:
             }
             if parameter.key:
                 record["key"] = {name: str(value) for name, value in parameter.key}
-            found.append(record | {"values": values[: len(parameter.initial)]})
+            record["values"] = values[: len(parameter.initial)]
+            if errors is not None:
+                record["errors"] = errors[place]
+            if self.intervals is not None:
+                record["lower"] = list(self.intervals.lower[place])
+                record["upper"] = list(self.intervals.upper[place])
+            found.append(record)
         return found
 
     @torch.no_grad()

@@ -31,6 +31,10 @@ class MassEngine(Protocol):
         """How many questions it answers."""
 
     @property
+    def size(self) -> int:
+        """How many products an evaluation takes."""
+
+    @property
     def scaled(self) -> bool:
         """Whether logarithms are the way to go: as cheap as masses, and never underflowing."""
 
@@ -60,6 +64,11 @@ class NativeEngine:
     def questions(self) -> int:
         """How many questions it answers."""
         return self.circuit.questions
+
+    @property
+    def size(self) -> int:
+        """How many products an evaluation takes."""
+        return self.circuit.statistics.edges
 
     def masses(self, weights: Tensor, fields: Fields) -> Tensor:
         """The masses [questions, fields, batch] under weights [leaves, batch]."""

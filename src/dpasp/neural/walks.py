@@ -36,6 +36,11 @@ class Walked:
         """How many questions it answers."""
         return self.circuit.questions
 
+    @property
+    def size(self) -> int:
+        """How many products an evaluation takes."""
+        return self.circuit.statistics.edges
+
     @cached_property
     def scaled(self) -> bool:
         """Whether logarithms are right even where the masses themselves underflow."""

@@ -56,7 +56,9 @@ from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
+    from dpasp.learning.ensembles import Ensemble
     from dpasp.learning.history import History, Watcher
+    from dpasp.learning.shortcuts import Shortcuts
     from dpasp.neural.module import ProgramModule
 
 NO_LIMITS = Limits()
@@ -188,7 +190,7 @@ class Program:
         how = method(checked.program, engine, options)
         ground = groundings.ground(checked, watch)
         asked = ask(
-            shown_atoms(ground, shown),
+            shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
             checked.meaning,
             weights=self._torch.weights(ground, watch, data),
             method=how,
@@ -280,6 +282,7 @@ class Program:
         ground = groundings.ground(checked, watch)
         self._warnings = ground.warnings
         weights = self._torch.weights(ground, watch)
+        ground = self._torch.with_intervals(ground, checked.meaning)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
         return islice(models(asked, shown), n)
 
@@ -351,7 +354,7 @@ class Program:
         ground = self._groundings.ground(checked, watch)
         self._warnings = ground.warnings
         return ask(
-            ground,
+            self._torch.with_intervals(ground, checked.meaning),
             checked.meaning,
             weights=self._torch.weights(ground, watch, data),
             method=how,
@@ -496,6 +499,68 @@ class Program:
         ℙ(tails) = 0.700000
         """
         self._torch.trainable().restore(path, force, rules)
+
+    def ensemble(self, count: int, observations: object = None, **options: Any) -> Ensemble:
+        """Let ``count`` copies of the program learn, each from other first weights; return them.
+
+        ``options`` are those of :meth:`learn`, ``seed`` that of the first one. Networks must come
+        from functions that make them, so that each copy has its own.
+
+        Raises :class:`UsageError` for networks that were given as modules.
+
+        >>> import torch
+        >>> from dpasp import loads
+        >>> text = "row(0) ~ train(@rows). ?::on(X) as @net with logits :- row(X)."
+        >>> given = {"networks": {"net": lambda: torch.nn.Linear(1, 1)}, "data": {"rows": [[1.0]]}}
+        >>> len(loads(text, **given).ensemble(2, ["on(0)"], niters=1))
+        2
+        """
+        need_torch()
+        from torch.nn import Module
+
+        from dpasp.learning.ensembles import ensemble
+
+        given = [name for name, thing in self.objects.items() if isinstance(thing, Module)]
+        if given:
+            help = f'networks={{"{given[0]}": lambda: …}}: a function that makes one'
+            raise UsageError(f"all members of an ensemble would share the network {given[0]}", help)
+        if count < 1:
+            raise UsageError(f"an ensemble has a whole number of members, not {count!r}")
+        again, arguments = self.__reduce__()
+        fresh = (*arguments[:2], None, None)  # without what was learned
+        return ensemble([again(*fresh) for _ in range(count)], observations, options)
+
+    def shortcuts(self, observations: object = None) -> Shortcuts:
+        """Return what observations (or those of ``#learn``) leave open of the networks' values.
+
+        It is known before learning: which values are never told apart (``alike``), and which
+        values are possible with each observation (``settled``).
+
+        >>> import torch
+        >>> from dpasp import loads
+        >>> text = "?::c(X, {a, b}) as @net :- row(X). row(0..1) ~ train(@rows)."
+        >>> given = {"networks": {"net": torch.nn.Softmax(1)}, "data": {"rows": [[[0.0]]]}}
+        >>> program = loads(f"{text} same :- c(0,V), c(1,V).", **given)
+        >>> print(program.shortcuts([["same"]]).alike[0])
+        c(0,a) from c(0,b)
+        """
+        return self._torch.trainable().shortcuts(observations)
+
+    def learned_program(self) -> str:
+        """Return the program's text with what was learned in place of ``?``, and no ``#learn``.
+
+        A rule with a parameter for each value of a key becomes a rule for each; learned intervals
+        (``imprecise``) are written as intervals. What networks learned is no text: :meth:`save`
+        keeps it.
+
+        >>> from dpasp import loads
+        >>> coin = loads("?::heads. % a coin\\n#query heads.")
+        >>> _ = coin.learn([["heads"], ["heads"], ["heads"], ["not heads"]])
+        >>> print(coin.learned_program(), end="")
+        0.75::heads. % a coin
+        #query heads.
+        """
+        return self._torch.trainable().learned_program()
 
     def learned(self) -> list[dict[str, Any]]:
         """Return the learned probabilities, one entry for each parameter.

@@ -118,6 +118,17 @@ class TorchSide:
         assert ground.choices == trainable.model.ground.choices
         return trainable.weights(given=data)
 
+    def with_intervals(self, ground: GroundProgram, meaning: Meaning) -> GroundProgram:
+        """Return a ground program with the learned intervals, if there are any.
+
+        Under maxent, where a probability is a number, the learned numbers count.
+        """
+        if self._trainable is None or self._trainable.intervals is None or meaning.maxent:
+            return ground
+        from dpasp.learning.imprecise import with_intervals
+
+        return with_intervals(ground, self._trainable.intervals)
+
     def record(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return what was learned, and the iterations, as answers hold them."""
         if self._trainable is None:

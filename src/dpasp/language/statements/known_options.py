@@ -66,6 +66,8 @@ LEARN = {
     "average": SHARE,
     "capture": BOOLEAN,
     "query": TEXT,
+    "imprecise": POSITIVE,
+    "entropy": NOT_NEGATIVE,
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own

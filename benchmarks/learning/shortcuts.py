@@ -1,0 +1,163 @@
+"""Reasoning shortcuts on MNIST-Half and MNIST-Even-Odd: what is learned besides the labels.
+
+    DPASP_DATA=folder python -m benchmarks.learning.shortcuts half even-odd [--device cuda]
+
+The tasks are those of rsbench: pairs of digits and their sum, of which only some pairs occur
+(Marconato, Teso, Vergari, Passerini, 2023), drawn from MNIST. Each is learned plainly, with a
+reward for the entropy of the mean output, and by ensembles of both. Told are the accuracy of sums
+and digits, and the calibration errors of both (ten bins), all in percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from benchmarks.learning.digits import Reader, lenet, mnist
+from torch import Tensor, nn
+
+import dpasp
+from dpasp.learning.ensembles import Ensemble
+
+PROGRAM = """
+#const top = 9.
+image(0..1) ~ train(@images).
+?::digit(I, {0..top}) as @reader with optim = "AdamW", logits :- image(I).
+sum(A + B) :- digit(0, A), digit(1, B).
+#semantics maxent.
+"""
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The pairs of digits that occur, the greatest digit, and how many rows there are."""
+
+    pairs: tuple[tuple[int, int], ...]
+    top: int
+    train: int
+    test: int
+
+
+TASKS = {
+    "half": Task(((0, 0), (0, 1), (2, 3), (2, 4)), 4, 2940, 840),
+    "even-odd": Task(
+        ((0, 6), (2, 8), (4, 6), (4, 8), (1, 5), (3, 7), (1, 9), (3, 9)), 9, 6720, 1920
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Pairs of images [rows, 2, 28, 28] and their digits [rows, 2]."""
+
+    images: Tensor
+    digits: Tensor
+
+
+def rows(task: Task, part: str, count: int, seed: int = 0) -> Rows:
+    """Rows of a task, in which every pair occurs as often as the others."""
+    source = mnist(part)
+    generator = torch.Generator().manual_seed(seed)
+    chosen = torch.tensor(task.pairs).repeat(-(-count // len(task.pairs)), 1)[:count]
+    places = torch.empty_like(chosen)
+    for digit in range(task.top + 1):
+        own = (source.labels == digit).nonzero()[:, 0]
+        where = chosen == digit
+        picked = torch.randint(0, len(own), (int(where.sum()),), generator=generator)
+        places[where] = own[picked]
+    return Rows(source.images[places], chosen)
+
+
+class Small(Reader):
+    """The LeNet with as many outputs as there are digits."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        layers = list(lenet())
+        self.layers = nn.Sequential(*layers[:-1], nn.Linear(84, count))
+
+
+def calibration(probabilities: Tensor, labels: Tensor) -> float:
+    """The expected calibration error: how far confidence is from accuracy, by bins."""
+    sure, best = probabilities.max(dim=1)
+    right = (best == labels).double()
+    places = (sure * BINS).long().clamp(max=BINS - 1)
+    parts = [(places == one) for one in range(BINS) if bool((places == one).any())]
+    return float(sum(abs((right[one] - sure[one]).sum()) for one in parts) / len(labels))
+
+
+def measured(learned: Ensemble, test: Rows, device: str) -> list[float]:
+    """Sums and digits right, and the calibration errors of both, in percent."""
+    data = {"image": test.images.to(device)}
+    first = (learned.mean(f"digit({i},D)", data).cpu().double() for i in (0, 1))
+    digits = torch.cat(list(first))
+    truth = torch.cat([test.digits[:, 0], test.digits[:, 1]])
+    names = learned.members[0].answers("sum(S)")
+    places = {name: i for i, name in enumerate(names)}
+    sums = learned.mean("sum(S)", data).cpu().double()
+    wanted = torch.tensor([places[f"sum({s})"] for s in test.digits.sum(1).tolist()])
+    shares = (
+        (sums.argmax(1) == wanted).double().mean(),
+        (digits.argmax(1) == truth).double().mean(),
+        calibration(sums, wanted),
+        calibration(digits, truth),
+    )
+    return [100 * float(share) for share in shares]
+
+
+def learned(task: Task, told: argparse.Namespace) -> Iterator[tuple[str, Ensemble]]:
+    """Members that learned plainly and with entropy, alone and together."""
+    train = rows(task, "train", min(task.train, told.train))
+    program = dpasp.loads(
+        PROGRAM,
+        constants={"top": task.top},
+        networks={"reader": lambda: Small(task.top + 1)},
+        data={"images": train.images},
+    )
+    seen = [f"sum({s})" for s in train.digits.sum(1).tolist()]
+    print(program.shortcuts(seen), flush=True)
+    for name, entropy in (("plain", 0.0), ("entropy", told.entropy)):
+        members = program.ensemble(
+            told.members,
+            seen,
+            niters=told.epochs,
+            batch=64,
+            entropy=entropy,
+            seed=told.seed,
+            device=told.device,
+        )
+        yield name, Ensemble(members.members[:1])
+        yield f"{name}, {told.members} members", members
+
+
+def main(words: list[str] | None = None) -> None:
+    """Print a table for each task."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--members", type=int, default=5)
+    parser.add_argument("--entropy", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--train", type=int, default=1 << 30, help="at most so many rows")
+    told = parser.parse_args(words)
+    warnings.filterwarnings("ignore", message="the observations never tell")
+    for name in told.tasks or list(TASKS):
+        task, begin = TASKS[name], time.monotonic()
+        test = rows(task, "t10k", task.test, seed=1)
+        print(f"\n{name}: {len(task.pairs)} pairs", flush=True)
+        print(f"{'':>22} {'sums':>7} {'digits':>7} {'ece sum':>8} {'ece digit':>9}")
+        for kind, members in learned(task, told):
+            numbers = measured(members, test, told.device)
+            shown = " ".join(f"{number:8.2f}" for number in numbers)
+            print(f"{kind:>22} {shown}", flush=True)
+        print(f"{time.monotonic() - begin:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

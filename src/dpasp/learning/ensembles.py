@@ -1,0 +1,55 @@
+"""Several learners of one program: where they differ, the observations left something open.
+
+Each starts from other weights and sees the examples in another order. What all of them agree on is
+known; the least and the greatest of their probabilities are the bounds of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dpasp.neural.answers import Bounds
+from dpasp.neural.module import Data, ProgramModule
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Modules of one program that learned apart."""
+
+    members: tuple[ProgramModule, ...]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @torch.no_grad()
+    def all(self, query: str | Sequence[str], data: Data | None = None) -> Bounds:
+        """The probabilities by each member, [members, batch, answers]."""
+        found = [member.bounds(query, data) for member in self.members]
+        return Bounds(
+            torch.stack([one.lower for one in found]), torch.stack([one.upper for one in found])
+        )
+
+    def bounds(self, query: str | Sequence[str], data: Data | None = None) -> Bounds:
+        """The least and the greatest probability by any member, [batch, answers]."""
+        found = self.all(query, data)
+        return Bounds(found.lower.amin(dim=0), found.upper.amax(dim=0))
+
+    def mean(self, query: str | Sequence[str], data: Data | None = None) -> Tensor:
+        """The mean over the members, of the middles of their bounds, [batch, answers]."""
+        found = self.all(query, data)
+        return ((found.lower + found.upper) / 2).mean(dim=0)
+
+
+def ensemble(learners: Sequence[Any], observations: object, options: dict[str, Any]) -> Ensemble:
+    """Let programs learn, each with its own seed."""
+    members = []
+    first = int(options.pop("seed", 0))
+    for place, program in enumerate(learners):
+        program.learn(observations, seed=first + place, **options)
+        members.append(program.module())
+    return Ensemble(tuple(members))

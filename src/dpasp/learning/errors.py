@@ -1,0 +1,111 @@
+"""Standard errors of learned probabilities: from the curvature of the likelihood.
+
+The observed information is the negative second derivative of the log-likelihood by the
+probabilities, along the simplex; its inverse is the covariance of what was learned. Gradients
+come from the circuit, their differences are central ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dpasp.learning.steps import Learner
+
+EDGE = 1e-6  # below this a probability is at the border, where the curvature says nothing
+STEP = 1e-4  # of a difference, as a share of the smaller of the two probabilities that change
+FLAT = 1e-9  # a curvature below this share of the largest is none
+Errors = list[list[float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One value of a parameter rises, and the most probable one falls."""
+
+    row: int
+    rises: int
+    falls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What was learned, and from which examples."""
+
+    learner: Learner
+    examples: Tensor
+
+    def directions(self) -> list[Direction]:
+        """The ways in which the probabilities can change, away from their borders."""
+        parameters = self.learner.model.probabilities
+        found, rows = [], parameters().detach()
+        for row, (values, free) in enumerate(zip(rows, parameters.free, strict=True)):
+            inside = [i for i in range(len(values)) if free[i] and float(values[i]) > EDGE]
+            if len(inside) < 2:
+                continue
+            falls = max(inside, key=lambda i: float(values[i]))
+            found += [Direction(row, i, falls) for i in inside if i != falls]
+        return found
+
+    def standard_errors(self) -> Errors:
+        """The standard error of every head of every parameter.
+
+        None where the observations do not determine it, or where it is at the border.
+        """
+        ways = self.directions()
+        sizes = [len(parameter.initial) for parameter in self.learner.model.ground.parameters]
+        errors: Errors = [[None] * size for size in sizes]
+        covariance, known = _inverse(self._information(ways))
+        for falls in {(way.row, way.falls) for way in ways}:
+            own = [i for i, way in enumerate(ways) if (way.row, way.falls) == falls]
+            for i in own:
+                _set(errors, ways[i].row, ways[i].rises, covariance[i, i], bool(known[i]))
+            variance = covariance[own][:, own].sum()
+            _set(errors, *falls, variance, bool(known[own].all()))
+        return errors
+
+    @torch.no_grad()
+    def _information(self, ways: list[Direction]) -> Tensor:
+        """The negative second derivatives of the log-likelihood along the directions."""
+        parameters = self.learner.model.probabilities
+        before, start = parameters.logits.detach().clone(), parameters().detach().clone()
+        found = torch.zeros(len(ways), len(ways), dtype=torch.float64)
+        try:
+            for i, way in enumerate(ways):
+                step = STEP * float(min(start[way.row, way.rises], start[way.row, way.falls]))
+                sides = []
+                for sign in (1.0, -1.0):
+                    moved = start.clone()
+                    moved[way.row, way.rises] += sign * step
+                    moved[way.row, way.falls] -= sign * step
+                    parameters.assign(moved)
+                    sides.append(self._slopes(ways))
+                found[i] = -(sides[0] - sides[1]) / (2 * step)
+        finally:
+            parameters.logits.copy_(before)
+        return (found + found.T) / 2
+
+    def _slopes(self, ways: list[Direction]) -> Tensor:
+        """The derivatives of the log-likelihood along the directions."""
+        slopes = self.learner.slopes(self.examples).cpu()
+        return torch.stack(
+            [slopes[way.row, way.rises] - slopes[way.row, way.falls] for way in ways]
+        )
+
+
+def _inverse(information: Tensor) -> tuple[Tensor, Tensor]:
+    """The covariance, and which directions the information determines."""
+    if not len(information):
+        return information, information.new_zeros(0, dtype=torch.bool)
+    values, vectors = torch.linalg.eigh(information)
+    good = values > FLAT * float(values.abs().max().clamp(min=FLAT))
+    known = (vectors[:, ~good].square().sum(dim=1)) < FLAT
+    scaled = vectors[:, good] / values[good].sqrt()
+    return scaled @ scaled.T, known
+
+
+def _set(errors: Errors, row: int, place: int, variance: Tensor, known: bool) -> None:
+    """Note the error of a head; choosing nothing has none of its own."""
+    if place < len(errors[row]) and known:
+        errors[row][place] = float(variance.sqrt())

@@ -1,0 +1,210 @@
+"""What observations can teach a network, known before it learns: from the circuit alone.
+
+A network may satisfy every observation and still mean something else by its values (a reasoning
+shortcut). Two things can be said beforehand. Values that can trade places without changing the
+probability of any observation are never told apart. And with each observation, some values of a
+choice are possible and others are not; where only one is, the observation determines it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+from dpasp.learning.possible import anything
+from dpasp.learning.rules import Groups, groups, with_omitted
+from dpasp.logic.program import Choice, FromNetwork, GroundProgram
+from dpasp.neural.likelihood import Likelihood
+from dpasp.neural.module import ProgramModule
+from dpasp.neural.observations import Observations, observation_brief
+from dpasp.semantics.leaves import layout
+
+COLUMNS = 512  # that are looked at together
+WORK = 1 << 28  # products that are worth a warning
+SAME = 1e-9  # logarithms that differ by less are the same
+SHOWN = 3  # pairs that a warning names, and lines of each part that a report prints
+
+
+class ShortcutWarning(UserWarning):
+    """A network may learn something else than its values are named for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Two values of a network that no observation tells apart."""
+
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.first} from {self.second}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What an observation says of a choice: the values that are possible with it.
+
+    The lower probability of a value given the observation, over all that the network may give,
+    is 1 if it is the only possible one, and else 0; the upper one is 1 if it is possible.
+    """
+
+    observation: str
+    examples: int
+    possible: tuple[str, ...]
+    impossible: tuple[str, ...]
+
+    @property
+    def determined(self) -> bool:
+        """Whether there is one possible value only."""
+        return len(self.possible) == 1
+
+    def __str__(self) -> str:
+        count = len(self.possible)
+        of = f"{count} of {count + len(self.impossible)} values"
+        what = self.possible[0] if self.determined else f"{of}: {', '.join(self.possible)}"
+        return f"{self.observation} ({self.examples}×) leaves {what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcuts:
+    """What the observations leave open."""
+
+    alike: tuple[Alike, ...]
+    settled: tuple[Settled, ...]
+
+    @property
+    def determined(self) -> float:
+        """The share of all choices of all examples that their observations determine."""
+        total = sum(one.examples for one in self.settled)
+        return sum(one.examples for one in self.settled if one.determined) / max(total, 1)
+
+    def __str__(self) -> str:
+        lines = [f"the observations never tell {pair}" for pair in self.alike[: 4 * SHOWN]]
+        if len(self.alike) > 4 * SHOWN:
+            lines.append(f"… and {len(self.alike) - 4 * SHOWN} more pairs")
+        lines += [str(one) for one in self.settled[: 4 * SHOWN]]
+        if len(self.settled) > 4 * SHOWN:
+            lines.append(f"… and {len(self.settled) - 4 * SHOWN} more")
+        share = f"{100 * self.determined:.1f} % of the choices are determined by their observations"
+        return "\n".join([*lines, share])
+
+
+def shortcuts(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Shortcuts:
+    """What the observations leave open of a model's networks."""
+    pairs = tuple(alike(model, likelihood))
+    return Shortcuts(pairs, tuple(_settled(model, likelihood, seen)))
+
+
+def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
+    """Warn if some values of a network are never told apart (not where it takes long to see)."""
+    columns = likelihood.count * sum(1 for _ in _swaps(model.ground))
+    if likelihood.engine.size * columns > WORK:
+        return
+    pairs = list(alike(model, likelihood))
+    if pairs:
+        told = ", ".join(map(str, pairs[:SHOWN]))
+        rest = f" (and {len(pairs) - SHOWN} more pairs)" if len(pairs) > SHOWN else ""
+        message = f"the observations never tell {told}{rest}: the network may learn them the other"
+        warnings.warn(f"{message} way round", ShortcutWarning, stacklevel=2)
+
+
+# --- values that trade places -----------------------------------------------------------------
+
+
+def alike(model: ProgramModule, likelihood: Likelihood) -> Iterator[Alike]:
+    """The pairs of values of a network that no observation tells apart.
+
+    The probabilities of the observations are polynomials of the network's outputs: if they are
+    the same at a point without any pattern after two values have traded places, they always are.
+    """
+    point = _without_pattern(model)
+    logs = likelihood.log_shared(point, torch.ones(likelihood.count, dtype=torch.float64))[0]
+    ids = torch.arange(likelihood.count)
+    for names, places in _swaps(model.ground):
+        moved = point[places]
+        for some in torch.split(ids, COLUMNS):
+            other = likelihood.log(moved.expand(-1, len(some)), some)[0]
+            if not _same(other, logs[some]):
+                break
+        else:
+            yield names
+
+
+def _same(left: Tensor, right: Tensor) -> bool:
+    return bool(((left == right) | ((left - right).abs() <= SAME)).all())
+
+
+def _without_pattern(model: ProgramModule) -> Tensor:
+    """Weights [leaves, 1] with a distribution in place of every network's output, all different."""
+    weights = anything(model)
+    random = torch.rand(weights.shape, generator=torch.Generator().manual_seed(1)).to(weights)
+    place = layout(model.ground.choices)
+    for index, choice in enumerate(model.ground.choices):
+        if isinstance(choice.weight, FromNetwork):
+            own = 0.5 + random[place.of(index)]
+            weights[place.of(index)] = own / own.sum()
+    return weights
+
+
+def _swaps(ground: GroundProgram) -> Iterator[tuple[Alike, Tensor]]:
+    """For each two values of a network: their names, and the leaves after trading places.
+
+    They trade places in every row, since one network reads them all.
+    """
+    place = layout(ground.choices)
+    uses: dict[tuple[int, int], list[int]] = {}
+    for index, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, FromNetwork):
+            uses.setdefault((choice.weight.network, choice.weight.outcome), []).append(index)
+    for indices in uses.values():
+        names = _names(ground, ground.choices[indices[0]])
+        starts = torch.tensor([place.of(index).start for index in indices])
+        for first, second in combinations(range(len(names)), 2):
+            leaves = torch.arange(place.size)
+            leaves[starts + first], leaves[starts + second] = starts + second, starts + first
+            yield Alike(names[first], names[second]), leaves
+
+
+def _names(ground: GroundProgram, choice: Choice) -> list[str]:
+    """What the leaves of a choice stand for."""
+    heads = [str(ground.symbols[atom]) for atom in choice.heads]
+    return [*heads, f"not {heads[0]}"] if choice.nothing else heads
+
+
+# --- what is determined -----------------------------------------------------------------------
+
+
+def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Iterator[Settled]:
+    """By observation, the most frequent first, and choice: which values are possible."""
+    counts = torch.bincount(seen.ids.cpu(), minlength=likelihood.count)
+    order = [i for i in counts.argsort(descending=True, stable=True).tolist() if counts[i]]
+    weights, group = anything(model), groups(model.ground)
+    for some in torch.split(torch.tensor(order), COLUMNS):
+        open_ = _possible(likelihood, weights.expand(-1, len(some)), some, group)
+        for column, number in enumerate(some.tolist()):
+            told = observation_brief(seen.distinct[number]), int(counts[number])
+            yield from _of_choices(model.ground, open_[:, column], told)
+
+
+def _possible(likelihood: Likelihood, weights: Tensor, ids: Tensor, group: Groups) -> Tensor:
+    """By leaf and column, whether the value is possible with the observation."""
+    slopes = likelihood.log(weights, ids)[1]
+    return with_omitted(slopes, weights, group, weights.new_ones(1)) > SAME
+
+
+def _of_choices(
+    ground: GroundProgram, possible: Tensor, told: tuple[str, int]
+) -> Iterator[Settled]:
+    place = layout(ground.choices)
+    for index, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, FromNetwork):
+            flags = possible[place.of(index)].tolist()
+            names: Sequence[str] = _names(ground, choice)
+            yes = tuple(name for name, flag in zip(names, flags, strict=True) if flag)
+            no = tuple(name for name, flag in zip(names, flags, strict=True) if not flag)
+            yield Settled(*told, yes, no)

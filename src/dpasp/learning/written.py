@@ -1,0 +1,110 @@
+"""A program's text with what was learned in place.
+
+Probabilities to learn become numbers (or intervals), a rule with a parameter for each value of a
+key becomes a rule for each, and ``#learn`` goes. All else, comments included, stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dpasp.errors import Span
+from dpasp.language import ast
+from dpasp.language.printer import statement_text
+from dpasp.logic.program import GroundProgram, Parameter
+
+NETWORKS = (
+    "% The networks keep what they learned in a file: program.save(path), program.restore(path)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What was learned of one parameter: numbers, or the ends of intervals, by head."""
+
+    parameter: Parameter
+    lower: Sequence[float]
+    upper: Sequence[float]
+
+    def heads(self, statement: ast.Annotated) -> tuple[ast.Head, ...]:
+        """The heads of its statement, with what was learned."""
+        ends = zip(statement.heads, self.lower, self.upper, strict=True)
+        return tuple(replace(head, weight=_weight(head.weight, *pair)) for head, *pair in ends)
+
+
+def _weight(weight: ast.Weight, lower: float, upper: float) -> ast.Weight:
+    """A learned probability or interval in place of a parameter."""
+    if not isinstance(weight, ast.Learnable):
+        return weight
+    if lower == upper:
+        return ast.Fixed(_number(lower))
+    return ast.Interval(_number(lower), _number(upper))
+
+
+def _number(value: float) -> ast.Number:
+    """A probability without the noise of its last digits; what is possible stays so."""
+    short = float(f"{value:.14g}")
+    return ast.Number(value if short in (0.0, 1.0) else short)
+
+
+def learned_text(ground: GroundProgram, learned: Sequence[Values]) -> str:
+    """The program as text, with what was learned of each parameter.
+
+    The files of a program come one after the other, included ones in place.
+    """
+    program = ground.program
+    found: dict[int, list[Values]] = {}
+    for one in learned:
+        found.setdefault(one.parameter.statement, []).append(one)
+    new = {index: _lines(program.statements[index], own) for index, own in found.items()}
+    for index, statement in enumerate(program.statements):
+        if isinstance(statement, ast.Learn):
+            new[index] = []
+    texts = list(program.sources.values())
+    if any("#include" in text for text in texts):
+        lines = [
+            line
+            for index, statement in enumerate(program.statements)
+            for line in new.get(index, [statement_text(statement)])
+        ]
+        text = "\n".join(lines) + "\n"
+    else:
+        text = _edited(program, new)
+    return f"{NETWORKS}\n{text}" if ground.networks else text
+
+
+def _lines(statement: ast.Statement, learned: Sequence[Values]) -> list[str]:
+    """The statements that stand in place of one with parameters."""
+    assert isinstance(statement, ast.Annotated)
+    lines = []
+    for one in learned:
+        line = statement_text(replace(statement, heads=one.heads(statement), written=None))
+        if one.parameter.key:
+            key = ", ".join(f"{name} = {value}" for name, value in one.parameter.key)
+            line = f"{line.removesuffix('.')}, {key}."
+        lines.append(line)
+    return lines
+
+
+def _edited(program: ast.Program, new: dict[int, list[str]]) -> str:
+    """The texts of the files with some statements replaced."""
+    edits: dict[str, list[tuple[Span, str]]] = {}
+    for index, lines in new.items():
+        span = program.statements[index].span
+        edits.setdefault(span.file, []).append((span, "\n".join(lines)))
+    texts = [_replaced(text, edits.get(name, [])) for name, text in program.sources.items()]
+    return "".join(text if text.endswith("\n") else f"{text}\n" for text in texts)
+
+
+def _replaced(text: str, edits: Sequence[tuple[Span, str]]) -> str:
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    for span, words in sorted(edits, key=lambda edit: (edit[0].line, edit[0].column), reverse=True):
+        begin = starts[span.line - 1] + span.column - 1
+        end = starts[span.end_line - 1] + span.end_column - 1
+        if not words and begin == starts[span.line - 1] and text[end : end + 1] == "\n":
+            end += 1  # the line was all its own
+        text = text[:begin] + words + text[end:]
+    return text
