@@ -210,6 +210,7 @@ ENGINE = Group(
             ("--gap",), "bounds (default: 0.01) and sample stop when they are so close", "G", share
         ),
         Option(("--nmodels",), "the most total choices that bounds looks at", "N", count),
+        Option(("--exact",), "fail at a limit (124, 125) rather than answer with bounds"),
         Option(
             ("--inconsistent",),
             "what to do with total choices that have no model (default: normalize)",

@@ -132,7 +132,7 @@ def learns(options: Namespace, program: Program) -> bool:
 
 def chosen_method(options: Namespace, program: Program) -> Method:
     """How to answer; raises :class:`UsageError` for options that the engine does not have."""
-    how = method(program.source, options.engine, {"seed": options.seed})
+    how = method(program.source, options.engine, {"seed": options.seed}, options.exact)
     known, wanted = engines.options_of(how.engine), dict(how.options)
     for word, option, value in (
         ("--samples", "n", options.samples),
@@ -147,7 +147,7 @@ def chosen_method(options: Namespace, program: Program) -> Method:
             )
         if value is not None:
             wanted[option] = value
-    return Method(how.engine, wanted)
+    return replace(how, options=wanted)
 
 
 def uses_torch(program: Program) -> bool:
