@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from threading import Lock
 from types import ModuleType
+from typing import Any
 
 from dpasp.errors import ProgramError
 from dpasp.inference.explain import Texts, Traced
@@ -68,23 +71,25 @@ class Groundings:
         self.constants = constants or {}
         self.objects = objects or {}
         self._module: ModuleType | None = None
-        self._grounder: Grounder | None = None
+        self._running = Lock()  # while the Python of the program runs, which is once
+        self._grounders: list[Grounder] = []  # those that nobody uses: one, or none
         self._ends = False  # whether grounding is known to come to an end
         self._narrow: bool | None = None  # whether to look for what questions need, if known
         self._ground: OrderedDict[object, Timed] = OrderedDict()
         self._origins: Texts | None = None
         self._problem = _refuse(source, self.constants)
-        self._checked: dict[object, Checked] = {}
+        self._checked: OrderedDict[object, Checked] = OrderedDict()
 
     def module(self) -> ModuleType | None:
         """Return what the ``#python`` blocks define, with the caller's objects.
 
         The blocks run at the first call; None if they may not run and there are no objects.
         """
-        if self._module is None:
-            blocks = run_blocks(self.source) if self.python else None
-            self._module = with_objects(blocks, self.objects)
-        return self._module
+        with self._running:
+            if self._module is None:
+                blocks = run_blocks(self.source) if self.python else None
+                self._module = with_objects(blocks, self.objects)
+            return self._module
 
     def showing(self, source: ast.Program) -> Groundings:
         """Return these groundings for a program with more rules, whose Python has run already."""
@@ -104,17 +109,17 @@ class Groundings:
         Raises :class:`ProgramError` for what is wrong with it under the semantics.
         """
         key = (questions, evidence, semantics)
-        if key not in self._checked:
+        known = self._checked.get(key)
+        if known is None:
             program = self._with(questions, evidence)
             if questions or evidence or semantics:
                 check(program, semantics, self.constants, numbers=False)
             elif self._problem is not None:
                 raise ProgramError(self._problem.diagnostics)
             meaning = Meaning(*effective_semantics(program, semantics))
-            if len(self._checked) >= REMEMBERED:
-                self._checked.pop(next(iter(self._checked)))
-            self._checked[key] = Checked(program, meaning, (questions, evidence))
-        return self._checked[key]
+            known = Checked(program, meaning, (questions, evidence))
+            keep(self._checked, key, known)
+        return known
 
     def unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
         """Return the program with these questions, for a caller that does not answer them."""
@@ -141,22 +146,18 @@ class Groundings:
         :class:`LimitReached` at a limit.
         """
         whole, part = (checked.key, False), (checked.key, True)
-        if narrow and whole not in self._ground and part not in self._ground:
-            self._keep(part, lambda: self._narrowed(checked, watch))
-        key = part if narrow and part in self._ground else whole
-        if key not in self._ground:
-            self._keep(key, lambda: self._ask_grounder(checked, watch))
-        self._ground.move_to_end(key)
-        return self._ground[key].program
-
-    def _keep(self, key: object, make: Callable[[], GroundProgram | None]) -> None:
-        """Keep what is made, if it is."""
+        for key in (whole, part) if narrow else (whole,):
+            kept = self._ground.get(key)
+            if kept is not None:
+                keep(self._ground, key, kept)
+                return kept.program
         started = time.perf_counter()
-        program = make()
-        if program is not None:
-            self._ground[key] = Timed(program, time.perf_counter() - started)
-        while len(self._ground) > REMEMBERED:
-            self._ground.popitem(last=False)
+        program = self._narrowed(checked, watch) if narrow else None
+        key = whole if program is None else part
+        if program is None:
+            program = self._ask_grounder(checked, watch)
+        keep(self._ground, key, Timed(program, time.perf_counter() - started))
+        return program
 
     def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
         """The ground program without what its questions do not need; None if all is ground.
@@ -164,7 +165,7 @@ class Groundings:
         Who asks again may ask for anything: from the second time on everything is ground and
         kept, unless that might have no end.
         """
-        if self._narrow is False or self._grounder is not None:
+        if self._narrow is False or self._grounders:
             return None
         found = narrowed(checked.program, self.constants, watch)
         self._narrow = found is not None and found.endless
@@ -195,15 +196,19 @@ class Groundings:
 
     def seconds(self, program: GroundProgram) -> float:
         """Return how long grounding this program took; 0 if it is not kept any more."""
-        return next((kept.seconds for kept in self._ground.values() if kept.program is program), 0)
+        every = list(self._ground.values())
+        return next((kept.seconds for kept in every if kept.program is program), 0)
 
     def _ask_grounder(self, checked: Checked, watch: Watch) -> GroundProgram:
         """The whole ground program, by a grounder that is kept for other questions."""
-        grounder, self._grounder = self._grounder, None  # after an error it is of no use
+        # Taken away while it works, for no other thread may use it, and after an error nobody.
+        grounder = None
+        with suppress(IndexError):
+            grounder = self._grounders.pop()
         if grounder is None:
             return self._grounder_of(checked.program, watch, keep=True)
         program = grounder.ask(checked.program, watch)
-        self._grounder = grounder
+        self._grounders = [grounder]
         return program
 
     def _grounder_of(self, source: ast.Program, watch: Watch, *, keep: bool) -> GroundProgram:
@@ -217,8 +222,17 @@ class Groundings:
         grounder = Grounder(source, constants=self.constants, python=module, watch=watch)
         program = grounder.ask(source, watch)
         if keep:
-            self._grounder = grounder
+            self._grounders = [grounder]
         return program
+
+
+def keep(kept: OrderedDict[Any, Any], key: object, value: object) -> None:
+    """Keep a value among the last few; other threads may do so at the same time."""
+    kept[key] = value
+    with suppress(KeyError):  # another thread was quicker
+        kept.move_to_end(key)
+        while len(kept) > REMEMBERED:
+            kept.popitem(last=False)
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:

@@ -122,6 +122,7 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         engine: str | Method | None = None,
+        exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
@@ -138,9 +139,12 @@ class Program:
         with ``inconsistent="error"``. ``data`` is used in place of the program's test data:
         the rows of each data atom, as ``{"input(0)": rows}``.
 
+        Where ``limits`` leave auto no time for exact answers, they are estimates inside
+        intervals that are sure, with a warning; with ``exact`` that is an error.
+
         Raises :class:`ProgramError` for a query that cannot be read,
         :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
-        answer, and :class:`LimitReached` at a limit.
+        answer, and :class:`LimitReached` at a limit that leaves no answer.
 
         >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
@@ -152,7 +156,7 @@ class Program:
         checked = self._groundings.checked(
             queries_given(queries), evidence_given(evidence), semantics
         )
-        how = method(checked.program, engine, options)
+        how = method(checked.program, engine, options, exact)
         narrow = how.compiles and not data and not self._torch.in_use
         return self._answers(self._asked(checked, watch, how, inconsistent, data, narrow=narrow))
 
@@ -163,6 +167,7 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         engine: str | Method | None = None,
+        exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
@@ -187,7 +192,7 @@ class Program:
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), evidence_given(evidence), semantics)
-        how = method(checked.program, engine, options)
+        how = method(checked.program, engine, options, exact)
         ground = groundings.ground(checked, watch)
         asked = ask(
             shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
