@@ -237,6 +237,30 @@ def test_threads_and_memory_that_there_are_not() -> None:
     assert (found.returncode, found.stdout) == (0, "Stopped MEMORY\n"), found.stderr
 
 
+SHALLOW = """
+import resource
+import dpasp
+from dpasp.circuits import compile
+from dpasp.circuits.compiler import Options
+from dpasp.semantics.meaning import Meaning
+chain = "0.5::e(0..20000). p(0) :- e(0). p(X) :- p(X-1), e(X), X = 1..20000. #query p(20000)."
+program = dpasp.loads(chain).ground()
+with open("/proc/self/statm") as file:
+    taken = int(file.read().split()[0]) * resource.getpagesize()
+# not enough for the stacks that are asked for first
+resource.setrlimit(resource.RLIMIT_AS, (taken + (60 << 20),) * 2)
+print(compile(program, Meaning(), options=Options("diagram")).leaves)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of the address space")
+def test_stacks_that_there_are_not() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SHALLOW], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "40002\n"), done.stderr
+
+
 PEAK = """
 import resource
 import numpy as np

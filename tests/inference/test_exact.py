@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import dpasp
+from dpasp.circuits import Circuit
 from dpasp.inference.answer import answer
 from dpasp.inference.asked import ask
 from dpasp.inference.method import Method
@@ -127,3 +130,23 @@ def test_tiny_probabilities_stay_exact(engine: str) -> None:
     answers = dpasp.loads(text).query(engine=engine, semantics="maxent")
     assert answers[0].value == pytest.approx(1e-280, rel=1e-9, abs=0)
     assert answers[1].value == pytest.approx(1e-80, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("semantics", "fields"),
+    [("maxent", {"consistent", "qe", "e"}), ("credal", {"consistent", "a", "b", "c", "d"})],
+)
+def test_only_the_masses_that_answers_are_made_of_are_computed(
+    semantics: str, fields: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[str] = set()
+    masses = Circuit.masses
+
+    def noted(self: Circuit, weights: Any, **options: Any) -> Any:
+        seen.update(options["fields"])
+        return masses(self, weights, **options)
+
+    monkeypatch.setattr(Circuit, "masses", noted)
+    answers = dpasp.loads("0.3::a. {b} :- a. #query b | a.").query(semantics=semantics)
+    assert answers[0].numbers == ((0.5,) if semantics == "maxent" else (0.0, 1.0))
+    assert seen == fields

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -288,3 +290,15 @@ def test_learning_through_a_head_cycle() -> None:
     program.learn([["a"]] * 3 + [["not b"]], alg="fixpoint", niters=3)
     assert program.learned()[0]["values"] == pytest.approx([0.75])
     assert program.query("c", semantics="maxent")[0].value == pytest.approx(0.6)
+
+
+QUIET = """
+import dpasp
+model = dpasp.loads("0.5?::a. #semantics maxent.").module()
+print(model.prob("a").item())
+"""
+
+
+def test_a_script_that_used_a_module_ends_quietly() -> None:
+    done = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0.5\n", "")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <random>
 #include <set>
@@ -9,7 +10,8 @@
 namespace dpasp {
 namespace {
 
-constexpr double NEAR = 16;  // more attempts may make an order so many times better
+constexpr double NEAR = 16;      // more attempts may make an order so many times better
+constexpr double PATIENCE = 10;  // steps that looking for an order may take, for each entry
 
 enum class Rule { Fill, WeightedFill, Size };
 
@@ -22,8 +24,9 @@ class Greedy {
         for (uint32_t count : states_) logs_.push_back(std::log2(double(count)));
     }
 
-    // Stops early, with an infinite cost, when it is worse than what is known.
-    EliminationOrder run(double known) {
+    // Stops early, with an infinite cost, when it is worse than what is known, or takes more steps
+    // than it is worth.
+    EliminationOrder run(double known, double patience) {
         EliminationOrder result;
         for (uint32_t v = 0; v < near_.size(); ++v) queue_.insert({score_[v] = score(v), v});
         while (!queue_.empty()) {
@@ -34,7 +37,7 @@ class Greedy {
             result.variables.push_back(v);
             result.cost += size;
             result.largest = std::max(result.largest, size);
-            if (result.cost >= known) {
+            if (result.cost >= known || steps_ > patience) {
                 result.cost = INFINITY;
                 return result;
             }
@@ -53,6 +56,7 @@ class Greedy {
     Watch &watch_;
     std::set<std::pair<double, uint32_t>> queue_;
     std::vector<double> score_;
+    double steps_ = 0;  // pairs of neighbours that were looked at
 
     bool linked(uint32_t a, uint32_t b) const {
         return std::binary_search(near_[a].begin(), near_[a].end(), b);
@@ -70,6 +74,7 @@ class Greedy {
             result = bits(v);
         } else {
             const auto &near = near_[v];
+            steps_ += double(near.size()) * double(near.size()) / 2;
             for (size_t i = 0; i < near.size(); ++i)
                 for (size_t j = i + 1; j < near.size(); ++j)
                     if (!linked(near[i], near[j]))
@@ -129,12 +134,14 @@ EliminationOrder order_elimination(const std::vector<uint32_t> &states,
     best.cost = INFINITY;
     auto attempt = [&](Rule rule, uint32_t seed) {
         double known = std::min(best.cost, NEAR * most);
-        EliminationOrder next = Greedy(states, near, rule, seed, watch).run(known);
+        EliminationOrder next = Greedy(states, near, rule, seed, watch).run(known, PATIENCE * most);
         if (next.cost < best.cost) best = std::move(next);
     };
     attempt(Rule::Fill, 0);
     if (best.cost <= 4.0 * double(states.size())) return best;
-    attempt(Rule::WeightedFill, 0);
+    bool uniform = std::adjacent_find(states.begin(), states.end(), std::not_equal_to<>()) ==
+                   states.end();  // then both rules to fill say the same
+    if (!uniform) attempt(Rule::WeightedFill, 0);
     attempt(Rule::Size, 0);
     if (best.cost == INFINITY) return best;
     // More attempts, as long as they cost little beside the tables.

@@ -24,8 +24,10 @@ def whole(statement: Statement) -> Draft:
     return Draft(finish, whole=True)
 
 
-def expect_end(cursor: Cursor, form: str) -> None:
-    """Nothing but the final dot is left."""
+def expect_end(cursor: Cursor, form: str, parenthesis: bool = False) -> None:
+    """Raise unless only the final dot is left, after the ``parenthesis`` that was opened."""
+    if parenthesis:
+        cursor.expect(")", "directive-syntax", form)
     rest = cursor.next()
     if rest.text != "." or not cursor.at_end():
         what = f"unexpected '{rest.text}'" if rest.text else "the end is missing"

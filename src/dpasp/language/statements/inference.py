@@ -47,9 +47,7 @@ def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         help = nearest(method.text.strip('"'), known) or f"known are {', '.join(known)}"
         cursor.fail("unknown-method", what, method, help)
     options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
-    if parenthesis:
-        cursor.expect(")", "directive-syntax", _FORM)
-    expect_end(cursor, _FORM)
+    expect_end(cursor, _FORM, parenthesis)
     buffer.blank(piece.start, piece.end)
     return whole(Inference(method.text, options, file.span(piece.start, piece.end)))
 

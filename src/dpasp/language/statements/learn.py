@@ -61,9 +61,7 @@ def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     if cursor.peek().kind == "name":
         cursor.fail("directive-syntax", "a ',' is missing here", cursor.peek(), _FORM)
     options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
-    if parenthesis:
-        cursor.expect(")", "directive-syntax", _FORM)
-    expect_end(cursor, _FORM)
+    expect_end(cursor, _FORM, parenthesis)
     if arguments:  # clingo reads ':- xxx(…).'
         buffer.put(piece.start, token.start, ":-")
         buffer.put(token.start, token.end, "x" * (token.end - token.start))

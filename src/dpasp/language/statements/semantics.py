@@ -37,9 +37,7 @@ def read_semantics(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     cursor.next()
     parenthesis = accept_parenthesis(cursor)
     logic, probability = read_semantics_words(cursor)
-    if parenthesis:
-        cursor.expect(")", "directive-syntax", _FORM)
-    expect_end(cursor, _FORM)
+    expect_end(cursor, _FORM, parenthesis)
     buffer.blank(piece.start, piece.end)
     return whole(Semantics(logic, probability, file.span(piece.start, piece.end)))
 
