@@ -8,6 +8,11 @@
 #   make random   a long comparison of random programs with the definitions, by every way
 #   make exit-codes  limits and Ctrl-C, 200 times each: only the exit codes 124, 125 and 130
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
+#   make border   200,000 damaged arrays and files through the border of the native code
+#   make guided   fuzzing that is led by coverage: programs, circuits, data, parameters
+#   make kills    500 kills while files are written: none is half-written, none is lost
+#   make soak     20,000 mixed calls in one process, whose memory must not grow
+#   make mutants  200 small faults in a copy of the code: the tests must notice nine of ten
 #   make sanitize the native part built with sanitizers, under the tests of circuits
 #   make threads  the same with the thread sanitizer, under evaluation and compilation
 #   make format   formats Python and C++; make tidy: clang-tidy over the C++
@@ -46,7 +51,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test check docs bench bench-full random exit-codes fuzz sanitize threads smoke page format tidy clean
+.PHONY: demo test check docs bench bench-full random exit-codes fuzz border guided kills soak mutants sanitize threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -78,6 +83,25 @@ random: .venv/test.stamp
 
 fuzz: .venv/test.stamp
 	$(BIN)/python -m tests.language.fuzz $(FUZZ)
+
+border: .venv/test.stamp
+	$(BIN)/python -m tests.stress.border $(FUZZ)
+
+kills: .venv/test.stamp
+	$(BIN)/python -m tests.stress.kills 500
+
+# atheris leads by coverage: one target after the other, some minutes each
+guided: .venv/test.stamp
+	$(BIN)/python -m pip install --quiet atheris
+	for what in circuits tables parameters reader; do \
+	    $(BIN)/python -m tests.stress.guided $$what build/guided/$$what -runs=200000 \
+	        -max_total_time=1200 -rss_limit_mb=4096 || exit 1; done
+
+soak: .venv/test.stamp
+	$(BIN)/python -m tests.stress.soak 20000
+
+mutants: .venv/test.stamp
+	$(BIN)/python -m tests.stress.mutants 200
 
 # The native part built with sanitizers, beside the Python part; -S: without the hook of the
 # editable install, which would find the other build first.

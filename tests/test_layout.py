@@ -67,6 +67,7 @@ INSIDE = {
         ["credal"],
         ["probable"],
         ["exact"],
+        ["bounding"],
         ["explain", "models"],
         ["answer"],
         ["__init__"],

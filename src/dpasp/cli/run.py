@@ -126,13 +126,13 @@ def learns(options: Namespace, program: Program) -> bool:
     """Whether something is to be learned, loaded or saved (and torch to be imported)."""
     statements = program.source.statements
     return any(isinstance(statement, Learn) for statement in statements) or bool(
-        options.save or options.load or options.resume or options.force
+        options.save or options.load or options.resume or options.force or options.rules
     )
 
 
 def chosen_method(options: Namespace, program: Program) -> Method:
     """How to answer; raises :class:`UsageError` for options that the engine does not have."""
-    how = method(program.source, options.engine, {"seed": options.seed})
+    how = method(program.source, options.engine, {"seed": options.seed}, options.exact)
     known, wanted = engines.options_of(how.engine), dict(how.options)
     for word, option, value in (
         ("--samples", "n", options.samples),
@@ -147,7 +147,7 @@ def chosen_method(options: Namespace, program: Program) -> Method:
             )
         if value is not None:
             wanted[option] = value
-    return Method(how.engine, wanted)
+    return replace(how, options=wanted)
 
 
 def uses_torch(program: Program) -> bool:

@@ -13,8 +13,11 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from threading import Lock
 from types import ModuleType
+from typing import Any
 
 from dpasp.errors import ProgramError
 from dpasp.inference.explain import Texts, Traced
@@ -67,22 +70,24 @@ class Groundings:
         self.constants = constants or {}
         self.objects = objects or {}
         self._module: ModuleType | None = None
-        self._grounder: Grounder | None = None
+        self._running = Lock()  # while the Python of the program runs, which is once
+        self._grounders: list[Grounder] = []  # those that nobody uses: one, or none
         self._ends = False  # whether grounding is known to come to an end
         self._ground: OrderedDict[tuple[tuple[str, ...], ...], Timed] = OrderedDict()
         self._origins: Texts | None = None
         self._problem = _refuse(source, self.constants)
-        self._checked: dict[object, Checked] = {}
+        self._checked: OrderedDict[object, Checked] = OrderedDict()
 
     def module(self) -> ModuleType | None:
         """Return what the ``#python`` blocks define, with the caller's objects.
 
         The blocks run at the first call; None if they may not run and there are no objects.
         """
-        if self._module is None:
-            blocks = run_blocks(self.source) if self.python else None
-            self._module = with_objects(blocks, self.objects)
-        return self._module
+        with self._running:
+            if self._module is None:
+                blocks = run_blocks(self.source) if self.python else None
+                self._module = with_objects(blocks, self.objects)
+            return self._module
 
     def showing(self, source: ast.Program) -> Groundings:
         """Return these groundings for a program with more rules, whose Python has run already."""
@@ -102,17 +107,17 @@ class Groundings:
         Raises :class:`ProgramError` for what is wrong with it under the semantics.
         """
         key = (questions, evidence, semantics)
-        if key not in self._checked:
+        known = self._checked.get(key)
+        if known is None:
             program = self._with(questions, evidence)
             if questions or evidence or semantics:
                 check(program, semantics, self.constants, numbers=False)
             elif self._problem is not None:
                 raise ProgramError(self._problem.diagnostics)
             meaning = Meaning(*effective_semantics(program, semantics))
-            if len(self._checked) >= REMEMBERED:
-                self._checked.pop(next(iter(self._checked)))
-            self._checked[key] = Checked(program, meaning, (questions, evidence))
-        return self._checked[key]
+            known = Checked(program, meaning, (questions, evidence))
+            keep(self._checked, key, known)
+        return known
 
     def unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
         """Return the program with these questions, for a caller that does not answer them."""
@@ -137,14 +142,13 @@ class Groundings:
         Raises :class:`ProgramError` where clingo refuses the program, and
         :class:`LimitReached` at a limit.
         """
-        if checked.key not in self._ground:
+        kept = self._ground.get(checked.key)
+        if kept is None:
             started = time.perf_counter()
             program = self._ask_grounder(checked, watch)
-            self._ground[checked.key] = Timed(program, time.perf_counter() - started)
-            while len(self._ground) > REMEMBERED:
-                self._ground.popitem(last=False)
-        self._ground.move_to_end(checked.key)
-        return self._ground[checked.key].program
+            kept = Timed(program, time.perf_counter() - started)
+        keep(self._ground, checked.key, kept)
+        return kept.program
 
     def origins(self, checked: Checked, watch: Watch) -> Texts:
         """Return the rules of the program with their instances, for who tells reasons.
@@ -166,11 +170,15 @@ class Groundings:
 
     def seconds(self, program: GroundProgram) -> float:
         """Return how long grounding this program took; 0 if it is not kept any more."""
-        return next((kept.seconds for kept in self._ground.values() if kept.program is program), 0)
+        every = list(self._ground.values())
+        return next((kept.seconds for kept in every if kept.program is program), 0)
 
     def _ask_grounder(self, checked: Checked, watch: Watch) -> GroundProgram:
         """The ground program; under a limit the first time in a child, which can be stopped."""
-        grounder, self._grounder = self._grounder, None  # after an error it is of no use
+        # Taken away while it works, for no other thread may use it, and after an error nobody.
+        grounder = None
+        with suppress(IndexError):
+            grounder = self._grounders.pop()
         module = self.module()
         limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
         if grounder is None and limited and not self._ends and module is None and can_fork():
@@ -182,8 +190,17 @@ class Groundings:
                 checked.program, constants=self.constants, python=module, watch=watch
             )
         program = grounder.ask(checked.program, watch)
-        self._grounder = grounder
+        self._grounders = [grounder]
         return program
+
+
+def keep(kept: OrderedDict[Any, Any], key: object, value: object) -> None:
+    """Keep a value among the last few; other threads may do so at the same time."""
+    kept[key] = value
+    with suppress(KeyError):  # another thread was quicker
+        kept.move_to_end(key)
+        while len(kept) > REMEMBERED:
+            kept.popitem(last=False)
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:

@@ -123,6 +123,7 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         engine: str | Method | None = None,
+        exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
@@ -139,9 +140,12 @@ class Program:
         with ``inconsistent="error"``. ``data`` is used in place of the program's test data:
         the rows of each data atom, as ``{"input(0)": rows}``.
 
+        Where ``limits`` leave auto no time for exact answers, they are estimates inside
+        intervals that are sure, with a warning; with ``exact`` that is an error.
+
         Raises :class:`ProgramError` for a query that cannot be read,
         :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
-        answer, and :class:`LimitReached` at a limit.
+        answer, and :class:`LimitReached` at a limit that leaves no answer.
 
         >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
@@ -153,7 +157,7 @@ class Program:
         checked = self._groundings.checked(
             queries_given(queries), evidence_given(evidence), semantics
         )
-        how = method(checked.program, engine, options)
+        how = method(checked.program, engine, options, exact)
         return self._answers(self._asked(checked, watch, how, inconsistent, data))
 
     # More than six parameters: they are the keywords of the public interface.
