@@ -34,7 +34,6 @@ from dpasp.inference.answers import Answers
 from dpasp.inference.method import Method, method
 from dpasp.language.ast import Learn, Neural
 from dpasp.language.statements import engines
-from dpasp.pictures.picture import FORMATS as PICTURES
 from dpasp.program import Program
 from dpasp.writing import check_ending, write_text
 
@@ -92,13 +91,14 @@ def execute(options: Namespace, console: Console) -> int:
 
 def check_files(options: Namespace) -> None:
     """Refuse names of files that do not say how to write them, before the work is done."""
-    for path, what, endings in (
-        (options.csv, "a table", TABLES),
-        (options.plot, "a picture", PICTURES),
-        (options.report, "a report", (".html", ".htm")),
-    ):
-        if path is not None:
-            check_ending(path, what, endings)
+    if options.csv is not None:
+        check_ending(options.csv, "a table", TABLES)
+    if options.plot is not None:
+        from dpasp.pictures.picture import FORMATS
+
+        check_ending(options.plot, "a picture", FORMATS)
+    if options.report is not None:
+        check_ending(options.report, "a report", (".html", ".htm"))
 
 
 def check_marginals(options: Namespace) -> None:

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, UsageError
-from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display, harmless, printable
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
     import pandas
+
+    from dpasp.pictures.picture import Picture
 
 Number = float | NDArray[np.float64]  # an array has one number for each test row
 Value = bool | Literal["undef"]  # of an atom in an assignment
@@ -319,6 +320,8 @@ class Answers(Sequence[Answer | MapAnswer]):
 
         A notebook shows it; ``path`` ends in .svg, or (by matplotlib) in .png or .pdf.
         """
+        from dpasp.pictures.picture import drawn
+
         return drawn(display("plot.answers")(self), path)
 
     def _repr_html_(self) -> str:

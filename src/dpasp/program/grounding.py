@@ -26,6 +26,7 @@ from dpasp.language.checks import check, effective_semantics
 from dpasp.limits import Watch
 from dpasp.logic.child import can_fork
 from dpasp.logic.ground import Grounder, ground_in_child
+from dpasp.logic.narrow import narrowed
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning
@@ -73,7 +74,8 @@ class Groundings:
         self._running = Lock()  # while the Python of the program runs, which is once
         self._grounders: list[Grounder] = []  # those that nobody uses: one, or none
         self._ends = False  # whether grounding is known to come to an end
-        self._ground: OrderedDict[tuple[tuple[str, ...], ...], Timed] = OrderedDict()
+        self._narrow: bool | None = None  # whether to look for what questions need, if known
+        self._ground: OrderedDict[object, Timed] = OrderedDict()
         self._origins: Texts | None = None
         self._problem = _refuse(source, self.constants)
         self._checked: OrderedDict[object, Checked] = OrderedDict()
@@ -136,19 +138,43 @@ class Groundings:
             program = extend(program, text, file="<query>" if i == 1 else f"<query {i}>")
         return program
 
-    def ground(self, checked: Checked, watch: Watch) -> GroundProgram:
+    def ground(self, checked: Checked, watch: Watch, *, narrow: bool = False) -> GroundProgram:
         """Return the ground program; the last few are kept.
 
+        With ``narrow``, without what its questions do not need, where that is quicker.
         Raises :class:`ProgramError` where clingo refuses the program, and
         :class:`LimitReached` at a limit.
         """
-        kept = self._ground.get(checked.key)
-        if kept is None:
-            started = time.perf_counter()
+        whole, part = (checked.key, False), (checked.key, True)
+        for key in (whole, part) if narrow else (whole,):
+            kept = self._ground.get(key)
+            if kept is not None:
+                keep(self._ground, key, kept)
+                return kept.program
+        started = time.perf_counter()
+        program = self._narrowed(checked, watch) if narrow else None
+        key = whole if program is None else part
+        if program is None:
             program = self._ask_grounder(checked, watch)
-            kept = Timed(program, time.perf_counter() - started)
-        keep(self._ground, checked.key, kept)
-        return kept.program
+        keep(self._ground, key, Timed(program, time.perf_counter() - started))
+        return program
+
+    def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
+        """The ground program without what its questions do not need; None if all is ground.
+
+        Who asks again may ask for anything: from the second time on everything is ground and
+        kept, unless that might have no end.
+        """
+        if self._narrow is False or self._grounders:
+            return None
+        found = narrowed(checked.program, self.constants, watch)
+        self._narrow = found is not None and found.endless
+        if found is None:
+            return None
+        program = self._grounder_of(found.program, watch, keep=False)
+        if not found.endless and any(w.code == "unknown-atom" for w in program.warnings):
+            return None  # its help names what there is
+        return replace(program, program=checked.program, left_out=found.left_out)
 
     def origins(self, checked: Checked, watch: Watch) -> Texts:
         """Return the rules of the program with their instances, for who tells reasons.
@@ -174,23 +200,29 @@ class Groundings:
         return next((kept.seconds for kept in every if kept.program is program), 0)
 
     def _ask_grounder(self, checked: Checked, watch: Watch) -> GroundProgram:
-        """The ground program; under a limit the first time in a child, which can be stopped."""
+        """The whole ground program, by a grounder that is kept for other questions."""
         # Taken away while it works, for no other thread may use it, and after an error nobody.
         grounder = None
         with suppress(IndexError):
             grounder = self._grounders.pop()
-        module = self.module()
-        limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
-        if grounder is None and limited and not self._ends and module is None and can_fork():
-            program = ground_in_child(checked.program, constants=self.constants, watch=watch)
-            self._ends = True
-            return program
         if grounder is None:
-            grounder = Grounder(
-                checked.program, constants=self.constants, python=module, watch=watch
-            )
+            return self._grounder_of(checked.program, watch, keep=True)
         program = grounder.ask(checked.program, watch)
         self._grounders = [grounder]
+        return program
+
+    def _grounder_of(self, source: ast.Program, watch: Watch, *, keep: bool) -> GroundProgram:
+        """The ground program; under a limit the first time in a child, which can be stopped."""
+        module = self.module()
+        limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
+        if limited and not self._ends and module is None and can_fork():
+            program = ground_in_child(source, constants=self.constants, watch=watch)
+            self._ends = keep
+            return program
+        grounder = Grounder(source, constants=self.constants, python=module, watch=watch)
+        program = grounder.ask(source, watch)
+        if keep:
+            self._grounders = [grounder]
         return program
 
 

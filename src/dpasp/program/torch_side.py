@@ -47,6 +47,11 @@ class TorchSide:
         self._trainable: Trainable | None = None
         self._making = RLock()  # while a module is made: two would have networks of their own
 
+    @property
+    def in_use(self) -> bool:
+        """Whether something was learned, or made ready to be."""
+        return self._trainable is not None
+
     def trainable(
         self,
         watch: Watch = UNLIMITED,
