@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
 
@@ -83,10 +83,25 @@ class Watch:
 
     def share(self, parts: int, report: Report = silent) -> Watch:
         """A watch that stops after one of so many parts of the time left; the rest is shared."""
+        left = self.remaining()
+        return self.within(left / parts if left is not None else None, report)
+
+    def within(self, seconds: float | None, report: Report = silent) -> Watch:
+        """A watch that stops after so many seconds, also if there is no limit of time."""
         part = Watch(self.limits, report)
         part.started = self.started
         left = self.remaining()
-        part._deadline = None if left is None else time.monotonic() + left / parts
+        if seconds is not None:
+            left = seconds if left is None else min(left, seconds)
+        part._deadline = None if left is None else time.monotonic() + left
+        return part
+
+    def with_memory(self, share: float) -> Watch:
+        """The same clock with a share of the memory that is allowed."""
+        if self.limits.megabytes is None:
+            return self
+        part = Watch(replace(self.limits, megabytes=share * self.limits.megabytes), self.report)
+        part.started, part._deadline = self.started, self._deadline
         return part
 
     def check(self) -> None:

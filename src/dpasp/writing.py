@@ -13,11 +13,8 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
-import socket
 import stat
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -93,7 +90,7 @@ def _is_there(path: Path) -> bool:
 
 def _name(target: Path) -> str:
     """A name beside the target, with its suffix: some writers tell the format by it."""
-    who = f"{_host()}-{os.getpid()}-{secrets.token_hex(8)}"
+    who = f"{_host()}-{os.getpid()}-{os.urandom(8).hex()}"
     return f".{target.stem[:100]}.dpasp-{who}{target.suffix}"
 
 
@@ -132,4 +129,7 @@ def _is_left(entry: os.DirEntry[str], host: str, process: int) -> bool:
 
 
 def _host() -> str:
+    import socket  # only who writes needs them, and a quick start does not
+    import zlib
+
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"

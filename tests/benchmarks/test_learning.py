@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from benchmarks.learning import digits, records, shortcuts
+from benchmarks.learning import digits, records, shortcuts, tasks
 
 torch.set_num_threads(1)
 
@@ -83,3 +83,17 @@ def test_calibration() -> None:
     sure = torch.tensor([[0.95, 0.05], [0.95, 0.05], [0.35, 0.65], [0.55, 0.45]])
     found = shortcuts.calibration(sure, torch.tensor([0, 1, 1, 0]))
     assert found == pytest.approx((abs(1 - 1.9) + abs(1 - 0.65) + abs(1 - 0.55)) / 4)
+
+
+def test_tasks_without_a_curriculum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--device", "cpu", "--rows", "6", "--test", "4", "--epochs", "1", "--n", "2"]
+    tasks.main(["sudoku", "parity", "addition", *words, "--plot", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["task", "sudoku", "parity", "addition"]
+    assert (tmp_path / "sudoku.svg").exists()
+
+
+def test_grids_are_what_they_are_said_to_be() -> None:
+    generator = torch.Generator().manual_seed(0)
+    assert all(tasks.is_valid(tasks.a_grid(True, generator)) for _ in range(20))
+    assert not any(tasks.is_valid(tasks.a_grid(False, generator)) for _ in range(20))

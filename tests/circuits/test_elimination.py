@@ -10,6 +10,7 @@ import pytest
 
 import dpasp
 from dpasp.circuits import FIELDS, Circuit, Options, compile
+from dpasp.errors import SizeLimit
 from dpasp.inference.answers import Answer
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
@@ -130,3 +131,17 @@ def test_credal_and_maxent_agree_where_nothing_is_open() -> None:
     )
     both = dict(zip(FIELDS, np.where(np.isnan(credal), maxent, credal), strict=True))
     assert both["a"] / (both["a"] + both["d"]) == pytest.approx(both["qe"] / both["e"], rel=1e-12)
+
+
+def test_a_plan_knows_what_elimination_costs() -> None:
+    program = dpasp.loads(network(20) + "\n#query v(19,0) | v(5,1).")
+    (part,) = program.plan().parts
+    assert part.tries == ("elimination, tree",)
+    assert f"elimination, by tables of {part.entries:,} entries in all" in str(program.plan())
+    assert program.circuit().statistics.nodes < 2 * part.entries
+
+
+def test_what_is_too_large_says_how_far_every_way_came() -> None:
+    ground = dpasp.loads(network(12) + "\n#query v(11,0).").ground()
+    with pytest.raises(SizeLimit, match=r"tried were diagram \(\d+ % done\), .*elimination"):
+        compile(ground, STABLE, options=Options(nodes=20, work=40_000))

@@ -45,7 +45,8 @@ def test_wrong_numbers(dpasp: Command) -> None:
 
 def test_a_limit_prints_the_best_answer_so_far(dpasp: Command) -> None:
     large = "".join(f"0.5::x({i}). " for i in range(100)) + "#query x(1)."
-    result = dpasp("run", "--engine", "bounds", "--time-limit", "1.5", text=large)
+    words = ("--engine", "bounds", "--nmodels", "1000000000", "--time-limit", "1.5")
+    result = dpasp("run", *words, text=large)
     assert result.code == 0
     assert result.out.startswith("ℙ(x(1)) = [")
     assert "stopped at the time limit of 1.5 s, with a gap of" in result.err

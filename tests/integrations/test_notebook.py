@@ -31,6 +31,14 @@ def shell(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interactiv
     InteractiveShell.clear_instance()
 
 
+LEARNED = """
+#python
+def rows(): return [["a"], ["a"], ["not a"]]
+#end.
+?::a. #learn @rows, niters = 3. #query a.
+"""
+
+
 def cell(shell: InteractiveShell, line: str, text: str = "0.3::a. b :- not a. #query b.") -> Any:
     return shell.run_cell_magic("dpasp", line, text)
 
@@ -88,3 +96,44 @@ def test_words_are_completed_in_our_cells_only(shell: InteractiveShell) -> None:
     with provisionalcompleter():
         offered = {one.text for one in shell.Completer.completions(whole, len(whole))}
     assert "smokes" in offered
+
+
+def test_work_that_takes_long_shows_a_bar(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpasp.display import notebook
+
+    drawn: list[str] = []
+    monkeypatch.setattr(notebook, "PATIENCE", 0.0)
+    monkeypatch.setattr(notebook, "REFRESH", 0.0)
+    monkeypatch.setattr(notebook._Bar, "_draw", lambda self, html: drawn.append(html))
+    pytest.importorskip("torch")
+    cell(shell, "--learn --python", LEARNED)
+    assert any("<progress value=" in html and "iteration" in html for html in drawn)
+
+
+def test_a_bar_is_drawn_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpasp.display import notebook
+
+    drawn: list[str] = []
+
+    class Handle:
+        def update(self, shown: Any) -> None:
+            drawn.append(shown.data)
+
+    def display(shown: Any, display_id: bool) -> Handle:
+        assert display_id
+        drawn.append(shown.data)
+        return Handle()
+
+    monkeypatch.setattr("IPython.display.display", display)
+    monkeypatch.setattr(notebook, "PATIENCE", 0.0)
+    monkeypatch.setattr(notebook, "REFRESH", 0.0)
+    with notebook.progress_bar("counting") as progress:
+        progress(1, 4)
+        progress(2, 4)
+    assert drawn == [
+        '<label>counting <progress value="1" max="4"></progress> 25 %</label>',
+        '<label>counting <progress value="2" max="4"></progress> 50 %</label>',
+        "",
+    ]

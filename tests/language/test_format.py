@@ -53,6 +53,7 @@ def check(text: str) -> str:
         ("", ""),
         ("\n\n  \n", ""),
         ("a.", "a.\n"),
+        ('#name  b( X ) :"{X} is b" .', '#name b(X): "{X} is b".\n'),
         ("  a .\t\n\n\n\nb:-a .  ", "a.\n\nb :- a.\n"),
         ("a.   b.  c.", "a. b. c.\n"),
         ("0.3 :: a ; 7/10::b:-c . ", "0.3::a; 7/10::b :- c.\n"),

@@ -61,6 +61,17 @@ def test_the_command_line(saved: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["run", str(file), "--load", str(saved), "--force"]) == 0
     assert "0.250000" in capsys.readouterr().out
     assert main(["run", str(file), "--force", "--query", "a"]) == 2
+    by_rule = ["--load", str(saved), "--rule", "?::a. from ?::a."]
+    capsys.readouterr()
+    assert main(["run", str(file), *by_rule]) == 0
+    assert capsys.readouterr().out == "ℙ(c) = 0.562500\nℙ(a) = 0.750000\n"
+    swapped = [*by_rule[:2], "--rule", "?::a. from ?::b.", "--rule", "?::b. from ?::a."]
+    assert main(["run", str(file), *swapped]) == 0
+    assert "ℙ(a) = 0.250000" in capsys.readouterr().out
+    assert main(["run", str(file), *by_rule[:2], "--rule", "?::z. from ?::a."]) == 2
+    assert "no learnable rule '?::z.'" in capsys.readouterr().err
+    for wrong in ([*by_rule, "--force"], by_rule[2:], [*by_rule[:2], "--rule", "?::a."]):
+        assert main(["run", str(file), *wrong]) == 2
 
 
 def test_learning_goes_on_only_with_its_own_program(tmp_path: Path) -> None:

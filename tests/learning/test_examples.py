@@ -31,6 +31,7 @@ def load(name: str) -> dpasp.Program:
         ("even_or_odd", ["even_sum", "not even_sum"], "test_seen", 0.9),
         ("parity", "parity(n, X)", "test_seen", 0.95),
         ("digits_add", "sum(X)", "test_sums", 0.8),
+        ("sudoku_learn", ["valid", "not valid"], "test_seen", 0.85),
     ],
 )
 def test_networks(name: str, query: str | list[str], labels: str, least: float) -> None:

@@ -8,6 +8,7 @@ export interface Reason {
   note: string;
   share: number | null;
   open: boolean;
+  kind: string; // of a line of a derivation: fact, rule, choice, …
   below: Reason[];
 }
 
@@ -21,7 +22,7 @@ function branch(reasons: Reason[]): HTMLElement {
 }
 
 function leaf(reason: Reason): HTMLElement {
-  const text = h("span", { class: "reason" }, reason.text);
+  const text = h("span", { class: reason.kind ? `reason told kind-${reason.kind}` : "reason" }, reason.text);
   const under =
     reason.note || reason.share !== null
       ? h(

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,11 @@ from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.native import _native
-from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.meaning import Meaning
 from dpasp.shown import display
+
+if TYPE_CHECKING:
+    from dpasp.pictures.picture import Picture
 
 Array = NDArray[np.float64]
 MAGIC = b"dPASP circuit 1\n"
@@ -174,6 +177,8 @@ class Circuit:
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The circuit as a picture, saved if there is a path (.svg, .png or .pdf)."""
+        from dpasp.pictures.picture import drawn
+
         return drawn(display("plot.circuit")(self), path)
 
     def _repr_html_(self) -> str:

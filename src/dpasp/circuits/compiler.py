@@ -84,13 +84,17 @@ def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PartPlan:
-    """An independent part of the program, and what will be tried on it, the best guess first."""
+    """An independent part of the program, and what will be tried on it, the best guess first.
+
+    ``entries`` is how many entries the tables have that elimination makes, where it is chosen.
+    """
 
     choices: int
     guesses: int
     gates: int
     width: int  # the smallest that an order promises
     tries: tuple[str, ...]
+    entries: int = 0
 
 
 def plan(
@@ -116,7 +120,8 @@ def plan(
             width = min(last.width, section["width"] or last.width)
             parts.append(PartPlan(*size, width, (*last.tries, text)))
         else:
-            parts.append(PartPlan(*size, section["width"], (text,)))
+            entries = section.get("entries", 0)
+            parts.append(PartPlan(*size, section["width"], (text,), entries))
     return tuple(sorted(parts, key=lambda part: -part.width))
 
 

@@ -18,6 +18,8 @@ class Plan:
     >>> print(Plan(9, (PartPlan(5, 2, 30, 4, tries), PartPlan(2, 0, 3, 1, tries))))
     9 choices, of which 7 matter, in 2 parts; the widest has 5 choices, 2 inner variables, \
 width about 4; trying diagrams (narrow), tables (narrow)
+    >>> print(Plan(9, (PartPlan(9, 0, 30, 5, ("elimination, tree",), 1214),)))
+    9 choices in 1 part; width about 5; elimination, by tables of 1,214 entries in all
     """
 
     choices: int
@@ -40,6 +42,8 @@ width about 4; trying diagrams (narrow), tables (narrow)
             text += f"; the widest has {', '.join(size)}"
         else:
             text += f"; {', '.join(size[1:])}"
+        if widest.entries:
+            return f"{text}; elimination, by tables of {widest.entries:,} entries in all"
         return f"{text}; trying {_tries(widest.tries)}"
 
     def _repr_html_(self) -> str:

@@ -30,8 +30,11 @@ def learn_first(program: Program, options: Namespace, console: Console) -> None:
         raise UsageError("--force goes with --load or --resume")
     if options.resume and statement is None:
         raise UsageError("--resume goes on learning, but the program has no #learn")
+    if options.rules and (options.force or not options.load):
+        raise UsageError("--rule goes with --load, and without --force")
     if options.load:
-        program.restore(options.load, force=options.force)
+        rules = dict(options.rules) if options.rules else None
+        program.restore(options.load, force=options.force, rules=rules)
     elif statement is not None and not options.no_learn:
         _learn(program, statement, options, console)
         if speaks() and not console.quiet:

@@ -121,6 +121,15 @@ def constant(text: str) -> tuple[str, str]:
     return name, value
 
 
+def rule_pair(text: str) -> tuple[str, str]:
+    """A rule of the program and the rule of a file that it takes its probabilities from."""
+    own, word, other = (part.strip() for part in text.partition(" from "))
+    if not (own and word and other):
+        form = "'?::a. from ?::b.'"
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form {form}")
+    return own, other
+
+
 # --- the options -------------------------------------------------------------------------------
 
 FILES = Group("", (Option(("files",), "a program (.plp); - is standard input", "FILE", count="+"),))
@@ -201,6 +210,7 @@ ENGINE = Group(
             ("--gap",), "bounds (default: 0.01) and sample stop when they are so close", "G", share
         ),
         Option(("--nmodels",), "the most total choices that bounds looks at", "N", count),
+        Option(("--exact",), "fail at a limit (124, 125) rather than answer with bounds"),
         Option(
             ("--inconsistent",),
             "what to do with total choices that have no model (default: normalize)",
@@ -219,6 +229,15 @@ LEARNING = Group(
         Option(("--load",), "read what was learned; do not learn", "F"),
         Option(("--resume",), "go on with learning that was interrupted", "F"),
         Option(("--force",), "load or resume what another program learned, in its order"),
+        Option(
+            ("--rule",),
+            "load by rule: the first takes what the second learned, others their own name's "
+            "(repeatable)",
+            '"RULE from RULE"',
+            rule_pair,
+            repeatable=True,
+            dest="rules",
+        ),
         Option(("--seed",), "of everything random", "N", whole),
         Option(("--threads",), "how many networks may use", "N", count),
         Option(("--device",), "where networks run: cpu, cuda or auto (default: cpu)", "DEVICE"),

@@ -34,7 +34,6 @@ from dpasp.inference.answers import Answers
 from dpasp.inference.method import Method, method
 from dpasp.language.ast import Learn, Neural
 from dpasp.language.statements import engines
-from dpasp.pictures.picture import FORMATS as PICTURES
 from dpasp.program import Program
 from dpasp.writing import check_ending, write_text
 
@@ -92,13 +91,14 @@ def execute(options: Namespace, console: Console) -> int:
 
 def check_files(options: Namespace) -> None:
     """Refuse names of files that do not say how to write them, before the work is done."""
-    for path, what, endings in (
-        (options.csv, "a table", TABLES),
-        (options.plot, "a picture", PICTURES),
-        (options.report, "a report", (".html", ".htm")),
-    ):
-        if path is not None:
-            check_ending(path, what, endings)
+    if options.csv is not None:
+        check_ending(options.csv, "a table", TABLES)
+    if options.plot is not None:
+        from dpasp.pictures.picture import FORMATS
+
+        check_ending(options.plot, "a picture", FORMATS)
+    if options.report is not None:
+        check_ending(options.report, "a report", (".html", ".htm"))
 
 
 def check_marginals(options: Namespace) -> None:
@@ -126,13 +126,13 @@ def learns(options: Namespace, program: Program) -> bool:
     """Whether something is to be learned, loaded or saved (and torch to be imported)."""
     statements = program.source.statements
     return any(isinstance(statement, Learn) for statement in statements) or bool(
-        options.save or options.load or options.resume or options.force
+        options.save or options.load or options.resume or options.force or options.rules
     )
 
 
 def chosen_method(options: Namespace, program: Program) -> Method:
     """How to answer; raises :class:`UsageError` for options that the engine does not have."""
-    how = method(program.source, options.engine, {"seed": options.seed})
+    how = method(program.source, options.engine, {"seed": options.seed}, options.exact)
     known, wanted = engines.options_of(how.engine), dict(how.options)
     for word, option, value in (
         ("--samples", "n", options.samples),
@@ -147,7 +147,7 @@ def chosen_method(options: Namespace, program: Program) -> Method:
             )
         if value is not None:
             wanted[option] = value
-    return Method(how.engine, wanted)
+    return replace(how, options=wanted)
 
 
 def uses_torch(program: Program) -> bool:

@@ -52,6 +52,7 @@ def report(program: Program, answers: Answers, command: str = "") -> str:
         _section("Answers", html.answers(answers)),
         _section("Learning", "".join(_learning(answers))),
         _section("Why", "".join(_reasons(program, answers))),
+        _section("Without a model", _inconsistent(program, answers)),
         _section("What depends on what", _graph(program)),
         _section("Program", "".join(_sources(answers.files, program))),
         _section("How this was made", _made(command, answers)),
@@ -86,6 +87,17 @@ def _reasons(program: Program, answers: Answers) -> Iterator[str]:
         yield f"<details{opened}>{title}{why.explanation(explanation)}</details>"
     if len(queries) > MOST_EXPLAINED:
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
+
+
+def _inconsistent(program: Program, answers: Answers) -> str:
+    if not answers.inconsistent:
+        return ""
+    try:
+        meaning = f"{answers.logic}, {answers.probability}"
+        found = program.why_inconsistent(semantics=meaning, limits=REASONS)
+    except Error as error:
+        return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
+    return why.inconsistencies(found)
 
 
 def _graph(program: Program) -> str:

@@ -126,8 +126,14 @@ def _number(one: Sensitivity, target: float | None) -> tuple[str, ...]:
         markup(outline.slopes_text(one.slope)),
     ]
     if target is not None:
-        cells.append(markup(outline.reach_text(one, target)))
+        cells.append(" / ".join(_reached(one)))
     return tuple(cells)
+
+
+def _reached(one: Sensitivity) -> list[str]:
+    """The value of a number that reaches the target, or one for each bound where they differ."""
+    values = ["no value" if value is None else number_text(value) for value in one.reach]
+    return values[:1] if len(set(values)) == 1 else values
 
 
 def tree(found: Tree) -> str:

@@ -20,6 +20,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.engines.result import EngineResult, inconsistent_choices
 from dpasp.language.statements.engines import ENGINES
 
+NAMED = 12  # predicates that are named among those that were left out
 Solve = Callable[[Asked], EngineResult]
 
 
@@ -43,10 +44,19 @@ def answer(asked: Asked) -> Answers:
         {
             "choices": len(asked.ground.choices),
             "ground_rules": len(asked.ground.rules),
+            **_left_out(asked.ground.left_out),
             "seconds": seconds,
             **result.statistics,
         },
     )
+
+
+def _left_out(names: tuple[str, ...]) -> dict[str, str]:
+    """What of the program was not ground, if anything; of many predicates the first."""
+    if not names:
+        return {}
+    more = len(names) - NAMED
+    return {"left_out": ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")}
 
 
 def solver(engine: str) -> Solve:

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, UsageError
-from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display, harmless, printable
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
     import pandas
+
+    from dpasp.pictures.picture import Picture
 
 Number = float | NDArray[np.float64]  # an array has one number for each test row
 Value = bool | Literal["undef"]  # of an atom in an assignment
@@ -49,7 +50,8 @@ class Answer:
 
     With credal choices, ``lower_at`` and ``upper_at`` are probabilities within their
     intervals that attain the bounds. An approximate answer has an ``interval`` that holds the
-    exact one: with confidence 95 % after so many ``samples``, or surely with a ``gap``.
+    exact one: with confidence 95 % after so many ``samples``, or surely with a ``gap``. An
+    estimate inside a sure interval has both, and is ``likely`` in an interval of 95 %.
     """
 
     query: str
@@ -61,6 +63,12 @@ class Answer:
     interval: tuple[Number, Number] | None = None
     samples: int | None = None
     gap: Number | None = None
+    likely: tuple[Number, Number] | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is the answer itself, and not an estimate or bounds of it."""
+        return self.interval is None or (self.gap is not None and not np.any(self.gap))
 
     @property
     def kind(self) -> str:
@@ -81,6 +89,8 @@ class Answer:
             interval=None if self.interval is None else np.array(self.interval).T,
             samples=self.samples,
             gap=self.gap,
+            likely=None if self.likely is None else np.array(self.likely).T,
+            exact=None if self.exact else False,
         )
 
     def __str__(self) -> str:
@@ -100,7 +110,9 @@ class Answer:
         if self.interval is None:
             return ""
         if self.samples is not None:
-            return f"  (95 %: {interval_text(self.interval)}, {self.samples} samples)"
+            sure = "" if self.likely is None else f"surely {interval_text(self.interval)}; "
+            likely = interval_text(self.likely or self.interval)
+            return f"  ({sure}95 %: {likely}, {self.samples} samples)"
         within = "" if self.value is None else f"within {interval_text(self.interval)}, "
         return f"  ({within}gap {number_text(float(self.gap or 0.0))})"
 
@@ -308,6 +320,8 @@ class Answers(Sequence[Answer | MapAnswer]):
 
         A notebook shows it; ``path`` ends in .svg, or (by matplotlib) in .png or .pdf.
         """
+        from dpasp.pictures.picture import drawn
+
         return drawn(display("plot.answers")(self), path)
 
     def _repr_html_(self) -> str:

@@ -27,7 +27,6 @@ from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.inference.engines.result import EngineResult, stopped_early
 from dpasp.inference.engines.together import answered_together
-from dpasp.inference.probable.answers import map_answers
 from dpasp.logic.program import GroundMap, Interval
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
@@ -65,7 +64,7 @@ def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult
     ready = time.perf_counter()
     numbers = extremes(asked, evaluator)
     lost = _checked(asked, numbers)
-    maps = map_answers(asked, evaluator)
+    maps = _maps(asked, evaluator)
     ways = {"map": "+".join(dict.fromkeys(way for _, way in maps.values()))} if maps else {}
     taken = {evaluator.name: seconds, "evaluate": time.perf_counter() - ready}
     return EngineResult(
@@ -76,6 +75,15 @@ def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult
         _stopped(numbers),
         {**evaluator.statistics, **ways, "seconds": taken},
     )
+
+
+def _maps(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswer, str]]:
+    """The answers to the questions for the most probable values."""
+    if len(asked.queries) == len(asked.questions):
+        return {}
+    from dpasp.inference.probable.answers import map_answers
+
+    return map_answers(asked, evaluator)
 
 
 def _checked(asked: Asked, numbers: Sequence[Extremes]) -> float:

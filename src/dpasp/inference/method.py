@@ -3,7 +3,7 @@
 >>> from dpasp.language import parse
 >>> program = parse("#inference sample, n = 100.")
 >>> method(program).engine, method(program, options={"n": 7}).whole("n"), method(program, "exact")
-('sample', 7, Method(engine='auto', options={}))
+('sample', 7, Method(engine='auto', options={}, exact=True))
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ from dpasp.language.statements.inference import inference_problems
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The name of an engine in the table, and the options that it is given."""
+    """The name of an engine in the table, and the options that it is given.
+
+    Where only an ``exact`` answer will do, a limit is an error.
+    """
 
     engine: str = "auto"
     options: Mapping[str, object] = field(default_factory=dict)
+    exact: bool = False
 
     def real(self, option: str) -> float | None:
         """The value of an option; None if it was not given."""
@@ -44,13 +48,16 @@ def method(
     program: ast.Program,
     engine: str | Method | None = None,
     options: Mapping[str, object] | None = None,
+    exact: bool = False,
 ) -> Method:
     """The method of the program; ``engine`` and ``options`` win over what it says.
+
+    With ``exact``, or for the engine of that name, nothing but exact answers will do.
 
     Raises :class:`UsageError` for an engine or an option that does not exist.
     """
     if isinstance(engine, Method):
-        return engine
+        return replace(engine, exact=engine.exact or exact)
     directive = next((s for s in program.statements if isinstance(s, ast.Inference)), None)
     name = engine or (directive.method if directive else "auto")
     chosen = engines.named(name)
@@ -64,7 +71,12 @@ def method(
     chosen_options = {
         key: value for key, value in {**implied, **written, **wanted}.items() if key in known
     }
-    return Method(chosen.name, chosen_options)
+    if exact and not chosen.exact:
+        raise UsageError(
+            f"the engine {name} does not give exact answers",
+            help="ask for exact answers with the engine auto, compile or enumerate",
+        )
+    return Method(chosen.name, chosen_options, exact or bool(implied.get("exact")))
 
 
 def _unknown(name: str, directive: ast.Inference | None) -> UsageError:

@@ -7,7 +7,8 @@ The cell shows the answers, and its value is those answers. Options follow the m
     alarm :- burglary.
     #query alarm.
 
-``--name alarm`` keeps the program under that name, for ``alarm.plot()`` in the next cell.
+``--name alarm`` keeps the program under that name, for ``alarm.plot()`` in the next cell. What
+takes longer than a second shows a bar below the cell (see :mod:`dpasp.display.notebook`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dpasp.display.notebook import learning_bar, progress_bar
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.language.statements.kind import words
@@ -59,13 +61,16 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
     if options.name:
         shell.user_ns[options.name] = program
     if options.learn:
-        program.learn()
-    return program.query(
-        *options.queries,
-        evidence=options.evidence,
-        semantics=options.semantics,
-        engine=options.engine,
-    )
+        with learning_bar() as watcher:
+            program.learn(watcher=watcher)
+    with progress_bar("answering") as progress:
+        return program.query(
+            *options.queries,
+            evidence=options.evidence,
+            semantics=options.semantics,
+            engine=options.engine,
+            progress=progress,
+        )
 
 
 def parser() -> argparse.ArgumentParser:

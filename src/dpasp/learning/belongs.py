@@ -56,8 +56,8 @@ def check(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> N
     more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
     message = f"{path} was learned by another program: {'; '.join(lines[:SHOWN] + more)}"
     help = (
-        "load what this program saved; --force, or restore(path, force=True), takes the numbers "
-        "in their order; restore(path, rules={'this rule': 'rule of the file'}) takes them by name"
+        "load what this program saved; --force, or restore(path, force=True), takes the numbers in "
+        "their order; by rule: --rule '?::a. from ?::b.' or restore(path, rules={'?::a.': '?::b.'})"
     )
     raise DataError(Diagnostic("checkpoint-other", message, help=help))
 

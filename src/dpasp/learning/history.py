@@ -44,6 +44,7 @@ class History(Sequence[Record]):
     reason: Reason = Reason.DONE
     examples: int = 0
     seconds: float = 0.0
+    first_step: float | None = None  # seconds until the first step was done, compiling included
 
     @overload
     def __getitem__(self, key: int) -> Record: ...

@@ -43,6 +43,8 @@ class LearnOptions:
     query: str | None = None
     imprecise: float | None = None
     entropy: float = 0.0
+    accumulate: int = 1
+    precision: str = "full"
 
     @property
     def place(self) -> str:
@@ -70,7 +72,7 @@ class LearnOptions:
         return asdict(self)
 
 
-_WHOLE = {"niters", "batch", "seed", "patience"}
+_WHOLE = {"niters", "batch", "seed", "patience", "accumulate"}
 _SWITCHES = {"shuffle", "capture"}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from clingo import Symbol
 from torch import Tensor
+from torch.autograd.profiler import record_function
 from torch.optim import LBFGS, Optimizer
 
 from dpasp.learning.averaging import Average
@@ -95,11 +96,12 @@ class Learner:
             return self._expect(batch, computing)
         with computing():
             seen = self._ascend(batch)
-        for optimiser in self.steps.optimisers:
-            if isinstance(optimiser, LBFGS):
-                optimiser.step(lambda: float(-self._ascend(batch).total))  # type: ignore[no-untyped-call]
-            else:
-                optimiser.step()
+        with record_function("dpasp: optimisers"):
+            for optimiser in self.steps.optimisers:
+                if isinstance(optimiser, LBFGS):
+                    optimiser.step(lambda: float(-self._ascend(batch).total))  # type: ignore[no-untyped-call]
+                else:
+                    optimiser.step()
         if len(self.model.probabilities) and self.steps.rule != "gradient":
             self._climb(seen, len(batch))
         if self.average is not None:
@@ -116,16 +118,9 @@ class Learner:
         for optimiser in self.steps.optimisers:
             optimiser.zero_grad()
         share = self.steps.group.share(batch)
-        weights = self._weights(share)
-        seen = self._look(weights.detach(), share)
-        if weights.requires_grad:
-            up = direction(self.steps.rule, seen.slopes, seen.weights, self.groups, seen.mass)
-            torch.autograd.backward(
-                weights, up / -len(batch), retain_graph=self.entropy is not None
-            )
-            if self.entropy is not None:
-                reward = self.steps.options.entropy * self.entropy(weights)
-                torch.autograd.backward(-reward * len(share) / len(batch))
+        count = self.steps.options.accumulate if self.examples.data else 1
+        parts = torch.chunk(share, count) if len(share) else (share,)
+        seen = _together([self._add_gradients(part, len(batch)) for part in parts])
         if (
             self.steps.rule == "gradient"
             and self.steps.options.smoothing
@@ -134,6 +129,23 @@ class Learner:
             self._add_prior()
         if self.steps.group.size > 1:
             self.steps.group.add([seen.total, *self._gradients()])
+        return seen
+
+    def _add_gradients(self, part: Tensor, examples: int) -> Seen:
+        """Add the gradients of some of a batch's examples; what they say."""
+        with record_function("dpasp: networks"):
+            weights = self._weights(part)
+        with record_function("dpasp: circuit"):
+            seen = self._look(weights.detach(), part)
+        if not weights.requires_grad:
+            return seen
+        with record_function("dpasp: back through the networks"):
+            up = direction(self.steps.rule, seen.slopes, seen.weights, self.groups, seen.mass)
+            again = self.entropy is not None
+            torch.autograd.backward(weights, up / -examples, retain_graph=again)
+            if self.entropy is not None:
+                reward = self.steps.options.entropy * self.entropy(weights)
+                torch.autograd.backward(-reward * len(part) / examples)
         return seen
 
     def _gradients(self) -> Iterator[Tensor]:
@@ -162,9 +174,12 @@ class Learner:
         """The leaf weights of some examples; a process may be left without any."""
         if self.examples.data and not len(batch):
             return torch.empty(len(self.groups.choice), 0, dtype=torch.float64, device=batch.device)
-        return self.model.weights(
-            {atom: rows.take(batch) for atom, rows in self.examples.data.items()}
-        )
+        data = {atom: rows.take(batch) for atom, rows in self.examples.data.items()}
+        if self.steps.options.precision == "full":
+            return self.model.weights(data)
+        fresh = not self.steps.options.capture  # what is recorded casts the weights every time
+        with torch.autocast(batch.device.type, torch.bfloat16, cache_enabled=fresh):
+            return self.model.weights(data)
 
     # --- probabilities that move by themselves -------------------------------------------------
 
@@ -275,6 +290,18 @@ class Learner:
         parameters = self.model.probabilities
         logs = parameters()[parameters.free].clamp(min=SMALL).log().sum()
         torch.autograd.backward(-self._share_of_prior() / self.steps.group.size * logs)
+
+
+def _together(seen: Sequence[Seen]) -> Seen:
+    """What the parts of a batch say together."""
+    if len(seen) == 1:
+        return seen[0]
+    return Seen(
+        torch.stack([one.total for one in seen]).sum(),
+        torch.cat([one.weights for one in seen], dim=1),
+        torch.cat([one.slopes for one in seen], dim=1),
+        seen[0].mass,
+    )
 
 
 def _told(logs: Tensor) -> Tensor:

@@ -73,7 +73,9 @@ class Job:
 
 def learn(model: ProgramModule, job: Job) -> tuple[History, Fit]:
     """Learn the parameters of a model; what happened, and what standard errors come from."""
+    begun = time.monotonic()
     loop = start(model, job)
+    loop.begun = begun
     try:
         return loop.run(), Fit(loop.learner, loop.train.to(loop.device))
     finally:
@@ -178,7 +180,8 @@ class Loop:
         self.captured = None
         if job.options.capture:
             self.captured = Captured(learner.step, self.size, device, job.span)
-        self.started = self._reported = time.monotonic()
+        self.begun = self.started = self._reported = time.monotonic()
+        self.first_step: float | None = None
 
     def run(self) -> History:
         """Run to the end; what happened."""
@@ -197,7 +200,7 @@ class Loop:
         elif self.learner.average is not None:
             self.learner.average.settle()
         seconds = time.monotonic() - self.started
-        return History(self.position.records, reason, len(self.train), seconds)
+        return History(self.position.records, reason, len(self.train), seconds, self.first_step)
 
     def _split(self, examples: int) -> tuple[Tensor, Tensor]:
         """The examples to learn from, and those held out."""
@@ -301,7 +304,10 @@ class Loop:
 
     def _report(self, total: Tensor) -> None:
         now = time.monotonic()
-        if now - self._reported >= REPORTS and self.job.group.first:
+        first = self.first_step is None
+        if first:
+            self.first_step = now - self.begun
+        if (first or now - self._reported >= REPORTS) and self.job.group.first:
             self._reported = now
             self._moment(float(total), None)
 

@@ -188,6 +188,7 @@ class GroundProgram:
     warnings: tuple[Diagnostic, ...] = ()
     atoms: Mapping[Symbol, int] = field(default_factory=dict, repr=False)  # by name
     data: tuple[GroundData, ...] = ()
+    left_out: tuple[str, ...] = ()  # predicates that no question needs, in words
 
     def __str__(self) -> str:
         from dpasp.logic.text import ground_text

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <memory>
 
 #include "elimination.hpp"
 #include "order.hpp"
@@ -25,19 +26,11 @@ class Compiler {
             if (lit == FALSE_LIT)  // no total choice has a model
                 return std::vector<uint32_t>(problem_.questions.size(), Builder::FALSE_NODE);
         std::vector<std::map<uint32_t, Ask>> touched = ask(parts);  // by question, then by part
-        std::vector<std::map<Ask, uint32_t>> known(parts.size());   // by part: the root of an ask
-        for (auto &one : known) one[Ask{}] = 0;
-        for (auto &asks : touched)
-            for (auto &[p, ask] : asks) known[p][ask] = 0;
+        std::vector<std::map<Ask, uint32_t>> known = asked(parts, touched);
         double whole = 0;
         for (const Part &part : parts) whole += double(part.gates.size());
         for (uint32_t p = 0; p < parts.size(); ++p) {
-            std::vector<Ask> asks;
-            // Without assertions, a question that does not touch a part learns nothing from it.
-            bool idle = parts[p].asserted.empty();
-            if (idle) known[p][Ask{}] = Builder::TRUE_NODE;
-            for (auto &[ask, _] : known[p])
-                if (!idle || !(ask.query.empty() && ask.evidence.empty())) asks.push_back(ask);
+            std::vector<Ask> asks = open_asks(parts[p], known[p]);
             share_ = double(parts[p].gates.size()) / whole;
             std::vector<uint32_t> nodes;
             if (!asks.empty()) nodes = compile_part(parts[p], asks, result);
@@ -49,9 +42,20 @@ class Compiler {
 
     // What would be tried, without doing it.
     void plan(Compiled &result) {
-        for (const Part &part : split(problem_))
-            for (const Attempt &attempt : attempts(part, false))
-                result.parts.push_back(report(part, attempt, attempt.width));
+        std::vector<Part> parts = split(problem_);
+        std::vector<std::map<Ask, uint32_t>> known = asked(parts, ask(parts));
+        for (uint32_t p = 0; p < parts.size(); ++p) {
+            std::vector<Ask> asks = open_asks(parts[p], known[p]);
+            Budget budget = this->budget(options_.work);
+            if (auto way = elimination(parts[p], asks, true, MOST_ELIMINATED, budget)) {
+                result.parts.push_back(
+                    report(parts[p], {{Way::Elimination, Order::Tree}, {}}, way->width()));
+                result.parts.back().entries = way->cost();
+                continue;
+            }
+            for (const Attempt &attempt : attempts(parts[p], false))
+                result.parts.push_back(report(parts[p], attempt, attempt.width));
+        }
     }
 
     Builder builder;
@@ -63,7 +67,30 @@ class Compiler {
     std::atomic<double> &done_;
     double ready_ = 0, share_ = 0;  // of the whole: the parts that are compiled, and this one
     size_t largest_ = 0;            // of the attempts on this part: nodes
+    double allowed_ = 0;            // entries of which eliminating this part would make more
+    std::map<Way, double> came_;    // of the attempts on this part: how far the best of a way came
     std::vector<std::vector<uint32_t>> positions_;  // by order, made when first needed
+
+    // By part: the asks of all questions, and the one that asks nothing; their roots are not known.
+    static std::vector<std::map<Ask, uint32_t>>
+    asked(const std::vector<Part> &parts, const std::vector<std::map<uint32_t, Ask>> &touched) {
+        std::vector<std::map<Ask, uint32_t>> known(parts.size());
+        for (auto &one : known) one[Ask{}] = 0;
+        for (auto &asks : touched)
+            for (auto &[p, ask] : asks) known[p][ask] = 0;
+        return known;
+    }
+
+    // The asks of a part that must be compiled. Without assertions, a question that does not touch
+    // a part learns nothing from it.
+    static std::vector<Ask> open_asks(const Part &part, std::map<Ask, uint32_t> &known) {
+        std::vector<Ask> asks;
+        bool idle = part.asserted.empty();
+        if (idle) known[Ask{}] = Builder::TRUE_NODE;
+        for (auto &[ask, _] : known)
+            if (!idle || !(ask.query.empty() && ask.evidence.empty())) asks.push_back(ask);
+        return asks;
+    }
 
     // What each question asks of the parts that its literals lie in.
     std::vector<std::map<uint32_t, Ask>> ask(const std::vector<Part> &parts) const {
@@ -204,7 +231,8 @@ class Compiler {
                                        Compiled &result) {
         std::vector<Attempt> list = attempts(part, false);
         const std::vector<Attempt> first = list;
-        largest_ = 0;
+        largest_ = 0, allowed_ = 0;
+        came_.clear();
         if (auto nodes = eliminate(part, asks, true, MOST_ELIMINATED, result); !nodes.empty())
             return nodes;
         // Counting favours tables, everything else diagrams.
@@ -239,33 +267,41 @@ class Compiler {
         }
     }
 
-    // The roots by elimination, if there are groups (or it does not matter) and it is not too
-    // much: its cost is known.
+    // Elimination, if there are groups (or it does not matter) and it is not too much: its cost is
+    // known.
+    std::unique_ptr<Elimination> elimination(const Part &part, const std::vector<Ask> &asks,
+                                             bool groups, double most, Budget &budget) {
+        bool forced = options_.way == Way::Elimination;
+        if (asks.empty() || !part.guesses.empty() || !allowed(Way::Elimination)) return nullptr;
+        auto way = std::make_unique<Elimination>(
+            Job{problem_, part, asks, options_.mode, budget, builder, watch_});
+        if (!forced && way->grouped() != groups) return nullptr;
+        if (forced) most = double(options_.work);
+        way->prepare(most);
+        if (way->cost() <= most) return way;
+        allowed_ = most;
+        if (!forced) return nullptr;
+        throw Stopped(Reason::Size, "elimination would make tables of more entries than the " +
+                                        std::to_string(options_.work) +
+                                        " steps that are allowed");
+    }
+
     std::vector<uint32_t> eliminate(const Part &part, const std::vector<Ask> &asks, bool groups,
                                     double most, Compiled &result) {
-        bool forced = options_.way == Way::Elimination;
-        if (!part.guesses.empty() || !allowed(Way::Elimination)) return {};
         auto start = Clock::now();
         size_t before = builder.nodes.size();
         Budget budget = this->budget(options_.work);
-        Elimination way({problem_, part, asks, options_.mode, budget, builder, watch_});
-        if (!forced && way.grouped() != groups) return {};
-        if (forced) most = double(options_.work);
-        way.prepare(most);
-        if (way.cost() > most) {
-            if (!forced) return {};
-            throw Stopped(Reason::Size, "elimination would make tables of more entries than the " +
-                                            std::to_string(options_.work) +
-                                            " steps that are allowed");
-        }
+        auto way = elimination(part, asks, groups, most, budget);
+        if (!way) return {};
         try {
-            auto nodes = way.run();
-            add_report(part, {{Way::Elimination, Order::Tree}, {}}, way.width(), before, start,
+            auto nodes = way->run();
+            add_report(part, {{Way::Elimination, Order::Tree}, {}}, way->width(), before, start,
                        result);
             return nodes;
         } catch (const Stopped &stopped) {
-            if (stopped.reason != Reason::Size || forced) throw;
+            if (stopped.reason != Reason::Size || options_.way == Way::Elimination) throw;
             largest_ = std::max(largest_, budget.size);
+            came_[Way::Elimination] = budget.progress;
             return {};
         }
     }
@@ -285,6 +321,8 @@ class Compiler {
             } catch (const Stopped &stopped) {
                 if (stopped.reason != Reason::Size) throw;
                 attempt.progress = budget.progress;
+                double &came = came_[attempt.way];
+                came = std::max(came, budget.progress);
                 largest_ = std::max(largest_, budget.size);
                 attempt.full = budget.spent <= budget.work;  // more work will not help
             }
@@ -339,7 +377,19 @@ class Compiler {
                " choices and " + std::to_string(part.guesses.size()) + " inner variables" +
                (width == UINT32_MAX ? "" : " (width " + std::to_string(width) + ")") + " reached " +
                std::to_string(largest_) + " nodes; allowed are " + std::to_string(options_.nodes) +
-               ", and " + std::to_string(options_.work) + " steps";
+               ", and " + std::to_string(options_.work) + " steps; tried were " + tried_ways();
+    }
+
+    // The ways that were tried, and what share of its work the best attempt of each had done.
+    std::string tried_ways() const {
+        std::string text;
+        for (auto [way, share] : came_)
+            text += (text.empty() ? "" : ", ") + std::string(name(way)) + " (" +
+                    std::to_string(int(100 * std::min(share, 1.0))) + " % done)";
+        if (allowed_ > 0 && !came_.count(Way::Elimination))
+            text += (text.empty() ? "" : ", ") + std::string("and not elimination, whose tables ") +
+                    "would have more than " + std::to_string(uint64_t(allowed_)) + " entries";
+        return text;
     }
 
     std::vector<uint32_t> run(const Part &part, const std::vector<Ask> &asks,

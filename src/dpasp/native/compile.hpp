@@ -28,6 +28,7 @@ struct PartReport {
     Attempted attempted;
     size_t nodes;
     double seconds;
+    double entries = 0;  // of a plan: how many entries the tables of elimination have
 };
 
 struct Compiled {

@@ -47,6 +47,7 @@ nb::dict report(const Compiled &compiled) {
         item["order"] = part.attempted.order_name();
         item["nodes"] = part.nodes;
         item["seconds"] = part.seconds;
+        if (part.entries > 0) item["entries"] = uint64_t(part.entries);
         parts.append(item);
     }
     nb::dict result;

@@ -13,8 +13,11 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from threading import Lock
 from types import ModuleType
+from typing import Any
 
 from dpasp.errors import ProgramError
 from dpasp.inference.explain import Texts, Traced
@@ -23,6 +26,7 @@ from dpasp.language.checks import check, effective_semantics
 from dpasp.limits import Watch
 from dpasp.logic.child import can_fork
 from dpasp.logic.ground import Grounder, ground_in_child
+from dpasp.logic.narrow import narrowed
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning
@@ -67,22 +71,25 @@ class Groundings:
         self.constants = constants or {}
         self.objects = objects or {}
         self._module: ModuleType | None = None
-        self._grounder: Grounder | None = None
+        self._running = Lock()  # while the Python of the program runs, which is once
+        self._grounders: list[Grounder] = []  # those that nobody uses: one, or none
         self._ends = False  # whether grounding is known to come to an end
-        self._ground: OrderedDict[tuple[tuple[str, ...], ...], Timed] = OrderedDict()
+        self._narrow: bool | None = None  # whether to look for what questions need, if known
+        self._ground: OrderedDict[object, Timed] = OrderedDict()
         self._origins: Texts | None = None
         self._problem = _refuse(source, self.constants)
-        self._checked: dict[object, Checked] = {}
+        self._checked: OrderedDict[object, Checked] = OrderedDict()
 
     def module(self) -> ModuleType | None:
         """Return what the ``#python`` blocks define, with the caller's objects.
 
         The blocks run at the first call; None if they may not run and there are no objects.
         """
-        if self._module is None:
-            blocks = run_blocks(self.source) if self.python else None
-            self._module = with_objects(blocks, self.objects)
-        return self._module
+        with self._running:
+            if self._module is None:
+                blocks = run_blocks(self.source) if self.python else None
+                self._module = with_objects(blocks, self.objects)
+            return self._module
 
     def showing(self, source: ast.Program) -> Groundings:
         """Return these groundings for a program with more rules, whose Python has run already."""
@@ -102,17 +109,17 @@ class Groundings:
         Raises :class:`ProgramError` for what is wrong with it under the semantics.
         """
         key = (questions, evidence, semantics)
-        if key not in self._checked:
+        known = self._checked.get(key)
+        if known is None:
             program = self._with(questions, evidence)
             if questions or evidence or semantics:
                 check(program, semantics, self.constants, numbers=False)
             elif self._problem is not None:
                 raise ProgramError(self._problem.diagnostics)
             meaning = Meaning(*effective_semantics(program, semantics))
-            if len(self._checked) >= REMEMBERED:
-                self._checked.pop(next(iter(self._checked)))
-            self._checked[key] = Checked(program, meaning, (questions, evidence))
-        return self._checked[key]
+            known = Checked(program, meaning, (questions, evidence))
+            keep(self._checked, key, known)
+        return known
 
     def unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
         """Return the program with these questions, for a caller that does not answer them."""
@@ -131,20 +138,43 @@ class Groundings:
             program = extend(program, text, file="<query>" if i == 1 else f"<query {i}>")
         return program
 
-    def ground(self, checked: Checked, watch: Watch) -> GroundProgram:
+    def ground(self, checked: Checked, watch: Watch, *, narrow: bool = False) -> GroundProgram:
         """Return the ground program; the last few are kept.
 
+        With ``narrow``, without what its questions do not need, where that is quicker.
         Raises :class:`ProgramError` where clingo refuses the program, and
         :class:`LimitReached` at a limit.
         """
-        if checked.key not in self._ground:
-            started = time.perf_counter()
+        whole, part = (checked.key, False), (checked.key, True)
+        for key in (whole, part) if narrow else (whole,):
+            kept = self._ground.get(key)
+            if kept is not None:
+                keep(self._ground, key, kept)
+                return kept.program
+        started = time.perf_counter()
+        program = self._narrowed(checked, watch) if narrow else None
+        key = whole if program is None else part
+        if program is None:
             program = self._ask_grounder(checked, watch)
-            self._ground[checked.key] = Timed(program, time.perf_counter() - started)
-            while len(self._ground) > REMEMBERED:
-                self._ground.popitem(last=False)
-        self._ground.move_to_end(checked.key)
-        return self._ground[checked.key].program
+        keep(self._ground, key, Timed(program, time.perf_counter() - started))
+        return program
+
+    def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
+        """The ground program without what its questions do not need; None if all is ground.
+
+        Who asks again may ask for anything: from the second time on everything is ground and
+        kept, unless that might have no end.
+        """
+        if self._narrow is False or self._grounders:
+            return None
+        found = narrowed(checked.program, self.constants, watch)
+        self._narrow = found is not None and found.endless
+        if found is None:
+            return None
+        program = self._grounder_of(found.program, watch, keep=False)
+        if not found.endless and any(w.code == "unknown-atom" for w in program.warnings):
+            return None  # its help names what there is
+        return replace(program, program=checked.program, left_out=found.left_out)
 
     def origins(self, checked: Checked, watch: Watch) -> Texts:
         """Return the rules of the program with their instances, for who tells reasons.
@@ -166,24 +196,43 @@ class Groundings:
 
     def seconds(self, program: GroundProgram) -> float:
         """Return how long grounding this program took; 0 if it is not kept any more."""
-        return next((kept.seconds for kept in self._ground.values() if kept.program is program), 0)
+        every = list(self._ground.values())
+        return next((kept.seconds for kept in every if kept.program is program), 0)
 
     def _ask_grounder(self, checked: Checked, watch: Watch) -> GroundProgram:
+        """The whole ground program, by a grounder that is kept for other questions."""
+        # Taken away while it works, for no other thread may use it, and after an error nobody.
+        grounder = None
+        with suppress(IndexError):
+            grounder = self._grounders.pop()
+        if grounder is None:
+            return self._grounder_of(checked.program, watch, keep=True)
+        program = grounder.ask(checked.program, watch)
+        self._grounders = [grounder]
+        return program
+
+    def _grounder_of(self, source: ast.Program, watch: Watch, *, keep: bool) -> GroundProgram:
         """The ground program; under a limit the first time in a child, which can be stopped."""
-        grounder, self._grounder = self._grounder, None  # after an error it is of no use
         module = self.module()
         limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
-        if grounder is None and limited and not self._ends and module is None and can_fork():
-            program = ground_in_child(checked.program, constants=self.constants, watch=watch)
-            self._ends = True
+        if limited and not self._ends and module is None and can_fork():
+            program = ground_in_child(source, constants=self.constants, watch=watch)
+            self._ends = keep
             return program
-        if grounder is None:
-            grounder = Grounder(
-                checked.program, constants=self.constants, python=module, watch=watch
-            )
-        program = grounder.ask(checked.program, watch)
-        self._grounder = grounder
+        grounder = Grounder(source, constants=self.constants, python=module, watch=watch)
+        program = grounder.ask(source, watch)
+        if keep:
+            self._grounders = [grounder]
         return program
+
+
+def keep(kept: OrderedDict[Any, Any], key: object, value: object) -> None:
+    """Keep a value among the last few; other threads may do so at the same time."""
+    kept[key] = value
+    with suppress(KeyError):  # another thread was quicker
+        kept.move_to_end(key)
+        while len(kept) > REMEMBERED:
+            kept.popitem(last=False)
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:

@@ -33,8 +33,6 @@ from dpasp.inference.explain import (
     why_inconsistent,
 )
 from dpasp.inference.method import Method, method
-from dpasp.inference.models import Model, models
-from dpasp.inference.sampling.draws import sample_models
 from dpasp.language import ast
 from dpasp.language.arguments import (
     evidence_given,
@@ -46,7 +44,6 @@ from dpasp.limits import Limits, Report, Watch, silent, started
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import read
 from dpasp.logic.shown import shown_atoms, shown_by
-from dpasp.pictures.picture import Picture, drawn
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.names import leaf_names
@@ -56,10 +53,12 @@ from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
+    from dpasp.inference.models import Model
     from dpasp.learning.ensembles import Ensemble
     from dpasp.learning.history import History, Watcher
     from dpasp.learning.shortcuts import Shortcuts
     from dpasp.neural.module import ProgramModule
+    from dpasp.pictures.picture import Picture
 
 NO_LIMITS = Limits()
 
@@ -123,6 +122,7 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         engine: str | Method | None = None,
+        exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
@@ -139,9 +139,12 @@ class Program:
         with ``inconsistent="error"``. ``data`` is used in place of the program's test data:
         the rows of each data atom, as ``{"input(0)": rows}``.
 
+        Where ``limits`` leave auto no time for exact answers, they are estimates inside
+        intervals that are sure, with a warning; with ``exact`` that is an error.
+
         Raises :class:`ProgramError` for a query that cannot be read,
         :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
-        answer, and :class:`LimitReached` at a limit.
+        answer, and :class:`LimitReached` at a limit that leaves no answer.
 
         >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
@@ -153,8 +156,9 @@ class Program:
         checked = self._groundings.checked(
             queries_given(queries), evidence_given(evidence), semantics
         )
-        how = method(checked.program, engine, options)
-        return self._answers(self._asked(checked, watch, how, inconsistent, data))
+        how = method(checked.program, engine, options, exact)
+        narrow = how.compiles and not data and not self._torch.in_use
+        return self._answers(self._asked(checked, watch, how, inconsistent, data, narrow=narrow))
 
     # More than six parameters: they are the keywords of the public interface.
     def marginals(
@@ -163,6 +167,7 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         engine: str | Method | None = None,
+        exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
@@ -187,7 +192,7 @@ class Program:
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), evidence_given(evidence), semantics)
-        how = method(checked.program, engine, options)
+        how = method(checked.program, engine, options, exact)
         ground = groundings.ground(checked, watch)
         asked = ask(
             shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
@@ -249,6 +254,8 @@ class Program:
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
         """
+        from dpasp.inference.sampling.draws import sample_models
+
         if n < 0:
             raise UsageError(f"{n} models cannot be sampled")
         asked = self._asked(
@@ -275,6 +282,8 @@ class Program:
         >>> [(str(model), model.probability) for model in program.models()]
         [('b', (0.7,)), ('a', (0.3,))]
         """
+        from dpasp.inference.models import models
+
         watch = started(limits)
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
@@ -349,9 +358,11 @@ class Program:
         how: Method = Method(),  # noqa: B008 - frozen
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
+        *,
+        narrow: bool = False,
     ) -> Asked:
         """What is asked of the ground program, with what was learned for weights."""
-        ground = self._groundings.ground(checked, watch)
+        ground = self._groundings.ground(checked, watch, narrow=narrow)
         self._warnings = ground.warnings
         return ask(
             self._torch.with_intervals(ground, checked.meaning),
@@ -610,7 +621,8 @@ class Program:
 
         watch = started(limits)
         checked = self._groundings.checked((), (), semantics)
-        ground = self._groundings.ground(checked, watch)
+        narrow = not self._torch.in_use
+        ground = self._groundings.ground(checked, watch, narrow=narrow)
         return Plan(len(ground.choices), plan(ground, checked.meaning, watch=watch))
 
     def circuit(
@@ -646,6 +658,8 @@ class Program:
         '<svg'
         """
         title = ", ".join(Path(file).name for file in self.source.files)
+        from dpasp.pictures.picture import drawn
+
         return drawn(display("plot.program")(self.ground(limits=limits), title), path)
 
     def report(

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,12 @@ class TorchSide:
         self.owner = owner
         self.history: History | None = None
         self._trainable: Trainable | None = None
+        self._making = RLock()  # while a module is made: two would have networks of their own
+
+    @property
+    def in_use(self) -> bool:
+        """Whether something was learned, or made ready to be."""
+        return self._trainable is not None
 
     def trainable(
         self,
@@ -56,6 +63,10 @@ class TorchSide:
         Raises :class:`UsageError` where torch is not installed.
         """
         need_torch()
+        with self._making:
+            return self._made(watch, semantics, objective)
+
+    def _made(self, watch: Watch, semantics: str | None, objective: Objective | None) -> Trainable:
         from dpasp.learning.trainable import Trainable
         from dpasp.logic.python import Python
         from dpasp.neural.module import Basis, ProgramModule

@@ -178,24 +178,11 @@ def _reach(
 
     if not high > low:
         return None
-    nodes = np.cos(np.pi * (np.arange(degrees + 1) + 0.5) / (degrees + 1))
-    values, _ = distance(low + (high - low) * (nodes + 1) / 2)
-    if not np.any(np.abs(values) > 0):
+    if distance(np.zeros(1))[0][0] == 0:
         return value
-    fitted = Chebyshev.fit(nodes, values, degrees, domain=[-1, 1])
-    roots = [
-        float(np.clip(root.real, -1, 1))
-        for root in np.atleast_1d(fitted.trim(1e-14).roots())
-        if abs(root.imag) < REAL and -1 - REAL <= root.real <= 1 + REAL
-    ]
-    steps = np.array([low + (high - low) * (root + 1) / 2 for root in roots])
+    steps = _roots(lambda at: distance(at)[0], (low, high), degrees)
     if not len(steps):
         return None
-    for _ in range(POLISH):  # where there are more degrees than were fitted
-        near, _ = distance(steps)
-        beside, _ = distance(steps + STEP)
-        slope = np.where(beside != near, (beside - near) / STEP, np.inf)
-        steps = np.clip(steps - near / slope, low, high)
     left, whole = distance(steps)
     good = [
         float(step)
@@ -203,3 +190,22 @@ def _reach(
         if all_ > 0 and abs(away) / all_ < REACHED
     ]
     return value + min(good, key=abs) if good else None
+
+
+def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degrees: int) -> Array:
+    """Where a polynomial with so many degrees is 0 between two ends."""
+    low, high = ends
+    nodes = np.cos(np.pi * (np.arange(degrees + 1) + 0.5) / (degrees + 1))
+    values = function(low + (high - low) * (nodes + 1) / 2)
+    fitted = Chebyshev.fit(nodes, values, degrees, domain=[-1, 1]).trim(1e-14)
+    roots = [
+        float(np.clip(root.real, -1, 1))
+        for root in np.atleast_1d(fitted.roots())
+        if abs(root.imag) < REAL and -1 - REAL <= root.real <= 1 + REAL
+    ]
+    steps = np.array([low + (high - low) * (root + 1) / 2 for root in roots])
+    for _ in range(POLISH if len(steps) else 0):  # where there are more degrees than were fitted
+        near, beside = function(steps), function(steps + STEP)
+        slope = np.where(beside != near, (beside - near) / STEP, np.inf)
+        steps = np.clip(steps - near / slope, low, high)
+    return steps

@@ -9,7 +9,7 @@ certain gives its posterior too, and all of them are one batch of an exact engin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import islice, pairwise
@@ -51,6 +51,7 @@ from dpasp.semantics.total_choices import TotalChoice, most_probable_first, prob
 
 TOP = 5
 LOOKED_AT = 10_000  # total choices, at most
+FIRST = 300  # of them, before a way says where to look
 BATCH = 256  # weight vectors that are evaluated together
 FEW = 10  # ways whose overlaps are counted exactly
 
@@ -172,31 +173,32 @@ class Reasons:
                 query = asked.queries[i].text
                 raise too_improbable("an explanation", f"ℙ({query}) or its evidence")
             total = float(behind(own, asked.meaning.maxent)[0])
-        ways, covered, complete = self._ways(i, total, top)
+        search = Ways(self.joint, i, self.high, asked.watch)
+        ways, covered = self._ways(i, search, total, top)
         choices, all_seen = self._total_choices(i, total, top)
         return Explanation(
             answer,
             ways,
             () if own is None else self._contributions(own),
-            complete and all_seen,
+            search.complete and all_seen,
             choices,
             covered,
             self._sensitivity(i, own, target),
             target,
-            self._tree(i, True),
-            self._tree(i, False),
+            self._tree(i, True, search.best),
+            self._tree(i, False, None if asked.queries[i].evidence else search.failing),
         )
 
     # --- trees ---------------------------------------------------------------------------------
 
-    def _tree(self, i: int, wanted: bool) -> Tree | None:
+    def _tree(self, i: int, wanted: bool, guide: Partial | None) -> Tree | None:
         """Why the query holds in the first model where it does, or why not where it does not.
 
-        The model belongs to the most probable total choice that has such a one.
+        The model belongs to the most probable total choice that has such a one; where that is
+        not among the first, to the most probable one with the values of the ``guide``.
         """
         query = self.asked.queries[i]
-        starts = self.asked.layout.starts
-        for choice in islice(most_probable_first(self.high, starts), LOOKED_AT):
+        for choice in self._candidates(guide):
             try:
                 own = Masses.of(self.outcomes.of(choice))[i]
             except LimitReached:
@@ -212,6 +214,15 @@ class Reasons:
                 return replace(teller.query(literals), chosen=self._values(choice))
         return None
 
+    def _candidates(self, guide: Partial | None) -> Iterator[TotalChoice]:
+        """The total choices that may have a model that is looked for, the likeliest first."""
+        starts = self.asked.layout.starts
+        yield from islice(most_probable_first(self.high, starts), FIRST)
+        if guide is not None:
+            columns, _ = certain_columns(self.high, self.asked.layout, [guide])
+            yield from islice(most_probable_first(columns[:, 0], starts), FIRST)
+        yield from islice(most_probable_first(self.high, starts), FIRST, LOOKED_AT)
+
     def _chances(self) -> list[Weights | None]:
         """The probabilities of the values of every choice of the program that knows its rules."""
         asked = self.asked
@@ -223,12 +234,11 @@ class Reasons:
     # --- ways ----------------------------------------------------------------------------------
 
     def _ways(
-        self, i: int, total: float | None, top: int
-    ) -> tuple[tuple[Way, ...], float | None, bool]:
-        """The most probable ways, the share that they cover together, and whether that is all."""
+        self, i: int, search: Ways, total: float | None, top: int
+    ) -> tuple[tuple[Way, ...], float | None]:
+        """The most probable ways, and the share that they cover together."""
         if total == 0:
-            return (), None, True
-        search = Ways(self.joint, i, self.high, self.asked.watch)
+            return (), None
         sure = list(search.find(Kind.SURE, top))
         possible = [way for way in search.find(Kind.POSSIBLE, top) if way not in sure]
         every = [(way, True) for way in sure] + [(way, False) for way in possible]
@@ -238,7 +248,7 @@ class Reasons:
             for (way, kind), share in zip(every, shares, strict=True)
         ]
         found.sort(key=lambda way: (-way.bounds[-1], len(way.values), not way.sure))
-        return tuple(found), self._covered(i, total, [way for way, _ in every]), search.complete
+        return tuple(found), self._covered(i, total, [way for way, _ in every])
 
     def _names(self, way: Partial) -> tuple[str, ...]:
         starts = self.asked.layout.starts

@@ -61,6 +61,8 @@ class Ways:
     watch: Watch
     blocks: list[frozenset[Pair]] = field(default_factory=list)  # the values that get past each
     complete: bool = True
+    best: Partial | None = None  # the most probable way that was found first
+    failing: Partial | None = None  # values with which all total choices fail, if there are some
 
     def __post_init__(self) -> None:
         self._layout: LeafLayout = self.circuit.layout
@@ -99,6 +101,7 @@ class Ways:
                 found.append(values)
                 if self._has_models(dict(key), kind):
                     listed += 1
+                    self.best = self.best or dict(key)
                     yield dict(key)
                 continue
             for pair in block:
@@ -130,6 +133,8 @@ class Ways:
             sorted(block.items(), key=lambda pair: pair[0] not in values),
             lambda some: self._all_fail(dict(some), kind),
         )
+        if not values:
+            self.failing = dict(kept)
         past = frozenset(
             (choice, other)
             for choice, value in kept

@@ -33,6 +33,7 @@ from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate
 
 TRIES = 1_000_000  # draws in a row that may be rejected
+TOGETHER = 1000  # total choices that are drawn at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,10 @@ def _drawn(
 ) -> Iterator[Models]:
     """The models of total choices that are drawn given the evidence, at least n of them."""
     if n and (way := descent(asked)) is not None:
-        for choice in way.draw(generator, n):
-            yield source.of(choice)
+        for left in range(n, 0, -TOGETHER):
+            for choice in way.draw(generator, min(left, TOGETHER)):
+                asked.watch.check()  # also where all total choices are known
+                yield source.of(choice)
         return
     rejected = 0
     for choice, chance in _worlds(asked, generator) if n else ():

@@ -22,12 +22,12 @@ from dpasp.circuits.worlds import Definitions, Draw, Push
 from dpasp.logic.program import Rule
 from dpasp.semantics.leaves import Weights
 
-PAIRS = 20_000  # gates that are compared with one another, at most
+PAIRS = 100_000  # conjunctions that are compared with one another, at most
 
 
 def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...]:
     """What can be pushed of the evidence (literals that all hold)."""
-    known = _consequences(definitions, evidence)
+    known = consequences(definitions, evidence)
     claimed: set[int] = set()
     found = []
     # Positive evidence first: it says more about a choice.
@@ -65,15 +65,17 @@ class Exclusive:
     def __init__(self, definitions: Definitions) -> None:
         self._definitions = definitions
         self._known: dict[tuple[int, int], bool] = {}
+        self._left = PAIRS
 
     def all(self, conjunctions: Sequence[tuple[int, ...]]) -> bool:
         """Whether no two of them ever hold together."""
         count = len(conjunctions)
-        if count * (count - 1) // 2 > PAIRS:
-            return False
+        if count * (count - 1) // 2 > self._left:
+            return False  # or it is not worth finding out
         return all(self._conjunctions(*pair) for pair in combinations(conjunctions, 2))
 
     def _conjunctions(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+        self._left -= 1
         return any(a == -b for a in one for b in other) or any(
             self._atoms(a, b) for a in one for b in other if a > 0 and b > 0 and a != b
         )
@@ -94,12 +96,14 @@ class Exclusive:
         if a in selectors or b in selectors:
             return False
         ours, theirs = (definitions.rules.get(atom, ()) for atom in (a, b))
-        if len(ours) * len(theirs) > PAIRS or any(r.weights is not None for r in (*ours, *theirs)):
+        if len(ours) * len(theirs) > self._left or any(
+            r.weights is not None for r in (*ours, *theirs)
+        ):
             return False
         return all(self._conjunctions(one.body, other.body) for one in ours for other in theirs)
 
 
-def _consequences(definitions: Definitions, evidence: Iterable[int]) -> dict[int, bool]:
+def consequences(definitions: Definitions, evidence: Iterable[int]) -> dict[int, bool]:
     """The atoms that are known from the evidence, and their values."""
     known: dict[int, bool] = {}
     todo = list(evidence)

@@ -29,7 +29,7 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, translate
 
 BLOCKS = 128  # that are drawn at once, at most
-PIECE = 64  # worlds whose inner parts are solved together, at first
+PIECE = 8  # worlds whose inner parts are solved together, at first
 QUICK = 0.05  # seconds for which a piece may take before it stops growing
 
 
@@ -61,6 +61,7 @@ class Prepared:
         self.drawable = drawable(own, asked.ground.choices)
         translation = self.drawable.translation
         self.program = split(translation)
+        asked.watch.check()
         wanted = [
             Conjunctions(
                 translation.conjunction((*query.evidence, *query.literals)),
@@ -82,6 +83,7 @@ class Prepared:
         pushes = pushed(self.definitions, evidence or ()) if push else ()
         self.border = sorted({a for one in self.situations for a in one.part.border})
         outputs = [self.violated, self.given, *self.both, *self.border]
+        asked.watch.check()
         self.worlds = Worlds(self.definitions, self.size, outputs, pushes)
 
     @property

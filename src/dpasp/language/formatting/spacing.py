@@ -75,6 +75,8 @@ class _Spacer:
             return self.written(self.partner.get(index, index) + 1)
         if right.text == "[" and left.text == ".":
             return True
+        if self.tokens[0].text == "#name" and ":" in (left.text, right.text):
+            return left.text == ":"  # a name stands after its colon, as in a dictionary
         if right.text in _TIGHT_BEFORE or left.text in _TIGHT_AFTER:
             return False
         if left.text in (",", ";"):

@@ -113,8 +113,13 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         if not nodes:
             return None
         (node,) = nodes
-        heads = map(Head, weights, head_atoms(node, len(weights)), spans)
-        return Annotated(tuple(heads), tuple(node.body) if has_body else (), span, written)
+        body = tuple(node.body) if has_body else ()
+        if written is not None and len(weights) > 1:
+            both = zip(weights, spans, strict=True)
+            heads = [Head.of_rule(w, node, place, s) for place, (w, s) in enumerate(both)]
+        else:
+            heads = list(map(Head, weights, head_atoms(node, len(weights)), spans))
+        return Annotated(tuple(heads), body, span, written)
 
     return Draft(finish)
 

@@ -30,7 +30,8 @@ class Engine:
 
     ``solve`` is the function that answers, or its place as ``"module:function"``. ``options``
     are those of its own, ``aliases`` are other names, each with the options that it implies;
-    ``compiles`` says that it makes a circuit, ``about`` says in a few words what it does.
+    ``compiles`` says that it makes a circuit, ``exact`` that it gives exact answers (if limits
+    allow it); ``about`` says in a few words what it does.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Engine:
     options: Mapping[str, Allowed] = field(default_factory=dict)
     aliases: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     compiles: bool = False
+    exact: bool = False
     about: str = ""
 
 
@@ -47,20 +49,23 @@ ENGINES: dict[str, Engine] = {
     for engine in (
         Engine(
             "auto",
-            "dpasp.inference.exact:compiled",
-            aliases={"exact": {}},
+            "dpasp.inference.bounding.auto:auto",
+            aliases={"exact": {"exact": 1}},
             compiles=True,
-            about="exact answers: compiled, or enumerated where that cannot be (the default)",
+            exact=True,
+            about="exact answers where limits allow it, else sure bounds and estimates (default)",
         ),
         Engine(
             "compile",
             "dpasp.inference.exact:compiled",
             compiles=True,
+            exact=True,
             about="exact answers from a circuit; a warning where it had to be enumerated",
         ),
         Engine(
             "enumerate",
             "dpasp.inference.exact:enumerated",
+            exact=True,
             about="exact answers from every total choice, one by one: the reference",
         ),
         Engine(
@@ -71,7 +76,7 @@ ENGINES: dict[str, Engine] = {
         ),
         Engine(
             "bounds",
-            "dpasp.inference.engines.bounds:bounds",
+            "dpasp.inference.bounding.bounds:bounds",
             {"gap": SHARE, "nmodels": COUNT},
             aliases={"aseo": {"nmodels": 1000, "gap": 0.0}},
             about="sure bounds that close in on the answer",

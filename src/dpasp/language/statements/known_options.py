@@ -68,6 +68,8 @@ LEARN = {
     "query": TEXT,
     "imprecise": POSITIVE,
     "entropy": NOT_NEGATIVE,
+    "accumulate": COUNT,
+    "precision": _word("full", "bfloat16"),
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from clingo.ast import AST
 
@@ -65,13 +65,33 @@ class Learnable:
 Weight = Fixed | Interval | Learnable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Head:
     """One annotated head: its weight and its atom (a ``SymbolicAtom`` node)."""
 
     weight: Weight
     atom: AST
     span: Span = span_field()
+
+    @classmethod
+    def of_rule(cls, weight: Weight, rule: AST, place: int, span: Span) -> Head:
+        """The head at a place of a disjunctive rule, whose atom is taken out when it is needed.
+
+        That is slow, and the rows of large tables, most of what there is to read, are
+        understood by their text.
+        """
+        head = cls.__new__(cls)
+        head.__dict__.update(weight=weight, span=span, _rule=(rule, place))
+        return head
+
+    if not TYPE_CHECKING:  # for a type checker an atom is simply there
+
+        def __getattr__(self, name: str) -> AST:
+            if name != "atom" or "_rule" not in self.__dict__:
+                raise AttributeError(name)
+            rule, place = self.__dict__["_rule"]
+            atom = self.__dict__["atom"] = rule.head.elements[place].literal.atom
+            return atom
 
 
 def expressions(weight: Weight) -> tuple[Expression, ...]:

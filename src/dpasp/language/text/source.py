@@ -61,7 +61,9 @@ class SourceFile:
         """The span of a slice of the text."""
         starts = self.line_starts
         first = bisect_right(starts, start)
-        last = bisect_right(starts, end, first - 1) if end > start else first
+        last = first  # nearly always
+        if end > start and first < len(starts) and end >= starts[first]:
+            last = bisect_right(starts, end, first)
         text = "" if self.secret else self.text
         column, end_column = start - starts[first - 1] + 1, max(start, end) - starts[last - 1] + 1
         return Span(self.name, first, column, last, end_column, text)

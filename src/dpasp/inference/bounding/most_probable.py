@@ -1,29 +1,20 @@
-"""Sure bounds from the most probable total choices.
+"""Sure bounds from the most probable total choices, which are solved one by one.
 
-Total choices are solved from the most probable one on. Those not yet seen have mass r
-and may satisfy anything, so that surely
-
-    a / (a + d + r) ≤ lower ≤ (a + r) / (a + r + d)      and the same for upper with b, c
-    qe / (e + r)    ≤ value ≤ (qe + r) / (e + r)         under maxent
-
-The gap is the largest distance between two such ends.
+Those not yet seen may satisfy anything (see ``formulas``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpasp.errors import ImpossibleEvidence, InconsistentProgram, LimitReached
-from dpasp.inference.answers import Answer
-from dpasp.inference.asked import Asked
-from dpasp.inference.engines.outcomes import Outcomes, check_intervals, check_maps
-from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row, stopped_early
+from dpasp.inference.bounding.formulas import bounds_of, widest
+from dpasp.inference.engines.outcomes import Outcomes
+from dpasp.inference.engines.result import Approximate, stopped_early
 from dpasp.inference.engines.tiny import TINY, enlarged
-from dpasp.inference.method import Method
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Array, Masses
@@ -33,37 +24,16 @@ from dpasp.semantics.total_choices import (
     most_probable_first,
 )
 
-GAP = 0.01
 ROUNDING = 2.0**-52  # of each mass that is added to others
 EACH = 64  # total choices between two looks at the gap, later on
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What is sure about an answer: its numbers, an interval that holds it, and the gap."""
-
-    numbers: tuple[float, ...]
-    interval: tuple[float, float]
-    gap: float
-
-
-def bounds(asked: Asked) -> EngineResult:
-    """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
-    check_maps(asked.ground, "the engine bounds")
-    check_intervals(asked.ground, "the engine bounds")
-    outcomes = Outcomes(asked)
-    found = row_by_row(asked, "at least ", lambda row: _bounded(outcomes, row, asked.method))
-    return replace(found, statistics={"total_choices": len(outcomes)})
-
-
-def _bounded(outcomes: Outcomes, weights: Weights, method: Method) -> Approximate:
-    """The answers under weights [leaves], when the gap is small enough or a limit is reached."""
-    gap, most = method.real("gap"), method.whole("nmodels")
-    wanted = GAP if gap is None else gap
+def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> Approximate:
+    """The answers under weights [leaves], when the gap is small enough, so many total choices
+    were seen, or a limit is reached."""
     seen, stopped = Seen.nothing(outcomes, weights), ""
-    found = _bounds(outcomes, seen.masses, seen.rest)
     for choice in most_probable_first(weights, outcomes.starts):
-        if most is not None and seen.count >= most:
+        if seen.count >= most:
             break
         try:
             outcome = outcomes.of(choice)
@@ -74,19 +44,19 @@ def _bounded(outcomes: Outcomes, weights: Weights, method: Method) -> Approximat
             break
         seen.add(log_probability_of(choice, weights, outcomes.starts), outcome)
         if seen.count <= EACH or seen.count % EACH == 0:
-            found = _bounds(outcomes, seen.masses, seen.rest)
             outcomes.watch.report(1.0 - seen.rest, 1.0)
-            if _gap(found) <= wanted:
+            if widest(bounds_of(seen.masses, outcomes.meaning, seen.rest)) <= wanted:
                 break
     own = seen.masses
     if not seen.left:
         own = seen.enlarged(outcomes, weights)
         _check(outcomes, own)
-    found = _bounds(outcomes, own, seen.rest)
-    warnings = (stopped_early(stopped, _gap(found)),) if stopped else ()
-    return Approximate(
-        _answers(outcomes, found), float(own.inconsistent.max(initial=0.0)), warnings
+    sure = bounds_of(own, outcomes.meaning, seen.rest)
+    warnings = (stopped_early(stopped, widest(sure)),) if stopped else ()
+    answers = tuple(
+        bound.answer(query.text) for query, bound in zip(outcomes.queries, sure, strict=True)
     )
+    return Approximate(answers, float(own.inconsistent.max(initial=0.0)), warnings)
 
 
 @dataclass(slots=True)
@@ -134,48 +104,6 @@ class Seen:
         plain, logs = (Masses.of(own[..., np.newaxis]) for own in (self.total, self.logs))
         places = LeafLayout(tuple(outcomes.starts))
         return enlarged(plain, weights[:, np.newaxis], places, lambda _: logs)[:, 0]
-
-
-def _bounds(outcomes: Outcomes, total: Masses, rest: float) -> list[Bound]:
-    one = _maxent if outcomes.meaning.maxent else _credal
-    return [one(total[i], rest) for i in range(len(outcomes.queries))]
-
-
-def _maxent(own: Masses, rest: float) -> Bound:
-    qe, e = float(own.qe), float(own.e)
-    if not e > 0:  # nothing is known yet: no total choice so far satisfies the evidence
-        return Bound((0.5,), (0.0, 1.0), 1.0)
-    low, high = qe / (e + rest), min(1.0, (qe + rest) / (e + rest))
-    return Bound((min(1.0, qe / e),), (low, high), high - low)
-
-
-def _credal(own: Masses, rest: float) -> Bound:
-    a, b, c, d = (float(mass) for mass in (own.a, own.b, own.c, own.d))
-    if not b + d > 0:
-        return Bound((0.0, 1.0), (0.0, 1.0), 1.0)
-    lower = _share(a, d + rest, 1.0), _share(a + rest, d, 1.0)
-    upper = _share(b, c + rest, 0.0), _share(b + rest, c, 0.0)
-    ends = (lower[0], upper[1])
-    return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]))
-
-
-def _share(part: float, other: float, otherwise: float) -> float:
-    return part / (part + other) if part + other > 0 else otherwise
-
-
-def _gap(found: Sequence[Bound]) -> float:
-    return max((bound.gap for bound in found), default=0.0)
-
-
-def _answers(outcomes: Outcomes, found: Sequence[Bound]) -> tuple[Answer, ...]:
-    answers = []
-    for query, bound in zip(outcomes.queries, found, strict=True):
-        answer = Answer(query.text, interval=bound.interval, gap=bound.gap)
-        if len(bound.numbers) == 1:
-            answers.append(replace(answer, value=bound.numbers[0]))
-        else:
-            answers.append(replace(answer, lower=bound.numbers[0], upper=bound.numbers[1]))
-    return tuple(answers)
 
 
 def _check(outcomes: Outcomes, total: Masses) -> None:

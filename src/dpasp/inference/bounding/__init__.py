@@ -1,0 +1,6 @@
+"""Sure bounds of answers, and answers whatever the limits are.
+
+- ``formulas``: what is sure about an answer when some mass is open.
+- ``cases``: the program compiled in cases; ``most_probable``: total choices one by one.
+- ``bounds``: the engine ``bounds``; ``auto``: the engine ``auto``.
+"""

@@ -1,0 +1,134 @@
+"""The engine ``bounds``: intervals that surely hold the answers, and close in on them.
+
+The program is compiled, whole or in cases (see ``cases``), or, with the option ``nmodels``,
+its most probable total choices are solved one by one (see ``most_probable``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dpasp.errors import Diagnostic, LimitReached
+from dpasp.inference.answers import Answer
+from dpasp.inference.asked import Asked
+from dpasp.inference.bounding.cases import Cases
+from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
+from dpasp.inference.bounding.most_probable import bounded
+from dpasp.inference.engines.outcomes import Outcomes, check_maps
+from dpasp.inference.engines.result import (
+    Approximate,
+    EngineResult,
+    row_by_row,
+    stopped_early,
+)
+from dpasp.inference.exact import compiled
+from dpasp.inference.sampling.sample import by_evidence
+from dpasp.limits import Watch
+from dpasp.logic.program import GroundQuery
+from dpasp.semantics import masses
+from dpasp.semantics.leaves import Weights
+
+GAP = 0.01
+
+
+def bounds(asked: Asked) -> EngineResult:
+    """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
+    check_maps(asked.ground, "the engine bounds")
+    if asked.has_intervals:
+        return _with_intervals(asked)
+    gap, most = asked.method.real("gap"), asked.method.whole("nmodels")
+    wanted = GAP if gap is None else gap
+    if most is not None:
+        outcomes = Outcomes(asked)
+        result = row_by_row(asked, "at least ", lambda row: bounded(outcomes, row, wanted, most))
+        return replace(result, statistics={"total_choices": len(outcomes)})
+    counted: list[int] = []
+
+    def answer(weights: Weights) -> Approximate:
+        approximate, cases = by_cases(asked, weights, wanted)
+        counted.append(cases)
+        return approximate
+
+    result = row_by_row(asked, "at least ", answer)
+    return replace(result, statistics={"cases": sum(counted)})
+
+
+def by_cases(
+    asked: Asked, weights: Weights, wanted: float, whole: bool = True
+) -> tuple[Approximate, int]:
+    """The bounds by cases when the gap is as wanted or a limit is reached; how many cases.
+
+    ``whole`` says that the whole program is worth a try.
+    """
+    bounds: dict[GroundQuery, Bound] = {}
+    warnings: list[Diagnostic] = []
+    lost, counted = 0.0, 0
+    groups = by_evidence(asked.queries)
+    for place, queries in enumerate(groups):
+        cases = Cases(asked, queries, weights, whole)
+        watch = asked.watch.share(len(groups) - place, asked.watch.report)
+        limit = _close_in(cases, wanted, watch)
+        own = bounds_of(cases.masses, asked.meaning, cases.rest)
+        if limit is None and cases.rest == 0 and _says_nothing(cases):
+            # There is no such evidence, or so little that floats lose it: the exact engine knows.
+            return _exactly(asked, weights), 1
+        if limit is not None:
+            warnings.append(stopped_early(limit.diagnostics[0].message, widest(own)))
+        bounds.update(zip(queries, own, strict=True))
+        lost = max(lost, float(cases.inconsistent.max(initial=0.0)))
+        counted += cases.compiled
+    answers = tuple(bounds[query].answer(query.text) for query in asked.queries)
+    return Approximate(answers, lost, tuple(warnings)), counted
+
+
+def _close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
+    """Compile cases until the gap is as wanted; the limit that was reached before, if any."""
+    meaning = cases.asked.meaning
+    try:
+        for _ in cases.steps(watch):
+            gap = widest(bounds_of(cases.masses, meaning, cases.rest))
+            watch.report(1.0 - cases.rest, 1.0)
+            if gap <= wanted:
+                break
+    except LimitReached as limit:
+        return limit
+    return None
+
+
+def _says_nothing(cases: Cases) -> bool:
+    possible = masses.possible(cases.masses, cases.asked.meaning)
+    return not bool(np.all(possible > 0))
+
+
+def _exactly(asked: Asked, weights: Weights) -> Approximate:
+    result = compiled(replace(asked, weights=weights))
+    return Approximate(_sure(result.answers, 0.0), result.inconsistent, result.warnings)
+
+
+def _with_intervals(asked: Asked) -> EngineResult:
+    """With intervals of probabilities the exact engine searches; a limit leaves it with bounds."""
+    try:
+        result = compiled(asked)
+    except LimitReached as limit:
+        answers = tuple(
+            Answer(query.text, lower=0.0, upper=1.0, interval=(0.0, 1.0), gap=1.0)
+            for query in asked.queries
+        )
+        warning = stopped_early(limit.diagnostics[0].message, 1.0)
+        return EngineResult(answers, "bounds", warnings=(warning,))
+    return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
+
+
+def _sure(answers: Sequence[object], gap: float) -> tuple[Answer, ...]:
+    """Exact answers as intervals, those that are bounds already as they are."""
+    sure = []
+    for answer in answers:
+        assert isinstance(answer, Answer)
+        if answer.interval is None:
+            ends = (answer.numbers[0], answer.numbers[-1])
+            answer = replace(answer, interval=ends, gap=gap * np.asarray(ends[0]))
+        sure.append(answer)
+    return tuple(sure)

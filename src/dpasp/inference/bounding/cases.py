@@ -1,0 +1,189 @@
+"""Sure bounds by cases: what is compiled counts exactly, what is open is worth anything.
+
+The program is compiled under a budget. Where that is not enough, it is split into cases by how
+a choice fell, and the most probable case that is still open is tried next. A case that was
+compiled has its masses; an open one has between nothing and all of its probability. So every
+number has a sure interval at any moment, which only shrinks, and is exact at the end. Cases that
+contradict the evidence have no part in an answer, so none begins with what the evidence says of
+the choices.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from dpasp import circuits
+from dpasp.circuits.worlds import Definitions
+from dpasp.errors import SizeLimit
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines.circuit import OnCircuit
+from dpasp.inference.engines.evaluator import Evaluator
+from dpasp.inference.engines.reference.enumerate import enumerate_models
+from dpasp.inference.sampling.inner import split
+from dpasp.inference.sampling.pushing import consequences
+from dpasp.limits import Watch
+from dpasp.logic.program import GroundProgram, GroundQuery, Rule
+from dpasp.semantics.leaves import Weights, layout
+from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.translate import translate
+
+WHOLE = circuits.Options(nodes=5_000_000, work=200_000_000)  # for the whole program
+PART = circuits.Options(nodes=500_000, work=5_000_000)  # for a case of it
+FEW = 256  # total choices that are enumerated where there is no way to compile them
+ROUNDING = 2.0**-50  # relatively, of each mass that is added to others
+
+Fallen = tuple[tuple[int, int], ...]  # choices and their values
+
+
+@dataclass(order=True, slots=True)
+class Case:
+    """How some choices fell, and how much less probable that is than where it began (-log)."""
+
+    loss: float
+    number: int
+    fallen: Fallen = field(compare=False)
+
+
+class Cases:
+    """The cases of queries with the same evidence, under weights [leaves]."""
+
+    def __init__(
+        self, asked: Asked, queries: Sequence[GroundQuery], weights: Weights, whole: bool = True
+    ) -> None:
+        """``whole`` says that the whole program is worth a try."""
+        self.asked = asked.with_questions(queries)
+        self.weights = weights
+        self.known = np.zeros((len(Masses.__slots__), len(queries)))
+        self.compiled = 0
+        self._number = 0
+        self._order = _by_influence(asked.ground)
+        first = _said(self.asked, weights)
+        self._share = self._probability(first)  # all masses are relative to this one
+        self._open = [Case(0.0, 0, first)]
+        self._begun = len(first)
+        self._whole = whole
+
+    @property
+    def masses(self) -> Masses:
+        """The masses [queries] of what is compiled, given what the evidence says of choices."""
+        return Masses.of(self.known)
+
+    @property
+    def inconsistent(self) -> Array:
+        """The mass [queries] of total choices without a model that was seen."""
+        return self.masses.inconsistent * self._share
+
+    @property
+    def rest(self) -> float:
+        """The mass that is open, never less than it is."""
+        if not self._open:
+            return 0.0
+        mass = math.fsum(math.exp(-case.loss) for case in self._open)
+        return min(1.0, mass * (1 + 1e-9) + ROUNDING * self.compiled)
+
+    def steps(self, watch: Watch) -> Iterator[None]:
+        """Try one case after the other, the most probable one first, until none is open.
+
+        Raises what the ``watch`` raises; what is known by then stays.
+        """
+        while self._open:
+            case = self._open[0]
+            masses = self._compiled(case, watch) if self._worth_a_try(case) else None
+            heapq.heappop(self._open)
+            if masses is None:
+                self._split(case)
+                continue
+            self.known += math.exp(-case.loss) * masses
+            self.compiled += 1
+            yield
+
+    def _worth_a_try(self, case: Case) -> bool:
+        """Whether a case was made much smaller since it was last tried: 1, 2, 4, 8, … choices."""
+        depth = len(case.fallen) - self._begun
+        enough = depth & (depth - 1) == 0 and (self._whole or depth > 0)
+        return enough or self._next(case) is None
+
+    def _compiled(self, case: Case, watch: Watch) -> Array | None:
+        """The masses [9, queries] of a case if they were all there is; None if it is too large."""
+        fallen, leaves = dict(case.fallen), self.asked.layout
+        ground = restricted(self.asked.ground, fallen)
+        kept = [i for i in range(len(self.asked.ground.choices)) if i not in fallen]
+        own = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
+        meaning, whole = self.asked.meaning, len(fallen) == self._begun
+        options = WHOLE if whole else PART
+        evaluator: Evaluator
+        try:
+            circuit = circuits.compile(ground, meaning, options=options, watch=watch)
+            evaluator = OnCircuit(circuit, meaning, ground.questions, layout(ground.choices))
+        except SizeLimit:
+            if self._next(case) is None:
+                raise  # there is nothing left to split
+            return None
+        except circuits.HeadCycle:
+            if layout(ground.choices).total > FEW:
+                return None
+            evaluator = enumerate_models(ground, meaning, watch=watch)
+        return evaluator.masses(own[:, np.newaxis], watch).array()[..., 0]
+
+    def _split(self, case: Case) -> None:
+        choice = self._next(case)
+        assert choice is not None
+        for value, weight in enumerate(self.weights[self.asked.layout.of(choice)]):
+            if weight > 0:
+                self._number += 1
+                loss = case.loss - math.log(weight)
+                fallen = (*case.fallen, (choice, value))
+                heapq.heappush(self._open, Case(loss, self._number, fallen))
+
+    def _next(self, case: Case) -> int | None:
+        """The choice by which a case is split."""
+        fallen = dict(case.fallen)
+        return next((choice for choice in self._order if choice not in fallen), None)
+
+    def _probability(self, fallen: Fallen) -> float:
+        starts = self.asked.layout.starts
+        return math.prod(float(self.weights[starts[c] + value]) for c, value in fallen)
+
+
+def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgram:
+    """The program in the case that some choices fell as they are said to."""
+    facts = [
+        Rule((ground.choices[choice].selectors[value],), ())
+        for choice, value in fallen.items()
+        if value < len(ground.choices[choice].selectors)
+    ]
+    choices = tuple(choice for i, choice in enumerate(ground.choices) if i not in fallen)
+    return replace(ground, rules=(*ground.rules, *facts), choices=choices)
+
+
+def _by_influence(ground: GroundProgram) -> list[int]:
+    """The choices that have effects, those whose effects are read most often first."""
+    read = Counter(abs(literal) for rule in ground.rules for literal in rule.body)
+    uses = [sum(read[atom] for atom in {*choice.heads}) for choice in ground.choices]
+    return sorted(range(len(ground.choices)), key=lambda i: (-uses[i], i))
+
+
+def _said(asked: Asked, weights: Weights) -> Fallen:
+    """How choices must have fallen for the evidence to hold."""
+    translation = translate(asked.ground, asked.meaning.logic, asked.watch)
+    evidence = translation.conjunction(asked.queries[0].evidence)
+    program = split(translation)
+    own = [b for b in evidence or () if program.determined[abs(b)]]
+    definitions = Definitions(program.rules, asked.ground.choices)
+    said: dict[int, int] = {}
+    known = consequences(definitions, own)
+    for i, choice in enumerate(asked.ground.choices):
+        values = [v for v, selector in enumerate(choice.selectors) if known.get(selector, True)]
+        sure = [v for v in values if known.get(choice.selectors[v])]
+        if choice.nothing and not sure:
+            values.append(len(choice.selectors))
+        left = sure or values
+        if len(left) == 1 and weights[asked.layout.starts[i] + left[0]] > 0:
+            said[i] = left[0]
+    return tuple(said.items())

@@ -1,0 +1,67 @@
+"""What is sure about an answer when a mass r is open.
+
+What is open may satisfy anything, so that surely
+
+    a / (a + d + r) ≤ lower ≤ (a + r) / (a + r + d)      and the same for upper with b, c
+    qe / (e + r)    ≤ value ≤ (qe + r) / (e + r)         under maxent
+
+The gap is the largest distance between two such ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpasp.inference.answers import Answer
+from dpasp.semantics.masses import Masses
+from dpasp.semantics.meaning import Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is sure about an answer: its numbers, an interval that holds it, and the gap."""
+
+    numbers: tuple[float, ...]
+    interval: tuple[float, float]
+    gap: float
+
+    def answer(self, query: str) -> Answer:
+        """The answer to a query."""
+        if len(self.numbers) == 1:
+            return Answer(query, value=self.numbers[0], interval=self.interval, gap=self.gap)
+        lower, upper = self.numbers
+        return Answer(query, lower=lower, upper=upper, interval=self.interval, gap=self.gap)
+
+
+def bounds_of(masses: Masses, meaning: Meaning, rest: float) -> list[Bound]:
+    """What is sure about each query, from masses [queries] and what is open besides."""
+    bound = _maxent if meaning.maxent else _credal
+    return [bound(masses[i], rest) for i in range(len(masses.consistent))]
+
+
+def widest(bounds: Sequence[Bound]) -> float:
+    """The largest gap."""
+    return max((bound.gap for bound in bounds), default=0.0)
+
+
+def _maxent(masses: Masses, rest: float) -> Bound:
+    qe, e = float(masses.qe), float(masses.e)
+    if not e > 0:  # nothing is known yet: what is compiled does not satisfy the evidence
+        return Bound((0.5,), (0.0, 1.0), 1.0)
+    low, high = qe / (e + rest), min(1.0, (qe + rest) / (e + rest))
+    return Bound((min(1.0, qe / e),), (low, high), high - low)
+
+
+def _credal(masses: Masses, rest: float) -> Bound:
+    a, b, c, d = (float(mass) for mass in (masses.a, masses.b, masses.c, masses.d))
+    if not b + d > 0:
+        return Bound((0.0, 1.0), (0.0, 1.0), 1.0)
+    lower = _share(a, d + rest, 1.0), _share(a + rest, d, 1.0)
+    upper = _share(b, c + rest, 0.0), _share(b + rest, c, 0.0)
+    ends = (lower[0], upper[1])
+    return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]))
+
+
+def _share(part: float, other: float, otherwise: float) -> float:
+    return part / (part + other) if part + other > 0 else otherwise

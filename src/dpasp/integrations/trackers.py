@@ -1,0 +1,79 @@
+"""Learning in MLflow and Weights & Biases: ``program.learn(watcher=MLflow())``.
+
+Both write what :class:`dpasp.integrations.tensorboard.TensorBoard` writes: of every iteration the
+log-likelihood per example, that of what is held out, and the seconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpasp.errors import Diagnostic, UsageError
+
+if TYPE_CHECKING:
+    from dpasp.learning.history import Moment
+
+
+def numbers(moment: Moment) -> dict[str, float]:
+    """What a finished iteration reached, by name; nothing within an iteration."""
+    record = moment.finished
+    if record is None:
+        return {}
+    found = {"log-likelihood/train": moment.log_likelihood, "seconds": moment.seconds}
+    if record.validation is not None:
+        found["log-likelihood/validation"] = record.validation
+    return found
+
+
+class MLflow:
+    """Writes to the active run of MLflow, or to one that it starts and :meth:`close` ends.
+
+    ``run`` are the arguments of ``mlflow.start_run``.
+    """
+
+    def __init__(self, **run: Any) -> None:
+        try:
+            import mlflow
+        except ImportError as error:
+            raise _missing("MLflow", "mlflow") from error
+        self._mlflow: Any = mlflow
+        self._own = mlflow.active_run() is None
+        if self._own:
+            mlflow.start_run(**run)
+
+    def __call__(self, moment: Moment) -> None:
+        """Write what a finished iteration reached."""
+        found = numbers(moment)
+        if found:
+            self._mlflow.log_metrics(found, step=moment.iteration)
+
+    def close(self) -> None:
+        """End the run, if it was started here."""
+        if self._own:
+            self._mlflow.end_run()
+
+
+class WeightsAndBiases:
+    """Writes to a run of Weights & Biases; ``run`` are the arguments of ``wandb.init``."""
+
+    def __init__(self, **run: Any) -> None:
+        try:
+            import wandb
+        except ImportError as error:
+            raise _missing("Weights & Biases", "wandb") from error
+        self._run: Any = wandb.init(**run)
+
+    def __call__(self, moment: Moment) -> None:
+        """Write what a finished iteration reached."""
+        found = numbers(moment)
+        if found:
+            self._run.log(found, step=moment.iteration)
+
+    def close(self) -> None:
+        """End the run."""
+        self._run.finish()
+
+
+def _missing(name: str, package: str) -> UsageError:
+    message = f"{name} is not installed"
+    return UsageError(Diagnostic("tracker-missing", message, help=f"pip install {package}"))

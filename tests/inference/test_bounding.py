@@ -1,0 +1,144 @@
+"""Sure bounds by cases, and the engine that never comes back without an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+import dpasp
+from dpasp.inference.asked import Asked
+from dpasp.inference.bounding.bounds import by_cases
+from dpasp.inference.bounding.cases import Cases
+from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
+from dpasp.inference.sampling.sample import by_evidence
+from dpasp.limits import UNLIMITED
+from tests.inference.test_sampling import LOGICS, asked_of, with_queries
+from tests.oracle.generate import generate
+
+ROUNDING = 1e-12
+
+
+def grid(size: int, chance: float = 0.5) -> str:
+    """Whether opposite corners of a grid are connected: a program that soon does not compile."""
+    cells = [(x, y) for x in range(size) for y in range(size)]
+    edges = [(a, (a[0] + dx, a[1] + dy)) for a in cells for dx, dy in ((1, 0), (0, 1))]
+    kept = [f"{chance}::e(({a[0]},{a[1]}),({b[0]},{b[1]}))." for a, b in edges if b in cells]
+    rules = (
+        f"r((0,0)). r(Y) :- r(X), e(X,Y). r(X) :- r(Y), e(X,Y). #query r(({size - 1},{size - 1}))."
+    )
+    return " ".join([*kept, rules])
+
+
+@pytest.fixture
+def only_small_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile a case only when nothing is left to split: as many steps as there can be."""
+    monkeypatch.setattr(Cases, "_worth_a_try", lambda self, case: self._next(case) is None)
+
+
+def exact_of(text: str, semantics: str) -> dict[str, tuple[float, float]]:
+    """The exact answers; none where one of the questions has none."""
+    try:
+        answers = dpasp.loads(text).query(semantics=semantics, engine="enumerate")
+    except dpasp.InferenceError:
+        return {}
+    return {a.query: (float(a.numbers[0]), float(a.numbers[-1])) for a in answers}
+
+
+def check_steps(asked: Asked, exact: dict[str, tuple[float, float]]) -> None:
+    """The interval holds the answer after every step, and only shrinks."""
+    for queries in by_evidence(asked.queries):
+        cases = Cases(asked, queries, asked.weights)
+        before = [Bound((), (0.0, 1.0), 1.0)] * len(queries)
+        for _ in cases.steps(UNLIMITED):
+            bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
+            for query, bound, last in zip(queries, bounds, before, strict=True):
+                low, high = exact[query.text]
+                assert bound.interval[0] <= low + ROUNDING
+                assert high - ROUNDING <= bound.interval[1]
+                assert bound.interval[0] >= last.interval[0] - ROUNDING
+                assert bound.interval[1] <= last.interval[1] + ROUNDING
+            before = bounds
+        assert widest(before) <= ROUNDING
+
+
+@pytest.mark.parametrize("first", [0, 6])
+@pytest.mark.usefixtures("only_small_cases")
+def test_bounds_hold_at_every_step_and_end_exact(first: int) -> None:
+    for seed in range(first, first + 6):
+        program = generate(seed)
+        if program.credal:
+            continue
+        for logic in LOGICS:
+            if logic == "wellfounded" and program.disjunctive:
+                continue
+            text = with_queries(program, logic)
+            for probability in ("credal", "maxent"):
+                semantics = f"{logic}, {probability}"
+                exact = exact_of(text, semantics)
+                if exact:
+                    check_steps(asked_of(text, semantics), exact)
+
+
+def test_evidence_is_not_split() -> None:
+    text = "0.001::x. 0.002::y. 0.4::z. e :- x, y. a :- z, x. #query a | e."
+    asked = asked_of(text)
+    cases = Cases(asked, asked.queries, asked.weights)
+    assert cases.rest == pytest.approx(1.0)
+    assert len(cases._open[0].fallen) == 2  # x and y: what is left is the choice of z
+    assert by_cases(asked, asked.weights, 0.0)[0].answers[0].lower == pytest.approx(0.4)
+
+
+def test_impossible_and_improbable_evidence() -> None:
+    with pytest.raises(dpasp.ImpossibleEvidence):
+        dpasp.loads("0.3::a. b :- a. #query a | b, not a.").query(engine="bounds")
+    tiny = (
+        "".join(f"1e-30::x({i}). " for i in range(12)) + "e :- 12 { x(I) }. 0.3::z. #query z | e."
+    )
+    (answer,) = dpasp.loads(tiny).query(engine="bounds", semantics="maxent")
+    assert answer.numbers[0] == pytest.approx(0.3)
+
+
+def test_intervals_of_probabilities_have_bounds() -> None:
+    (answer,) = dpasp.loads("[0.2, 0.4]::a. 0.5::b. c :- a, b. #query c.").query(engine="bounds")
+    assert isinstance(answer, dpasp.Answer)
+    assert answer.interval == pytest.approx((0.1, 0.2))
+    assert answer.exact
+
+
+# --- auto ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("semantics", ["credal", "maxent"])
+def test_auto_answers_what_cannot_be_compiled(semantics: str) -> None:
+    program = dpasp.loads(grid(12))
+    answers = program.query(semantics=semantics, limits=dpasp.Limits(seconds=2), seed=1)
+    (answer,) = answers
+    assert isinstance(answer, dpasp.Answer)
+    assert not answer.exact
+    assert answer.interval is not None
+    assert answer.likely is not None
+    low, high = (float(end) for end in answer.likely)
+    assert 0 <= float(answer.interval[0]) <= low < high <= float(answer.interval[1]) <= 1
+    assert high - low < 0.1
+    assert low <= float(answer.numbers[0]) <= high
+    assert [warning.code for warning in answers.warnings] == ["not-exact"]
+    assert "time limit of 2 s" in answers.warnings[0].message
+    record = answer.to_dict()
+    assert record["exact"] is False
+    assert len(record["likely"]) == 2
+    assert "surely [" in str(answer)
+    with pytest.raises(dpasp.TimeLimit):
+        program.query(semantics=semantics, limits=dpasp.Limits(seconds=0.7), exact=True)
+
+
+def test_auto_is_exact_where_that_fits() -> None:
+    (answer,) = dpasp.loads(grid(3)).query(limits=dpasp.Limits(seconds=20))
+    assert isinstance(answer, dpasp.Answer)
+    assert answer.exact
+    assert "exact" not in answer.to_dict()
+
+
+def test_only_exact_engines_can_be_told_to_be_exact() -> None:
+    program = dpasp.loads("0.3::a. #query a.")
+    assert program.query(engine="enumerate", exact=True)[0].numbers == (0.3, 0.3)
+    with pytest.raises(dpasp.UsageError, match="does not give exact answers"):
+        program.query(engine="sample", exact=True)
