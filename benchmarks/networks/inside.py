@@ -10,6 +10,8 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 from benchmarks.networks.network import read_network, split_query
 
@@ -17,18 +19,27 @@ from benchmarks.networks.network import read_network, split_query
 def ours(text: str, query: str) -> dict[str, object]:
     """The stages of an answer, in CPU seconds."""
     import dpasp
+    from dpasp.program.grounding import Groundings
 
     dpasp.loads("0.5::a. #query a.").query()
+    spent = []
+    ground = Groundings.ground
+
+    def timed(*arguments: Any, **options: Any) -> Any:
+        start = time.process_time()
+        result = ground(*arguments, **options)
+        spent.append(time.process_time() - start)
+        return result
+
     clock = [time.process_time()]
     program = dpasp.loads(f"{text}\n#query {query}.\n")
     clock.append(time.process_time())
-    program.ground()
-    clock.append(time.process_time())
-    answers = program.query()
+    with patch.object(Groundings, "ground", timed):  # only what the query needs is ground
+        answers = program.query()
     clock.append(time.process_time())
     (answer,) = answers
-    stages = ("read", "ground", "answer")
-    seconds = {name: clock[i + 1] - clock[i] for i, name in enumerate(stages)}
+    seconds = {"read": clock[1] - clock[0], "ground": sum(spent)}
+    seconds["answer"] = clock[2] - clock[1] - seconds["ground"]
     sizes = {name: answers.statistics[name] for name in ("circuit_nodes", "width", "way")}
     return {"value": answer.numbers[0], "seconds": seconds, **sizes}
 

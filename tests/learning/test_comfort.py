@@ -7,11 +7,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
+from clingo import Function
 from torch.profiler import ProfilerActivity, profile
+from torch.utils.data import Dataset
 
 import dpasp
 from dpasp.integrations.trackers import MLflow, WeightsAndBiases
 from dpasp.learning.history import Moment
+from dpasp.neural.ahead import Ahead
+from dpasp.neural.data import DataRows
 
 from .programs import addition
 
@@ -102,3 +107,33 @@ def test_what_is_not_installed_is_told(
     with pytest.raises(dpasp.UsageError) as caught:
         tracker()
     assert module in caught.value.diagnostics[0].help
+
+
+class Rows(Dataset[Any]):
+    """Rows that are made when they are asked for."""
+
+    def __len__(self) -> int:
+        return 12
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+        return torch.tensor([float(index % 2), 1.0]), index
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_rows_are_read_ahead(accumulate: int) -> None:
+    text = "row(0) ~ train(@rows). ?::on(X) as @net with logits, lr = 0.1 :- row(X)."
+    found = []
+    for workers in (0, 1):
+        given = {"networks": {"net": lambda: torch.nn.Linear(2, 1)}, "data": {"rows": Rows()}}
+        program = dpasp.loads(text, **given)
+        options = {"niters": 2, "batch": 5, "accumulate": accumulate, "validation": 0.2}
+        history = program.learn(["on(0)", "not on(0)"] * 6, workers=workers, **options)
+        found.append([(record.log_likelihood, record.validation) for record in history])
+    assert found[0] == found[1]
+
+
+def test_rows_that_do_not_come_in_order_are_read_when_asked_for() -> None:
+    atom = Function("row", [])
+    ahead = Ahead({atom: DataRows(Rows())}, [torch.tensor([1, 2])], 1)
+    assert ahead.take(torch.tensor([4, 3]))[atom].tolist() == [[0.0, 1.0], [1.0, 1.0]]
+    assert ahead.take(torch.tensor([1, 2]))[atom].tolist() == [[1.0, 1.0], [0.0, 1.0]]

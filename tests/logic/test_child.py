@@ -95,7 +95,7 @@ def test_questions_after_the_first_do_not_ground_all_again() -> None:
     limits = Limits(seconds=60)
     for text, expected in (("a", 0.3), ("b", 0.4), ("not a", 0.7)):
         assert program.query(text, limits=limits)[0].lower == pytest.approx(expected)
-    assert program._groundings._grounder is not None
+    assert program._groundings._grounders
 
 
 def test_python_is_called_in_this_process() -> None:

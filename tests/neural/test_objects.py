@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.data import TensorDataset
 
 import dpasp
 from dpasp.neural.labels import UNSEEN
@@ -278,3 +279,22 @@ def test_bodies_that_do_not_say_which_data_are_refused(statement: str, message: 
             f"{statement} {BODY}", networks={"net": Softmax()}, data={"xs": rows(2, 2)}
         ).query()
     assert refused.value.diagnostics[0].help
+
+
+def test_objects_that_are_given_are_all_that_there_are() -> None:
+    text = SUM + "img(0..2) ~ test(@xs), train(@xs). #query count(N)."
+    program = dpasp.loads(text, networks={"net": Softmax()}, data={"xs": rows(2, 3)})
+    own = {one.query: one.value for one in program.query()}
+    assert np.asarray(own["count(3)"]).tolist() == [1, 1]
+    fewer = {one.query: one.value for one in program.query(data={"img": rows(2, 1)})}
+    assert np.asarray(fewer["count(1)"]).tolist() == [1, 1]
+
+
+def test_a_dataset_holds_the_rows_of_one_atom() -> None:
+    program = dpasp.loads(ADD, networks={"net": Softmax()})
+    data = TensorDataset(rows(2, 4))
+    with pytest.raises(dpasp.DataError, match="no rows for each of 4 atoms") as refused:
+        program.learn(["s(0,0)", "s(0,1)"], data={"img": data}, niters=1)
+    assert "img(0)" in refused.value.diagnostics[0].help
+    each = {f"img({i})": TensorDataset(rows(2, 4)[:, i]) for i in range(4)}
+    assert len(program.learn(["s(0,0)", "s(0,1)"], data=each, niters=1)) == 1

@@ -39,7 +39,7 @@ class Options:
 
     way: Way = "auto"
     order: Order = "auto"
-    nodes: int = 20_000_000
+    nodes: int = 30_000_000
     work: int = 6_000_000_000  # about ten minutes for one attempt
 
 

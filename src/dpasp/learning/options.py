@@ -45,6 +45,7 @@ class LearnOptions:
     entropy: float = 0.0
     accumulate: int = 1
     precision: str = "full"
+    workers: int = 0
 
     @property
     def place(self) -> str:
@@ -72,7 +73,7 @@ class LearnOptions:
         return asdict(self)
 
 
-_WHOLE = {"niters", "batch", "seed", "patience", "accumulate"}
+_WHOLE = {"niters", "batch", "seed", "patience", "accumulate", "workers"}
 _SWITCHES = {"shuffle", "capture"}
 
 

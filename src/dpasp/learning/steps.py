@@ -19,6 +19,7 @@ from dpasp.learning.options import PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import Group
 from dpasp.learning.rules import direction, fixpoint, groups, lagrange, with_omitted
 from dpasp.learning.schedules import Rates, factor
+from dpasp.neural.ahead import Ahead
 from dpasp.neural.data import DataRows
 from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
@@ -78,6 +79,7 @@ class Learner:
         self._factor = 1.0
         moved = [p for one in steps.optimisers for g in one.param_groups for p in g["params"]]
         average = steps.options.average
+        self._ahead = Ahead(examples.data, (), 0)
         self.average = Average(moved, average) if average else None
         self.entropy = MeanEntropy(model.ground, device) if steps.options.entropy else None
 
@@ -86,6 +88,13 @@ class Learner:
         options = self.steps.options
         self._factor = factor(options.schedule, done, options.warmup)
         self._rates.scale(self._factor)
+
+    def expect(self, batches: Sequence[Tensor]) -> None:
+        """Say which batches come, so that other processes can read their rows beforehand."""
+        options, group = self.steps.options, self.steps.group
+        shares = [group.share(batch) for batch in batches]
+        parts = [p for s in shares for p in torch.chunk(s, options.accumulate) if len(s)]
+        self._ahead = Ahead(self.examples.data, parts, options.workers)
 
     def step(self, batch: Tensor, computing: Computing = nullcontext) -> Tensor:
         """Learn from the examples of a batch; their log-likelihood before it, summed.
@@ -174,7 +183,7 @@ class Learner:
         """The leaf weights of some examples; a process may be left without any."""
         if self.examples.data and not len(batch):
             return torch.empty(len(self.groups.choice), 0, dtype=torch.float64, device=batch.device)
-        data = {atom: rows.take(batch) for atom, rows in self.examples.data.items()}
+        data = self._ahead.take(batch)
         if self.steps.options.precision == "full":
             return self.model.weights(data)
         fresh = not self.steps.options.capture  # what is recorded casts the weights every time
@@ -200,18 +209,14 @@ class Learner:
         """How often each value of each parameter is expected, and the log-likelihood."""
         counts = torch.zeros_like(self.model.probabilities.fixed)
         total: Tensor = counts.new_zeros(())
-        for seen in self._parts(batch):
+        for part in torch.split(batch, CHUNK if self.examples.data else max(1, len(batch))):
+            share = self.steps.group.share(part)
+            seen = self._look(self._weights(share), share)
             whole = with_omitted(seen.slopes, seen.weights, self.groups, seen.mass)
             counts += self._by_parameter(seen.weights * whole)
             total += seen.total
         self.steps.group.add([counts, total])
         return counts, total
-
-    def _parts(self, batch: Tensor) -> Iterator[Seen]:
-        """What the parts of a large batch say, one after the other."""
-        for part in torch.split(batch, CHUNK if self.examples.data else max(1, len(batch))):
-            share = self.steps.group.share(part)
-            yield self._look(self._weights(share), share)
 
     @torch.no_grad()
     def seen_counts(self, examples: Tensor) -> Tensor:
@@ -255,8 +260,8 @@ class Learner:
         It lacks the same number for all values of a choice where the circuit leaves it out.
         """
         total = torch.zeros_like(self.model.probabilities.fixed)
-        for seen in self._parts(examples):
-            total += self._by_parameter(seen.slopes)
+        for part in torch.split(examples, CHUNK if self.examples.data else max(1, len(examples))):
+            total += self._by_parameter(self._look(self._weights(part), part).slopes)
         return total
 
     @torch.no_grad()

@@ -227,6 +227,7 @@ class Loop:
         """One pass over the examples."""
         self.model.train()
         batches = torch.split(self.order(), self.size)
+        self.learner.expect(batches[self.position.step :])
         total = torch.tensor(self.position.total, dtype=torch.float64, device=self.device)
         with reproducible(self.device):
             for step in range(self.position.step, len(batches)):

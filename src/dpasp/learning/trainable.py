@@ -36,7 +36,7 @@ from dpasp.neural.answers import Bounds
 from dpasp.neural.data import DataRows, Part, check_lengths
 from dpasp.neural.labels import LabelReader
 from dpasp.neural.likelihood import likelihood_of
-from dpasp.neural.loading import load
+from dpasp.neural.loading import load, no_dataset_for
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.observations import ObservationReader, Observations
 from dpasp.neural.weights import needed
@@ -60,19 +60,23 @@ class Trainable:
 
     def rows(self, part: Part, given: Mapping[str, object] | None = None) -> dict[Symbol, DataRows]:
         """The data of the program, those given in place of its own."""
-        ground = self.model.ground
-        wanted = needed(ground)
+        ground, optional = self.model.ground, self.model.optional
+        wanted = dict.fromkeys((*needed(ground), *optional.values()))
         found: dict[Symbol, DataRows] = {}
         for key, value in (given or {}).items():
             if isinstance(value, Dataset):
-                found |= dict.fromkeys(self.model.atoms_of(key)[:1], DataRows(value))
+                atoms = self.model.atoms_of(key)
+                if len(atoms) > 1:
+                    raise no_dataset_for(atoms)
+                found[atoms[0]] = DataRows(value)
             else:
                 parts = self.model.rows_of(key, value)
                 found |= {atom: DataRows(rows) for atom, rows in parts.items()}
-        optional = self.model.optional
-        wanted = (*wanted, *optional.values())
         found = {atom: rows for atom, rows in found.items() if atom in wanted}
-        if rest := {atom for atom in needed(ground) if atom not in found}:
+        # Of objects that may be missing, those that were given are all that there are.
+        given_names = {atom.name for atom in found}
+        rest = {atom for atom in needed(ground) if atom not in found}
+        if rest := {a for a in rest if not (a in optional and a.name in given_names)}:
             own = load(ground, self.python, part, rest)
             found |= {atom: rows for atom, rows in own.items() if atom not in found}
         check_lengths(found, {}, part)

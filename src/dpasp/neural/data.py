@@ -38,7 +38,7 @@ class DataRows:
         """The rows with these indices as one tensor."""
         if isinstance(self.source, Tensor):
             return self.source[indices.to(self.source.device)]
-        return default_collate([_item(self.source, int(i)) for i in indices])  # type: ignore[no-any-return]
+        return default_collate([row_of(self.source, int(i)) for i in indices])  # type: ignore[no-any-return]
 
     def span(self, start: int, end: int) -> Tensor:
         """The rows from ``start`` up to ``end``."""
@@ -51,7 +51,7 @@ class DataRows:
         return DataRows(self.source.to(device)) if isinstance(self.source, Tensor) else self
 
 
-def _item(source: Dataset[Any], index: int) -> Any:
+def row_of(source: Dataset[Any], index: int) -> Any:
     """One row of a Dataset: without its label, which observations give."""
     item = source[index]
     return item[0] if isinstance(item, tuple | list) else item

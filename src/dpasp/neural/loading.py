@@ -8,7 +8,7 @@ from clingo import Symbol
 from clingo.ast import ASTType
 from torch.utils.data import Dataset
 
-from dpasp.errors import DataError, Diagnostic
+from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.language import ast
 from dpasp.language.text.trees import walk
 from dpasp.logic.program import GroundData, GroundProgram
@@ -64,13 +64,18 @@ def _shared(
     what = origin_name(origin)
     value = _value(origin, python)
     if isinstance(value, Dataset):
-        message = f"a Dataset has no rows for each of {len(atoms)} atoms"
-        help = "give a tensor of shape [rows, atoms, …], or one statement an atom"
-        raise DataError(Diagnostic("data-objects", message, origin.span, help))
+        raise no_dataset_for(atoms, origin.span)
     with guarded(what, python.program, origin.span):
         objects = as_objects(value, what, origin.span)
         parts = for_each(objects, atoms, may_be_missing(ground), origin.span)
     return {atom: DataRows(rows) for atom, rows in parts.items()}
+
+
+def no_dataset_for(atoms: Sequence[Symbol], span: Span | None = None) -> DataError:
+    """What to say of a Dataset that is given for several atoms: its items are rows of one."""
+    message = f"a Dataset has no rows for each of {len(atoms)} atoms"
+    help = f"give a tensor of shape [rows, {len(atoms)}, …], or a Dataset for each: {atoms[0]}, …"
+    return DataError(Diagnostic("data-objects", message, span, help))
 
 
 def read(origin: ast.Origin, python: Python, own: GroundData | None = None) -> DataRows:

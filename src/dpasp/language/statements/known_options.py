@@ -70,6 +70,7 @@ LEARN = {
     "entropy": NOT_NEGATIVE,
     "accumulate": COUNT,
     "precision": _word("full", "bfloat16"),
+    "workers": WHOLE,
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own

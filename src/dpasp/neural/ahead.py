@@ -1,0 +1,58 @@
+"""Rows of Datasets, read by other processes before they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from clingo import Symbol
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, default_collate
+
+from dpasp.neural.data import DataRows, row_of
+
+
+class _Numbered(Dataset[Any]):
+    """A Dataset whose rows come with their numbers."""
+
+    def __init__(self, source: Dataset[Any]) -> None:
+        self.source = source
+
+    def __getitem__(self, index: int) -> tuple[int, Any]:
+        return index, row_of(self.source, index)
+
+
+class Ahead:
+    """The rows of batches in their order; others are read when they are asked for."""
+
+    def __init__(
+        self, data: Mapping[Symbol, DataRows], batches: Sequence[Tensor], workers: int
+    ) -> None:
+        self._data = data
+        self._coming: dict[Symbol, Iterator[tuple[Tensor, Tensor]]] = {}
+        for atom, rows in data.items():
+            if workers and not isinstance(rows.source, Tensor):
+                loader = DataLoader(
+                    _Numbered(rows.source),
+                    batch_sampler=[batch.tolist() for batch in batches],
+                    num_workers=workers,
+                    collate_fn=default_collate,
+                )
+                self._coming[atom] = iter(loader)
+
+    def take(self, batch: Tensor) -> dict[Symbol, Tensor]:
+        """The rows of a batch, by data atom."""
+        return {
+            atom: self._rows(atom, rows, batch).to(batch.device)
+            for atom, rows in self._data.items()
+        }
+
+    def _rows(self, atom: Symbol, rows: DataRows, batch: Tensor) -> Tensor:
+        coming = self._coming.get(atom)
+        if coming is not None:
+            found = next(coming, None)
+            if found is not None and torch.equal(found[0], batch.cpu()):
+                return found[1]
+            del self._coming[atom]  # someone asked for other rows: no order to go by
+        return rows.take(batch)
