@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -206,6 +207,11 @@ def test_an_evaluation_says_which_limit_was_reached() -> None:
         circuit.masses(wide, watch=Limits(seconds=0.02).start())
 
 
+# A sanitizer needs far more addresses than these limits leave.
+ADDRESSES = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or "san.so" in os.environ.get("LD_PRELOAD", ""),
+    reason="limits of the address space",
+)
 CROWDED = """
 import resource, sys
 import numpy as np
@@ -229,7 +235,7 @@ except Exception as problem:
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of the address space")
+@ADDRESSES
 def test_threads_and_memory_that_there_are_not() -> None:
     found = subprocess.run(
         [sys.executable, "-c", CROWDED], capture_output=True, text=True, timeout=120, check=False
@@ -253,7 +259,7 @@ print(compile(program, Meaning(), options=Options("diagram")).leaves)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of the address space")
+@ADDRESSES
 def test_stacks_that_there_are_not() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SHALLOW], capture_output=True, text=True, timeout=120, check=False

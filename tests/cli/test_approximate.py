@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -86,6 +87,40 @@ def test_explaining(dpasp: Command) -> None:
     assert [way["values"] for way in why["ways"]] == [["a"]]
     assert why["tree"]["kind"] == "choice"
     assert why["contributions"][0]["value"] == "a"
+
+
+def test_explaining_with_a_target_and_a_picture(dpasp: Command) -> None:
+    text = "0.3::a. 0.5::b. c :- a. c :- b. #query c."
+    found = dpasp("explain", "--target", "0.9", "--plot", "why.svg", text=text)
+    assert found.code == 0
+    assert "for 0.9" in found.out
+    assert "0.857143" in found.out
+    assert "c: by line 1, since b" in Path("why.svg").read_text(encoding="utf-8")
+    told = dpasp("explain", "--target", "0.9", "--json", text=text).json["explanations"][0]
+    assert told["target"] == 0.9
+    assert told["sensitivity"][0]["reach"] == pytest.approx([6 / 7, 6 / 7])
+    assert dpasp("explain", "--target", "2", text=text).code == 2
+
+
+def test_explaining_why_there_is_no_model(dpasp: Command) -> None:
+    text = "0.5::a. 0.4::b. d :- a.\n:- d, b.\n#query a."
+    found = dpasp("explain", "--why-inconsistent", "--plot", "core.svg", text=text)
+    assert (found.code, found.out.splitlines()) == (
+        0,
+        [
+            "total choices of probability 0.2 have no model",
+            "  when a, b  (probability 0.200000)",
+            "    line 1: d :- a.",
+            "    line 2: :- d, b.",
+        ],
+    )
+    assert "when a, b" in Path("core.svg").read_text(encoding="utf-8")
+    (reason,) = dpasp("explain", "--why-inconsistent", "--json", text=text).json["reasons"]
+    assert [rule["line"] for rule in reason["rules"]] == [1, 2]
+    given = dpasp("explain", "--why-inconsistent", "--evidence", "d, not a", text=text)
+    assert "the evidence d" in given.out
+    assert dpasp("explain", "--why-inconsistent", "--target", "0.5", text=text).code == 2
+    assert "--why-inconsistent" in dpasp("run", text=text).err
 
 
 def test_explaining_what_cannot_occur(dpasp: Command) -> None:

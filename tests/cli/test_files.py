@@ -55,9 +55,13 @@ def test_a_report_escapes_what_a_program_says(dpasp: Command) -> None:
     assert "<script" not in Path("r.html").read_text(encoding="utf-8")
 
 
-def test_a_report_says_what_it_cannot_tell(dpasp: Command) -> None:
-    assert dpasp("run", "--report", "r.html", text="[0.1, 0.2]::a.\n#query a.\n").code == 0
-    assert "does not take intervals" in Path("r.html").read_text(encoding="utf-8")
+def test_a_report_has_the_reasons_of_intervals_and_of_missing_models(dpasp: Command) -> None:
+    text = "[0.1, 0.2]::a. 0.5::b. :- a, b.\n#query a.\n"
+    assert dpasp("run", "--report", "r.html", text=text).code == 0
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "what must be chosen for it" in page
+    assert "Without a model" in page
+    assert "line 1: :- a, b." in page
 
 
 def test_pictures_of_the_ground_program_and_the_circuit(dpasp: Command) -> None:

@@ -183,8 +183,7 @@ class Block {
             for (uint64_t word : active)
                 for (uint64_t left = word; left; left &= left - 1) --at;
             end = at;
-            for (size_t w = 0; w < WORDS; ++w)
-                taken[w] = random.coin(p, ~active[w] | held[w]);
+            for (size_t w = 0; w < WORDS; ++w) taken[w] = random.coin(p, ~active[w] | held[w]);
             each_world(active, [&](size_t world) {
                 double some = before_[at++] * (1 - p) + p;
                 uint64_t bit = uint64_t(1) << (world & 63);

@@ -11,8 +11,8 @@
 
 namespace dpasp {
 
-constexpr size_t WORDS = 16;               // in a block
-constexpr size_t BLOCK = 64 * WORDS;       // worlds in a block
+constexpr size_t WORDS = 16;          // in a block
+constexpr size_t BLOCK = 64 * WORDS;  // worlds in a block
 
 // Evidence about an atom of which every rule draws a value of a choice: `h :- value, gate`. The
 // values are drawn so that the evidence holds wherever some gate does, and a world's weight takes
