@@ -162,7 +162,7 @@ def test_why_is_a_tree(page: Page) -> None:
     page.get_by_label("Why alarm?").click()
     page.wait_for_selector("#why .tree .tree")
     text = page.locator("#why").inner_text()
-    assert "the ways it comes about" in text
+    assert "what must be chosen for it" in text
     assert "burglary" in text
 
 

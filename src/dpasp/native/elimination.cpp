@@ -265,8 +265,12 @@ Edge Elimination::eliminate(Task &task) {
         else
             buckets[task.position[factor.scope.back()]].push_back(std::move(factor));
     };
-    prune(task.factors, task.states.size(), tables);
-    absorb(task.factors, task.states.size(), tables);
+    // The leaves of observed atoms are constraints. Without any, this would only take tables apart
+    // whose equal entries are shared.
+    if (!network_.constraints.empty()) {
+        prune(task.factors, task.states.size(), tables);
+        absorb(task.factors, task.states.size(), tables);
+    }
     for (Factor &factor : task.factors) put(std::move(factor));
     for (auto &bucket : buckets) {
         if (!bucket.empty()) put(tables.eliminate(bucket));
