@@ -48,7 +48,7 @@ def read_include(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     token = cursor.next()
     if token.text == "<":
         name = cursor.peek().text
-        message = f"clingo's own file <{name}> cannot be included"
+        message = f"clingo's own file {name} cannot be included"
         cursor.fail("include-syntax", message, token, _STANDARD.get(name, _FORM))
     if token.kind != "string":
         cursor.fail("include-syntax", "a file name in quotes is missing here", token, _FORM)
