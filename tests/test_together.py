@@ -92,7 +92,9 @@ def ask_it(program: dpasp.Program, query: str) -> tuple[object, object]:
     return answer.lower, answer.upper
 
 
-def test_spawn(wanted: dict[str, tuple[object, object]]) -> None:
+def test_spawn(wanted: dict[str, tuple[object, object]], monkeypatch: pytest.MonkeyPatch) -> None:
+    # a worker of pytest-xdist has none
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None, raising=False)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as processes:
         found = processes.submit(ask_it, PROGRAM, ASKED[0]).result(timeout=120)

@@ -74,6 +74,7 @@ def test_many_damaged_programs() -> None:
         "#query a\n" * 2_000,
         "a :- " + "b, " * 20_000 + "c.",
         "9" * 10_000 + "::a.",
+        "#query 0x" + "1F" * 20 + "#evidence1F",
         "a(" + "0" * 10_000 + ").",
         "#learn @f, n = " + "9" * 10_000 + ".",
         '#include "' + "x" * 5_000 + '".',

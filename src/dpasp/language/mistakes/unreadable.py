@@ -11,11 +11,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from dpasp.errors import Diagnostic
 from dpasp.language.text.cursor import Refused
-from dpasp.language.text.pieces import Mark, Piece
+from dpasp.language.text.pieces import BIG, Mark, Piece
 from dpasp.language.text.source import SourceFile
 
 _TEXTS = {
@@ -141,7 +142,10 @@ def is_left(mark: Mark, text: str) -> bool:
         return False
     match mark.kind:
         case "integer":
-            digits = text.lstrip("0")
+            number = re.match(BIG, text)  # a statement cut short may end inside the mark
+            if number is None:
+                return False
+            digits = number[0].lstrip("0")
             if digits[:1] in ("x", "o", "b"):
                 return int(f"0{digits}", 0) > LARGEST
             return len(digits) > 10 or int(digits or "0") > LARGEST
