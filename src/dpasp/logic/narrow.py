@@ -42,7 +42,9 @@ from dpasp.logic.demand import Demand, Parts, statement_nodes
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import NOWHERE, Signature, atom_literal, function
 
-MOST = 200_000  # demands; beyond that everything is ground
+# Beyond so many demands everything is ground; where that might have no end they are worth more.
+FEW = 5_000
+MOST = 40_000
 Asked = Mapping[Signature, set[tuple[Symbol, ...]]]
 
 
@@ -88,8 +90,8 @@ class _TooMany(Exception):
 
 
 class _Counter(Observer):
-    def __init__(self, supervisor: Supervisor) -> None:
-        self.left = MOST
+    def __init__(self, most: int, supervisor: Supervisor) -> None:
+        self.left = most
         self.supervisor = supervisor
 
     def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
@@ -107,7 +109,8 @@ def _find(demand: Demand, constants: Iterable[AST], watch: Watch) -> Asked | Non
         return {}
     supervisor = Supervisor(watch)
     control = Control(logger=lambda _code, _message: None)
-    control.register_observer(_Counter(supervisor))
+    grows = any(shape.grows for shape in demand.parts.shapes.values())
+    control.register_observer(_Counter(MOST if grows else FEW, supervisor))
     control.add("base", [], "\n".join(demand.rules()))
     with ProgramBuilder(control) as builder:
         for node in (*constants, *_certain(demand)):
