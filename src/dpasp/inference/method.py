@@ -16,6 +16,8 @@ from dpasp.language import ast
 from dpasp.language.statements import engines
 from dpasp.language.statements.inference import inference_problems
 
+TOP = 5  # how many reasons are given, the most probable first
+
 
 @dataclass(frozen=True, slots=True)
 class Method:

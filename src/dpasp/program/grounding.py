@@ -17,10 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpasp.errors import ProgramError
-from dpasp.inference.explain import Texts, Traced
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.limits import Watch
@@ -30,6 +29,9 @@ from dpasp.logic.narrow import narrowed
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning
+
+if TYPE_CHECKING:
+    from dpasp.inference.explain import Texts
 
 OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # other semantics may be asked for
 REMEMBERED = 4  # ground programs that are kept, by the questions they were ground with
@@ -191,6 +193,8 @@ class Groundings:
                 origins=True,
             )
             ground = grounder.ask(checked.program, watch)
+            from dpasp.inference.explain import Texts, Traced
+
             self._origins = Texts.of(Traced(ground, grounder.instances, plain), self.constants)
         return self._origins
 

@@ -25,14 +25,7 @@ from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.outcomes import check_intervals
-from dpasp.inference.explain import (
-    TOP,
-    Explanations,
-    Inconsistencies,
-    explain,
-    why_inconsistent,
-)
-from dpasp.inference.method import Method, method
+from dpasp.inference.method import TOP, Method, method
 from dpasp.language import ast
 from dpasp.language.arguments import (
     evidence_given,
@@ -53,6 +46,7 @@ from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit, Plan
+    from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
     from dpasp.learning.ensembles import Ensemble
     from dpasp.learning.history import History, Watcher
@@ -326,6 +320,8 @@ class Program:
             queries_given(queries), evidence_given(evidence), semantics
         )
         asked = self._asked(checked, started(limits))
+        from dpasp.inference.explain import explain
+
         return explain(asked, self._groundings.origins(checked, asked.watch), top, target)
 
     def why_inconsistent(
@@ -349,6 +345,8 @@ class Program:
         """
         checked = self._groundings.checked((), evidence_given(given), semantics)
         asked = self._asked(checked, started(limits))
+        from dpasp.inference.explain import why_inconsistent
+
         return why_inconsistent(asked, self._groundings.origins(checked, asked.watch), top)
 
     def _asked(

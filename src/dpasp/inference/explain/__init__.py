@@ -23,12 +23,11 @@ from dpasp.inference.explain.explanation import (
     Sensitivity,
     Way,
 )
-from dpasp.inference.explain.reasons import TOP, explain
+from dpasp.inference.explain.reasons import explain
 from dpasp.inference.explain.traced import Traced
 from dpasp.inference.explain.trees import Tree
 
 __all__ = [
-    "TOP",
     "Contribution",
     "Explanation",
     "Explanations",

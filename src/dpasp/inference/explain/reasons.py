@@ -39,6 +39,7 @@ from dpasp.inference.explain.telling import Teller
 from dpasp.inference.explain.traced import TracedModels
 from dpasp.inference.explain.trees import Tree
 from dpasp.inference.explain.ways import Kind, Partial, Ways, behind, certain_columns, unions
+from dpasp.inference.method import TOP
 from dpasp.language.ast import Probability
 from dpasp.logic.people import People
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
@@ -49,7 +50,6 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import TotalChoice, most_probable_first, probability_of
 
-TOP = 5
 LOOKED_AT = 10_000  # total choices, at most
 FIRST = 300  # of them, before a way says where to look
 BATCH = 256  # weight vectors that are evaluated together
