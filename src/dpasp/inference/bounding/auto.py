@@ -1,13 +1,15 @@
 """The engine ``auto``: exact answers where a limit allows it, and else what is sure.
 
 Most of the time goes to the exact engine. If that does not come to an end, what is left goes to
-sure bounds and to samples: the answer is then an estimate inside an interval that surely holds
-the exact one. Who wants exact answers or none asks for ``exact``.
+sure bounds and to samples of what they leave open: the answer is then an estimate inside an
+interval that surely holds the exact one. Who wants exact answers or none asks for ``exact``.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,19 +17,36 @@ from dpasp import circuits
 from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.inference.answers import Answer, Number
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.bounds import by_cases
-from dpasp.inference.bounding.formulas import Bound
+from dpasp.inference.bounding.bounds import close_in
+from dpasp.inference.bounding.cases import Cases, said
+from dpasp.inference.bounding.formulas import Bound, bounds_of
+from dpasp.inference.bounding.remainder import Remainder
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import compiled
 from dpasp.inference.method import Method
-from dpasp.inference.sampling.sample import sample
+from dpasp.inference.sampling.sample import by_evidence, sample
+from dpasp.inference.sampling.stream import Prepared
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundMap
+from dpasp.logic.program import GroundMap, GroundQuery
 
-KEPT = 0.2  # of the time is kept for bounds and samples,
-MOST_KEPT = 20.0  # but not more seconds than this: they are also taken where there is no limit
+KEPT = 0.2  # of the time is kept for bounds and samples, or as long as reading has taken,
+MOST_READING = 0.5  # of the time at most,
+MOST_KEPT = 20.0  # and not more seconds than this: they are also taken where there is no limit
 ROOM = 0.75  # of the memory is for the exact engine
-FINE = {"n": 1_000_000_000, "gap": 0.001}  # samples go on until the time is over, or so precise
+CASES = 0.4  # of what is kept is for bounds
+GAP = 0.001  # samples go on until the time is over, or they are so precise
+MANY = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What bounds and samples say about some queries."""
+
+    sure: list[Answer]
+    estimates: Sequence[object] | None  # None: there was no time for any
+    inconsistent: float = 0.0
+    warnings: tuple[Diagnostic, ...] = ()
+    cases: int = 0  # that were compiled
 
 
 def auto(asked: Asked) -> EngineResult:
@@ -42,9 +61,14 @@ def auto(asked: Asked) -> EngineResult:
 
 
 def _kept(watch: Watch) -> float:
-    """The seconds that are kept for bounds and samples."""
+    """The seconds that are kept for bounds and samples.
+
+    To prepare them takes about as long as to read and ground the program, which the watch saw.
+    """
     left = watch.remaining()
-    return MOST_KEPT if left is None else min(KEPT * left, MOST_KEPT)
+    if left is None:
+        return MOST_KEPT
+    return min(max(KEPT * left, min(watch.elapsed(), MOST_READING * left)), MOST_KEPT)
 
 
 def _most_of(watch: Watch, kept: float) -> Watch:
@@ -55,40 +79,90 @@ def _most_of(watch: Watch, kept: float) -> Watch:
 
 
 def _not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
-    """Sure intervals with estimates inside; raises the limit if there is no time for them."""
-    watch = asked.watch.within(0.8 * kept)
-    try:
-        estimate = _estimated(asked, watch.within(0.5 * kept))
-        sure = _sure(asked, watch)
-    except LimitReached:
-        raise limit from None
-    answers = tuple(map(_inside, estimate.answers, sure))
+    """Sure intervals with estimates inside, at worst those that say nothing."""
+    watch = asked.watch.within(0.9 * kept)
+    groups = by_evidence(asked.queries)
+    found: dict[GroundQuery, Answer] = {}
+    warnings: list[Diagnostic] = []
+    lost, drawn, cases = 0.0, 0, 0
+    for place, queries in enumerate(groups):
+        own = _found(asked, queries, watch.share(len(groups) - place))
+        estimates = own.sure if own.estimates is None else map(_inside, own.estimates, own.sure)
+        found.update(zip(queries, estimates, strict=True))
+        warnings += own.warnings
+        lost, cases = max(lost, own.inconsistent), cases + own.cases
+        drawn += own.estimates is not None
+    answers = tuple(found[query] for query in asked.queries)
     gap = max(float(np.max(answer.gap)) for answer in answers if answer.gap is not None)
+    told = _told(asked, limit, gap, 0.1 * kept)
     return EngineResult(
         answers,
-        "sample",
-        estimate.inconsistent,
+        "sample" if drawn else "bounds",
+        lost,
         "about ",
-        (_told(asked, limit, gap, 0.1 * kept), *_worth_telling(estimate)),
-        estimate.statistics,
+        (told, *dict.fromkeys(warnings)),
+        {"cases": cases},
     )
 
 
-def _estimated(asked: Asked, watch: Watch) -> EngineResult:
-    options = {**FINE, "seed": asked.method.whole("seed")}
-    method = Method("sample", {k: v for k, v in options.items() if v is not None})
-    return sample(replace(asked, method=method, watch=watch))
+def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found:
+    """What there is time for about queries with the same evidence."""
+    timed = replace(asked.with_questions(queries), watch=watch)
+    seed = asked.method.whole("seed")
+    seed = secrets.randbits(63) if seed is None else seed
+    if asked.has_rows or asked.has_intervals:
+        return _sampled(timed, _unsure(timed), seed)
+    try:
+        prepared = Prepared(timed, queries)
+        cases = Cases(timed, queries, asked.weights, False, _said(timed, prepared))
+        close_in(cases, GAP, watch.within(CASES * (watch.remaining() or 0.0)))
+        sure = _sure(cases)
+        if not cases.closed:
+            return _sampled(timed, sure, seed)
+        rest = Remainder(cases, prepared, seed, watch)
+        rest.draw(GAP)
+    except LimitReached:
+        return _Found(_unsure(timed), None)
+    lost = float(cases.inconsistent.max(initial=0.0))
+    return _Found(sure, rest.answers(), lost, cases=cases.compiled)
 
 
-def _sure(asked: Asked, watch: Watch) -> tuple[Answer, ...]:
-    """Sure bounds, at worst those that say nothing."""
-    if not asked.has_rows and not asked.has_intervals:
-        try:
-            return by_cases(replace(asked, watch=watch), asked.weights, 0.0, whole=False)[0].answers
-        except LimitReached:
-            pass
+def _said(asked: Asked, prepared: Prepared) -> tuple[tuple[int, int], ...]:
+    """How choices must have fallen for the evidence to hold."""
+    return said(asked, prepared.definitions, prepared.evidence, asked.weights)
+
+
+def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:
+    """Plain samples, where nothing is closed."""
+    method = Method("sample", {"n": MANY, "gap": GAP, "seed": seed})
+    try:
+        result = sample(replace(asked, method=method))
+    except LimitReached:
+        return _Found(sure, None)
+    warnings = tuple(w for w in result.warnings if w.code != "stopped-early")
+    return _Found(sure, result.answers, result.inconsistent, warnings)
+
+
+def _sure(cases: Cases) -> list[Answer]:
+    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
+    return [b.answer(q.text) for q, b in zip(cases.asked.queries, bounds, strict=True)]
+
+
+def _unsure(asked: Asked) -> list[Answer]:
+    """The bounds that say nothing."""
     nothing = (0.5,) if asked.meaning.maxent else (0.0, 1.0)
-    return tuple(Bound(nothing, (0.0, 1.0), 1.0).answer(q.text) for q in asked.queries)
+    answers = [Bound(nothing, (0.0, 1.0), 1.0).answer(q.text) for q in asked.queries]
+    if not asked.has_rows:
+        return answers
+    rows = np.ones(asked.weights.shape[1])
+
+    def each(number: Number | None) -> Number | None:
+        return None if number is None else number * rows
+
+    return [
+        replace(a, value=each(a.value), lower=each(a.lower), upper=each(a.upper), gap=rows)
+        for a in (replace(answer, interval=(0 * rows, rows)) for answer in answers)
+    ]
 
 
 def _inside(estimate: object, sure: Answer) -> Answer:
@@ -107,20 +181,15 @@ def _inside(estimate: object, sure: Answer) -> Answer:
     ends = [framed(end) for end in estimate.interval]
     assert ends[0] is not None
     assert ends[1] is not None
-    shape = np.shape(estimate.interval[0])
     return replace(
         estimate,
         value=framed(estimate.value),
         lower=framed(estimate.lower),
         upper=framed(estimate.upper),
-        interval=sure.interval if not shape else (np.full(shape, low), np.full(shape, high)),
-        gap=sure.gap if not shape else np.full(shape, sure.gap),
+        interval=sure.interval,
+        gap=sure.gap,
         likely=(ends[0], ends[1]),
     )
-
-
-def _worth_telling(estimate: EngineResult) -> list[Diagnostic]:
-    return [warning for warning in estimate.warnings if warning.code != "stopped-early"]
 
 
 def _told(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.worlds import BLOCK, Definitions, Worlds
+from dpasp.circuits.worlds import BLOCK, Definitions, Drawn, Worlds
 from dpasp.inference.asked import Asked
 from dpasp.inference.sampling.free import drawable
 from dpasp.inference.sampling.inner import KNOWN, Array, Bits, Conjunctions, Situations, split
@@ -79,8 +79,8 @@ class Prepared:
         parts = self.program.parts
         found = [Situations(part, wanted, self.drawable, counted) for part in parts]
         self.situations = [one for one in found if one.asked or not one.part.certain]
-        evidence = self._determined(wanted[0].given)
-        pushes = pushed(self.definitions, evidence or ()) if push else ()
+        self.evidence = self._determined(wanted[0].given) or ()
+        pushes = pushed(self.definitions, self.evidence) if push else ()
         self.border = sorted({a for one in self.situations for a in one.part.border})
         outputs = [self.violated, self.given, *self.both, *self.border]
         asked.watch.check()
@@ -92,7 +92,7 @@ class Prepared:
         agreed = not self.asked.meaning.maxent or not any(one.asked for one in self.situations)
         return agreed and self.weigh_alike
 
-    @property
+    @cached_property
     def weigh_alike(self) -> bool:
         """Whether all worlds have the same weight: what is pushed depends on nothing."""
         return all(
@@ -145,7 +145,7 @@ class Stream:
     def worlds(self, wanted: int) -> Iterator[Seen]:
         """So many worlds, in pieces. Raises what the watch raises."""
         done, first, piece = 0, 0, PIECE if self.prepared.situations else BLOCK * BLOCKS
-        blocks, alike = 1, self.prepared.weigh_alike
+        blocks = 1
         while done < wanted:
             blocks = min(blocks, -(-(wanted - done) // BLOCK))
             drawn = self.prepared.worlds.draw(self.weights, self.seed, first, blocks, self.watch)
@@ -153,13 +153,20 @@ class Stream:
             start = 0
             while start < count:
                 began, end = time.monotonic(), min(start + piece, count)
-                part = slice(start, end)
-                own = None if alike else drawn.weights[part] / self.most
-                yield Seen(self._known(drawn.bits[:, part]), own)
+                yield self.seen(drawn, slice(start, end))
                 start = end
                 if time.monotonic() - began < QUICK:
                     piece = min(2 * piece, BLOCK * BLOCKS)
             done, first, blocks = done + count, first + blocks, min(2 * blocks, BLOCKS)
+
+    def block(self, number: int) -> Drawn:
+        """One block of worlds; raises what the watch raises."""
+        return self.prepared.worlds.draw(self.weights, self.seed, number, 1, self.watch)
+
+    def seen(self, drawn: Drawn, part: slice) -> Seen:
+        """What some of the worlds that were drawn say."""
+        own = None if self.prepared.weigh_alike else drawn.weights[part] / self.most
+        return Seen(self._known(drawn.bits[:, part]), own)
 
     def _known(self, bits: NDArray[np.bool_]) -> Array:
         prepared = self.prepared
