@@ -35,7 +35,7 @@ from dpasp.logic.encode import (
 from dpasp.logic.origins import Instance
 from dpasp.logic.overflow import overflows
 from dpasp.logic.program import GroundProgram
-from dpasp.logic.python import Functions, Given, run_scripts
+from dpasp.logic.python import CallerObjects, Functions, run_scripts
 from dpasp.logic.questions import QuestionMarkers, ground_questions
 
 
@@ -64,19 +64,19 @@ def ground_in_child(
     """Like :func:`ground` for a program without Python, so that nothing is left at a limit."""
 
     def work() -> tuple[GroundProgram, int]:
-        found = ground(program, constants=constants, watch=watch)
+        grounded = ground(program, constants=constants, watch=watch)
         empty: Any = None  # what is here already, or follows from the rest, is not sent
-        return replace(found, program=empty, symbols=()), len(found.symbols)
+        return replace(grounded, program=empty, symbols=()), len(grounded.symbols)
 
     started = time.monotonic()
     try:
-        found, count = in_child(work, watch)
+        grounded, count = in_child(work, watch)
     except (TimeLimit, MemoryLimit) as error:
         raise while_grounding(error, time.monotonic() - started) from None
     names: list[Symbol | None] = [None] * count
-    for symbol, atom in found.atoms.items():
+    for symbol, atom in grounded.atoms.items():
         names[atom] = symbol
-    return replace(found, program=program, symbols=tuple(names))
+    return replace(grounded, program=program, symbols=tuple(names))
 
 
 class Grounder:
@@ -106,7 +106,7 @@ class Grounder:
         origins: bool = False,
     ) -> None:
         overrides = constants or {}
-        allowed = python is not None and not isinstance(python, Given)
+        allowed = python is not None and not isinstance(python, CallerObjects)
         scripts = run_scripts(program, allowed=allowed)
         self._lock = Lock()  # clingo's controls are not for several threads at once
         with collector_paused():

@@ -169,14 +169,14 @@ class Groundings:
         """
         if self._narrow is False or self._grounders:
             return None
-        found = narrowed(checked.program, self.constants, watch)
-        self._narrow = found is not None and found.endless
-        if found is None:
+        narrow = narrowed(checked.program, self.constants, watch)
+        self._narrow = narrow is not None and narrow.endless
+        if narrow is None:
             return None
-        program = self._grounder_of(found.program, watch, keep=False)
-        if not found.endless and any(w.code == "unknown-atom" for w in program.warnings):
+        program = self._grounder_of(narrow.program, watch, keep=False)
+        if not narrow.endless and any(w.code == "unknown-atom" for w in program.warnings):
             return None  # its help names what there is
-        return replace(program, program=checked.program, left_out=found.left_out)
+        return replace(program, program=checked.program, left_out=narrow.left_out)
 
     def origins(self, checked: Checked, watch: Watch) -> Texts:
         """Return the rules of the program with their instances, for who tells reasons.
