@@ -94,13 +94,13 @@ def _not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
         drawn += own.estimates is not None
     answers = tuple(found[query] for query in asked.queries)
     gap = max(float(np.max(answer.gap)) for answer in answers if answer.gap is not None)
-    told = _told(asked, limit, gap, 0.1 * kept)
+    warning = _warning(asked, limit, gap, 0.1 * kept)
     return EngineResult(
         answers,
         "sample" if drawn else "bounds",
         lost,
         "about ",
-        (told, *dict.fromkeys(warnings)),
+        (warning, *dict.fromkeys(warnings)),
         {"cases": cases},
     )
 
@@ -192,7 +192,7 @@ def _inside(estimate: object, sure: Answer) -> Answer:
     )
 
 
-def _told(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
+def _warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
     """The warning that the answers are not exact, and what it would take."""
     return Diagnostic(
         "not-exact",

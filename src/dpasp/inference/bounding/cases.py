@@ -146,7 +146,7 @@ class Cases:
         fallen, leaves = dict(case.fallen), self.asked.layout
         ground = restricted(self.asked.ground, fallen)
         kept = [i for i in range(len(self.asked.ground.choices)) if i not in fallen]
-        own = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
+        kept_weights = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
         meaning, whole = self.asked.meaning, len(fallen) == self._begun
         options = WHOLE if whole else PART
         evaluator: Evaluator
@@ -161,7 +161,7 @@ class Cases:
             if layout(ground.choices).total > FEW:
                 return None
             evaluator = enumerate_models(ground, meaning, watch=watch)
-        return evaluator.masses(own[:, np.newaxis], watch).array()[..., 0]
+        return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
 
     def _split(self, case: Case) -> None:
         choice = self._next(case)

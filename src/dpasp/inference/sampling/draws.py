@@ -58,10 +58,10 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
         raise ImpossibleEvidence(impossible_evidence(asked.ground.evidence))
     generator = np.random.default_rng(seed)
     source = Source(asked)
-    found: list[Assignment] = []
+    sampled: list[Assignment] = []
     for models in islice(_drawn(asked, source, generator, n), n):
-        found.append(models.kept[generator.integers(len(models.kept))])
-    return found
+        sampled.append(models.kept[generator.integers(len(models.kept))])
+    return sampled
 
 
 def _drawn(

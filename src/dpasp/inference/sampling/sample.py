@@ -32,17 +32,17 @@ def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed`` and ``gap``."""
     check_maps(asked.ground, "the engine sample")
     groups = [_Group(asked, queries) for queries in by_evidence(asked.queries)]
-    found = row_by_row(asked, "about ", lambda row: _sampled(asked, groups, row))
-    situations = sum(len(one) for group in groups for one in group.prepared.situations)
-    return replace(found, statistics={"situations": situations})
+    result = row_by_row(asked, "about ", lambda row: _sampled(asked, groups, row))
+    parts = (part for group in groups for part in group.prepared.situations)
+    return replace(result, statistics={"situations": sum(map(len, parts))})
 
 
 def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
     """The queries with the same evidence together."""
-    found: dict[object, list[GroundQuery]] = {}
+    groups: dict[object, list[GroundQuery]] = {}
     for query in queries:
-        found.setdefault(query.evidence, []).append(query)
-    return list(found.values())
+        groups.setdefault(query.evidence, []).append(query)
+    return list(groups.values())
 
 
 @dataclass
@@ -77,12 +77,12 @@ class Estimates:
 
     def add(self, seen: Seen) -> None:
         """Add what some worlds say."""
-        found = outcomes(seen.known, self.asked.meaning, self.queries)
-        own = np.ones(seen.count) if seen.weights is None else seen.weights
-        for place, one in enumerate(found):
+        numbers = outcomes(seen.known, self.asked.meaning, self.queries)
+        weights = np.ones(seen.count) if seen.weights is None else seen.weights
+        for place, samples in enumerate(numbers):
             for i, tallies in enumerate(self.numbers):
-                tallies[place].add(one[:, i] * own)
-        informative = own * (found[0][:, 0].sum(axis=0) > 0)
+                tallies[place].add(samples[:, i] * weights)
+        informative = weights * (numbers[0][:, 0].sum(axis=0) > 0)
         self.weight += float(informative.sum())
         self.squares += float((informative**2).sum())
         self.lost += float(np.count_nonzero(seen.lost))
