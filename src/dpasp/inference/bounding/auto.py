@@ -15,19 +15,21 @@ import numpy as np
 
 from dpasp import circuits
 from dpasp.errors import Diagnostic, Error, LimitReached
-from dpasp.inference.answers import Answer, Number
+from dpasp.inference.answers import Answer, MapAnswer, Number
 from dpasp.inference.asked import Asked
+from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
 from dpasp.inference.bounding.cases import Cases, said
 from dpasp.inference.bounding.formulas import Bound, bounds_of
 from dpasp.inference.bounding.remainder import Remainder
 from dpasp.inference.engines.result import EngineResult
-from dpasp.inference.exact import compiled
+from dpasp.inference.exact import compiled, not_surely_best
 from dpasp.inference.method import Method
 from dpasp.inference.sampling.sample import by_evidence, sample
 from dpasp.inference.sampling.stream import Prepared
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap, GroundQuery
+from dpasp.semantics.masses import Question
 
 KEPT = 0.2  # of the time is kept for bounds and samples, or as long as reading has taken,
 MOST_READING = 0.5  # of the time at most,
@@ -51,7 +53,7 @@ class _Found:
 
 def auto(asked: Asked) -> EngineResult:
     """Exact answers, or (unless that is asked for) sure intervals with estimates inside."""
-    if asked.method.exact or any(isinstance(q, GroundMap) for q in asked.questions):
+    if asked.method.exact:
         return compiled(asked)
     kept = _kept(asked.watch)
     try:
@@ -79,30 +81,50 @@ def _most_of(watch: Watch, kept: float) -> Watch:
 
 
 def _not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
-    """Sure intervals with estimates inside, at worst those that say nothing."""
+    """Sure intervals with estimates inside, at worst those that say nothing.
+
+    Raises the limit if there is no time for most probable values that are asked for.
+    """
     watch = asked.watch.within(0.9 * kept)
     groups = by_evidence(asked.queries)
-    found: dict[GroundQuery, Answer] = {}
+    maps = dict.fromkeys(q for q in asked.questions if isinstance(q, GroundMap))
+    answers: dict[Question, Answer | MapAnswer] = {}
     warnings: list[Diagnostic] = []
     lost, drawn, cases = 0.0, 0, 0
+    for place, question in enumerate(maps):
+        best = _best(asked, question, watch.share(len(maps) - place + len(groups)))
+        if best is None:
+            raise limit
+        answers[question] = best
+    warnings += not_surely_best([a for a in answers.values() if isinstance(a, MapAnswer)])
     for place, queries in enumerate(groups):
-        own = _found(asked, queries, watch.share(len(groups) - place))
-        estimates = own.sure if own.estimates is None else map(_inside, own.estimates, own.sure)
-        found.update(zip(queries, estimates, strict=True))
-        warnings += own.warnings
-        lost, cases = max(lost, own.inconsistent), cases + own.cases
-        drawn += own.estimates is not None
-    answers = tuple(found[query] for query in asked.queries)
-    gap = max(float(np.max(answer.gap)) for answer in answers if answer.gap is not None)
-    warning = _warning(asked, limit, gap, 0.1 * kept)
+        found = _found(asked, queries, watch.share(len(groups) - place))
+        estimates = found.estimates
+        framed = found.sure if estimates is None else map(_inside, estimates, found.sure)
+        answers.update(zip(queries, framed, strict=True))
+        warnings += found.warnings
+        lost, cases = max(lost, found.inconsistent), cases + found.cases
+        drawn += found.estimates is not None
+    gaps = [a.gap for a in answers.values() if isinstance(a, Answer) and a.gap is not None]
+    if gaps:
+        gap = max(float(np.max(gap)) for gap in gaps)
+        warnings.insert(0, _warning(asked, limit, gap, 0.1 * kept))
     return EngineResult(
-        answers,
+        tuple(answers[question] for question in asked.questions),
         "sample" if drawn else "bounds",
         lost,
         "about ",
-        (warning, *dict.fromkeys(warnings)),
+        tuple(dict.fromkeys(warnings)),
         {"cases": cases},
     )
+
+
+def _best(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | None:
+    """The best values that there is time for."""
+    try:
+        return best_found(asked, question, watch)
+    except LimitReached:
+        return None
 
 
 def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found:
