@@ -15,6 +15,7 @@ from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.statements import engines
 from dpasp.language.statements.inference import inference_problems
+from dpasp.scale.pools import Pool
 
 TOP = 5  # how many reasons are given, the most probable first
 
@@ -23,12 +24,14 @@ TOP = 5  # how many reasons are given, the most probable first
 class Method:
     """The name of an engine in the table, and the options that it is given.
 
-    Where only an ``exact`` answer will do, a limit is an error.
+    Where only an ``exact`` answer will do, a limit is an error. The ``pool`` does what can be
+    done by many at the same time; without one, this process does.
     """
 
     engine: str = "auto"
     options: Mapping[str, object] = field(default_factory=dict)
     exact: bool = False
+    pool: Pool | None = field(default=None, repr=False, compare=False)
 
     def real(self, option: str) -> float | None:
         """The value of an option; None if it was not given."""
