@@ -70,6 +70,7 @@ INSIDE = {
         ["exact"],
         ["bounding"],
         ["explain", "models"],
+        ["sharing"],
         ["answer"],
         ["__init__"],
     ],

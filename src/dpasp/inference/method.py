@@ -54,15 +54,17 @@ def method(
     engine: str | Method | None = None,
     options: Mapping[str, object] | None = None,
     exact: bool = False,
+    pool: Pool | None = None,
 ) -> Method:
     """The method of the program; ``engine`` and ``options`` win over what it says.
 
-    With ``exact``, or for the engine of that name, nothing but exact answers will do.
+    With ``exact``, or for the engine of that name, nothing but exact answers will do. The
+    ``pool`` does what can be done by many.
 
     Raises :class:`UsageError` for an engine or an option that does not exist.
     """
     if isinstance(engine, Method):
-        return replace(engine, exact=engine.exact or exact)
+        return replace(engine, exact=engine.exact or exact, pool=pool or engine.pool)
     directive = next((s for s in program.statements if isinstance(s, ast.Inference)), None)
     name = engine or (directive.method if directive else "auto")
     chosen = engines.named(name)
@@ -81,7 +83,7 @@ def method(
             f"the engine {name} does not give exact answers",
             help="ask for exact answers with the engine auto, compile or enumerate",
         )
-    return Method(chosen.name, chosen_options, exact or bool(implied.get("exact")))
+    return Method(chosen.name, chosen_options, exact or bool(implied.get("exact")), pool)
 
 
 def _unknown(name: str, directive: ast.Inference | None) -> UsageError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import socket
 import time
 from collections.abc import Generator, Iterable
 from itertools import count
@@ -23,6 +24,7 @@ from dpasp.scale.pools import Job
 
 P = TypeVar("P")
 R = TypeVar("R")
+PATIENCE = 10.0  # seconds in which the head of a cluster must answer
 COUNT = 1.0  # seconds between two looks at how large the cluster is
 
 
@@ -37,10 +39,11 @@ class OnRay:
         self._ours = not ray.is_initialized()
         if self._ours:
             try:
+                _knock(address)
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-            except (ConnectionError, OSError, RuntimeError, TimeoutError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError) as error:
                 raise UsageError(
-                    f"no Ray cluster answers at {address}: {str(error).splitlines()[0]}",
+                    f"no Ray cluster answers at {address}: {_first_line(error)}",
                     help="start one with `ray start --head`, and see `ray status`; "
                     "--cluster local needs none",
                 ) from error
@@ -121,6 +124,13 @@ class _Turn:
         for reference in self._open:
             ray.cancel(reference, force=True)
         self._open.clear()
+
+
+def _knock(address: str) -> None:
+    """Raise :class:`OSError` where nobody listens at an address: Ray would wait for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
 
 
 def _first_line(error: BaseException) -> str:

@@ -68,8 +68,9 @@ class Here:
         self, job: Job[P, R], parts: Iterable[P], watch: Watch, *, fair: bool = False
     ) -> Generator[R, None, None]:
         """What came of each part."""
-        do = job.start(watch)
+        do = None
         for part in parts:
+            do = do or job.start(watch)
             yield do(part, watch)
 
     def close(self) -> None:

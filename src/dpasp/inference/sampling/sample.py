@@ -119,8 +119,9 @@ def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approx
     answers: dict[GroundQuery, Answer] = {}
     warnings: list[Diagnostic] = []
     lost = 0.0
-    for group in groups:
-        job = Samples(asked, group.queries, weights, seed, group.prepared)
+    for place, group in enumerate(groups):
+        watch = asked.watch.share(len(groups) - place, asked.watch.report)
+        job = Samples(replace(asked, watch=watch), group.queries, weights, seed, group.prepared)
         estimates = Estimates(asked, group.queries, group.prepared)
         stopped = _draw(job, estimates, wanted, gap)
         # Whether a limit is reached may depend on what the worlds are.
@@ -178,9 +179,9 @@ def _lost(asked: Asked, estimates: Estimates, weights: Weights, seed: int) -> fl
         return 0.0
     if not prepared.worlds.pushes:
         return estimates.lost / estimates.worlds
-    plain = Prepared(asked, estimates.queries, push=False)
     lost = worlds = 0
     try:
+        plain = Prepared(asked, estimates.queries, push=False)
         for seen in Stream(plain, weights, seed, asked.watch).worlds(SAMPLES):
             lost += int(np.count_nonzero(seen.lost))
             worlds += seen.count
