@@ -134,11 +134,11 @@ def constant(text: str) -> tuple[str, str]:
 
 def rule_pair(text: str) -> tuple[str, str]:
     """A rule of the program and the rule of a file that it takes its probabilities from."""
-    own, word, other = (part.strip() for part in text.partition(" from "))
-    if not (own and word and other):
+    rule, word, source = (part.strip() for part in text.partition(" from "))
+    if not (rule and word and source):
         form = "'?::a. from ?::b.'"
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form {form}")
-    return own, other
+    return rule, source
 
 
 # --- the options -------------------------------------------------------------------------------

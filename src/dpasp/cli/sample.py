@@ -62,10 +62,10 @@ def execute(options: Namespace, console: Console) -> int:
         without_terms = [
             {k: v for k, v in sample.items() if not shown.is_term(k)} for sample in samples
         ]
-        told: dict[str, object] = {"samples": without_terms}
+        fields: dict[str, object] = {"samples": without_terms}
         if program.warnings:
-            told["warnings"] = [warning.to_dict() for warning in program.warnings]
-        console.answer(json.dumps(told, indent=2, ensure_ascii=False))
+            fields["warnings"] = [warning.to_dict() for warning in program.warnings]
+        console.answer(json.dumps(fields, indent=2, ensure_ascii=False))
         return 0
     for sample in samples:
         undefined = (f"undef({name})" for name in shown.names(sample, "undef"))

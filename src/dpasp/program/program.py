@@ -84,7 +84,7 @@ class Program:
         """``objects`` are those of the calling program by the names after ``@``."""
         _need_source(source)
         self.objects = dict(objects or {})
-        self.source = replace(source, given=frozenset(self.objects))
+        self.source = replace(source, supplied=frozenset(self.objects))
         self.python = python
         self.constants = {name: str(value) for name, value in (constants or {}).items()}
         self._texts: tuple[tuple[str, str], ...] = ()
@@ -543,10 +543,12 @@ class Program:
 
         from dpasp.learning.ensembles import ensemble
 
-        given = [name for name, thing in self.objects.items() if isinstance(thing, Module)]
-        if given:
-            help = f'networks={{"{given[0]}": lambda: …}}: a function that makes one'
-            raise UsageError(f"all members of an ensemble would share the network {given[0]}", help)
+        modules = [name for name, thing in self.objects.items() if isinstance(thing, Module)]
+        if modules:
+            help = f'networks={{"{modules[0]}": lambda: …}}: a function that makes one'
+            raise UsageError(
+                f"all members of an ensemble would share the network {modules[0]}", help
+            )
         if count < 1:
             raise UsageError(f"an ensemble has a whole number of members, not {count!r}")
         again, arguments = self.__reduce__()
@@ -712,18 +714,18 @@ class Program:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made of the texts, and of what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
-        given = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
-        return _copy, (texts, given, self._torch.state(), self._torch.history)
+        arguments = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
+        return _copy, (texts, arguments, self._torch.state(), self._torch.history)
 
 
 def _copy(
     texts: tuple[tuple[str, str], ...],
-    given: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
+    arguments: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
     learned: tuple[str, Objective, dict[str, Any]] | None,
     history: History | None,
 ) -> Program:
     """The program that ``Program.__reduce__`` described."""
-    python, constants, objects, reaches = given
+    python, constants, objects, reaches = arguments
     source = read(list(texts), reaches)
     program = Program(source, python=python, constants=constants, objects=objects)
     program._texts = texts

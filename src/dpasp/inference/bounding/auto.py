@@ -69,7 +69,7 @@ def _not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
         "sample",
         estimate.inconsistent,
         "about ",
-        (_told(asked, limit, gap, 0.1 * kept), *_worth_telling(estimate)),
+        (_warning(asked, limit, gap, 0.1 * kept), *_worth_telling(estimate)),
         estimate.statistics,
     )
 
@@ -123,7 +123,7 @@ def _worth_telling(estimate: EngineResult) -> list[Diagnostic]:
     return [warning for warning in estimate.warnings if warning.code != "stopped-early"]
 
 
-def _told(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
+def _warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
     """The warning that the answers are not exact, and what it would take."""
     return Diagnostic(
         "not-exact",

@@ -19,7 +19,7 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.outcomes import check_maps
 from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
-from dpasp.inference.sampling.shards import Samples, Told, shards
+from dpasp.inference.sampling.shards import Sampled, Samples, shards
 from dpasp.inference.sampling.stream import Prepared, Stream
 from dpasp.inference.sampling.tally import Tally
 from dpasp.logic.program import GroundQuery
@@ -34,17 +34,17 @@ def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed`` and ``gap``."""
     check_maps(asked.ground, "the engine sample")
     groups = [_Group(asked, queries) for queries in by_evidence(asked.queries)]
-    found = row_by_row(asked, "about ", lambda row: _sampled(asked, groups, row))
-    situations = sum(len(one) for group in groups for one in group.prepared.situations)
-    return replace(found, statistics={"situations": situations})
+    result = row_by_row(asked, "about ", lambda row: _sampled(asked, groups, row))
+    parts = (part for group in groups for part in group.prepared.situations)
+    return replace(result, statistics={"situations": sum(map(len, parts))})
 
 
 def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
     """The queries with the same evidence together."""
-    found: dict[object, list[GroundQuery]] = {}
+    groups: dict[object, list[GroundQuery]] = {}
     for query in queries:
-        found.setdefault(query.evidence, []).append(query)
-    return list(found.values())
+        groups.setdefault(query.evidence, []).append(query)
+    return list(groups.values())
 
 
 @dataclass
@@ -77,15 +77,15 @@ class Estimates:
         binary = self.prepared.binary
         self.numbers = [[Tally(binary) for _ in range(ends)] for _ in self.queries]
 
-    def add(self, told: Told) -> None:
+    def add(self, sampled: Sampled) -> None:
         """Add what the worlds of a shard say."""
-        for place, one in enumerate(told.samples):
+        for place, samples in enumerate(sampled.samples):
             for i, tallies in enumerate(self.numbers):
-                tallies[place].add(one[:, i])
-        self.weight += told.weight
-        self.squares += told.squares
-        self.lost += told.lost
-        self.worlds += told.count
+                tallies[place].add(samples[:, i])
+        self.weight += sampled.weight
+        self.squares += sampled.squares
+        self.lost += sampled.lost
+        self.worlds += sampled.count
 
     @property
     def effective(self) -> float:
@@ -94,7 +94,7 @@ class Estimates:
 
     def answers(self, planned: bool) -> list[Answer]:
         """The answers with their intervals."""
-        found = []
+        answers = []
         for query, tallies in zip(self.queries, self.numbers, strict=True):
             ends = [tally.interval(planned) for tally in tallies]
             answer = Answer(query.text, interval=(ends[0][0], ends[-1][1]), samples=self.worlds)
@@ -107,8 +107,8 @@ class Estimates:
                 # Where nothing says that q can fail given e it is certain, and the reverse.
                 lower, upper = (1.0 if lower is None else lower, 0.0 if upper is None else upper)
                 answer = replace(answer, lower=lower if said else 0.0, upper=upper if said else 1.0)
-            found.append(answer)
-        return found
+            answers.append(answer)
+        return answers
 
 
 def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approximate:
@@ -145,11 +145,11 @@ def _draw(
     parts = shards(wanted, len(estimates.queries), slow=bool(estimates.prepared.situations))
     try:
         with closing(job.asked.pool.map(job, parts, watch)) as drawn:
-            for told in drawn:
-                estimates.add(told)
+            for sampled in drawn:
+                estimates.add(sampled)
                 watch.report(estimates.worlds, wanted)
-                if told.stopped is not None:
-                    raise told.stopped
+                if sampled.stopped is not None:
+                    raise sampled.stopped
                 if gap is not None and estimates.worlds >= look:
                     look = estimates.worlds * LOOK
                     if precise(estimates.answers(planned=False), gap):

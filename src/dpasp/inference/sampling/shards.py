@@ -38,7 +38,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Sampled:
     """What the worlds of a shard say.
 
     ``samples`` has for each number of an answer an array [2, queries, worlds]: how much is for
@@ -83,20 +83,20 @@ class Samples:
     def __reduce__(self) -> tuple[Any, ...]:
         return Samples, (light(self.asked), tuple(self.queries), self.weights, self.seed)
 
-    def start(self, watch: Watch) -> Callable[[Shard, Watch], Told]:
+    def start(self, watch: Watch) -> Callable[[Shard, Watch], Sampled]:
         """What draws a shard."""
         asked = replace(self.asked, watch=watch)
         prepared = self.prepared or Prepared(asked, self.queries)
         stream = Stream(prepared, self.weights, self.seed, watch)
 
-        def draw(shard: Shard, watch: Watch) -> Told:
+        def draw(shard: Shard, watch: Watch) -> Sampled:
             stream.watch = watch
             return _drawn(stream, self.queries, shard)
 
         return draw
 
 
-def _drawn(stream: Stream, queries: Sequence[GroundQuery], shard: Shard) -> Told:
+def _drawn(stream: Stream, queries: Sequence[GroundQuery], shard: Shard) -> Sampled:
     prepared = stream.prepared
     meaning, binary = prepared.asked.meaning, prepared.binary
     ends = 1 if meaning.maxent else 2
@@ -106,20 +106,20 @@ def _drawn(stream: Stream, queries: Sequence[GroundQuery], shard: Shard) -> Told
     stopped = None
     try:
         for seen in stream.worlds(shard.count, shard.begin):
-            found = outcomes(seen.known, meaning, queries)
-            own = np.ones(seen.count) if seen.weights is None else seen.weights
-            for place, one in enumerate(found):
-                weighted = one * own
-                parts[place].append(weighted.sum(axis=2, keepdims=True) if binary else weighted)
-            informative.append(own * (found[0][:, 0].sum(axis=0) > 0))
+            numbers = outcomes(seen.known, meaning, queries)
+            weights = np.ones(seen.count) if seen.weights is None else seen.weights
+            for pieces, number in zip(parts, numbers, strict=True):
+                weighted = number * weights
+                pieces.append(weighted.sum(axis=2, keepdims=True) if binary else weighted)
+            informative.append(weights * (numbers[0][:, 0].sum(axis=0) > 0))
             lost += int(np.count_nonzero(seen.lost))
             count += seen.count
     except LimitReached as limit:
         stopped = limit
     # Added up in one go: how many pieces there were is a matter of time.
     weights = np.concatenate(informative)
-    samples = [np.concatenate(own, axis=2) for own in parts]
+    samples = [np.concatenate(pieces, axis=2) for pieces in parts]
     if binary:
-        samples = [own.sum(axis=2, keepdims=True) for own in samples]
+        samples = [sums.sum(axis=2, keepdims=True) for sums in samples]
     squares = float((weights**2).sum())
-    return Told(count, lost, float(weights.sum()), squares, tuple(samples), stopped)
+    return Sampled(count, lost, float(weights.sum()), squares, tuple(samples), stopped)
