@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from argparse import Namespace
 from dataclasses import replace
 from functools import partial
@@ -119,6 +118,8 @@ def write_files(answers: Answers, program: Program, options: Namespace) -> None:
     if options.plot is not None:
         answers.plot(options.plot)
     if options.report is not None:
+        import shlex
+
         from dpasp.display.report import report
 
         write_text(options.report, report(program, answers, shlex.join(["dpasp", *options.words])))
