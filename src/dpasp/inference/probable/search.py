@@ -78,7 +78,7 @@ def best_first(
     search: Search,
     *,
     look_ahead: bool = False,
-    tried: Integers | None = None,
+    tried: NDArray[np.integer] | None = None,
 ) -> Best:
     """The largest value, and all assignments that have it (some, if over MOST_TIES).
 
@@ -131,9 +131,9 @@ def _best(
     return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), width), most)
 
 
-def _valued(rows: Integers, bounds: Bounds) -> list[tuple[float, tuple[int, ...]]]:
+def _valued(rows: NDArray[np.integer], bounds: Bounds) -> list[tuple[float, tuple[int, ...]]]:
     """Assignments with their values."""
-    value, possible = bounds(rows.T)
+    value, possible = bounds(rows.T.astype(np.int64))
     return [
         (float(own), tuple(row))
         for own, row, kept in zip(value, rows.tolist(), possible, strict=True)
@@ -209,7 +209,7 @@ class Marked:
         ]
         self.exclusive = exclusive_sums(self.layers, len(weights))
 
-    def run(self, goal: Goal, search: Search, tried: Integers | None = None) -> Best:
+    def run(self, goal: Goal, search: Search, tried: NDArray[np.integer] | None = None) -> Best:
         """The best assignments."""
         values = [mark.values for mark in self.marks]
         return best_first(
