@@ -45,6 +45,7 @@ examples:
     dpasp run alarm.plp --marginals --evidence alarm  every atom that the program shows
     dpasp run alarm.plp --semantics lstable,maxent --json
     dpasp run graph.plp -c n=5 --time-limit 10
+    dpasp run alarm.plp --engine sample --cluster local
     dpasp run alarm.plp --report alarm.html           a page with answers and reasons
     dpasp run digits.plp --save digits.safetensors    learn, and keep what was learned
     dpasp run digits.plp --load digits.safetensors    answer with it, without learning
@@ -81,6 +82,7 @@ def execute(options: Namespace, console: Console) -> int:
             semantics=semantics,
             engine=how,
             inconsistent=options.inconsistent,
+            cluster=options.cluster,
             limits=limits,
             progress=progress,
         )
