@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
 import dpasp
-from dpasp.circuits import FIELDS, Circuit, Options, compile
+from dpasp.circuits import FIELDS, Cache, Circuit, Options, compile
 from dpasp.errors import SizeLimit
 from dpasp.inference.answers import Answer
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 
-from .programs import STABLE
+from .programs import STABLE, random_network
 
 
 def network(size: int, values: int = 3, *, interval: bool = False, seed: int = 1) -> str:
@@ -145,3 +146,45 @@ def test_what_is_too_large_says_how_far_every_way_came() -> None:
     ground = dpasp.loads(network(12) + "\n#query v(11,0).").ground()
     with pytest.raises(SizeLimit, match=r"tried were diagram \(\d+ % done\), .*elimination"):
         compile(ground, STABLE, options=Options(nodes=20, work=40_000))
+
+
+def test_numbers_under_known_weights_are_those_of_the_circuit() -> None:
+    """Networks with and without evidence, constraints and several parts."""
+    meaning, counted = Meaning(Logic.STABLE, Probability.MAXENT), 0
+    for seed in range(60):
+        ground = random_network(Random(seed))
+        weights = leaves.weights(ground)
+        plain = compile(ground, meaning)
+        known = compile(ground, meaning, options=Options("elimination", weights=weights))
+        counted += known.of_weights
+        assert not plain.of_weights
+        fields = ("consistent", "qe", "e")
+        masses = [own.masses(weights[:, None], fields=fields) for own in (plain, known)]
+        at = [FIELDS.index(name) for name in fields]
+        assert masses[1][:, at] == pytest.approx(masses[0][:, at], rel=1e-9, abs=1e-15)
+    assert counted > 20
+
+
+def test_a_circuit_of_some_weights_is_not_kept(tmp_path: Path) -> None:
+    ground = dpasp.loads(network(6) + "\n#query v(5,0) | v(2,1).").ground()
+    meaning, cache = Meaning(Logic.STABLE, Probability.MAXENT), Cache(tmp_path, worth=0.0)
+    options = Options("elimination", weights=leaves.weights(ground))
+    assert compile(ground, meaning, options=options, cache=cache).of_weights
+    again = compile(ground, meaning, options=Options("elimination"), cache=cache)
+    assert not again.cached
+    assert not again.of_weights
+    # A circuit that is there already is right under any weights.
+    assert not compile(ground, meaning, options=options, cache=cache).of_weights
+
+
+def test_evidence_too_improbable_for_numbers_has_a_circuit() -> None:
+    text = "".join(f"1e-40::x({i}). y({i}) :- x({i}), z. " for i in range(8)) + "0.3::z. "
+    evidence = ", ".join(f"x({i})" for i in range(8))
+    ground = dpasp.loads(f"{text} #query z | {evidence}, y(0).").ground()
+    meaning = Meaning(Logic.STABLE, Probability.MAXENT)
+    options = Options("elimination", weights=leaves.weights(ground))
+    found = compile(ground, meaning, options=options)
+    logs = found.masses(leaves.weights(ground)[:, None], fields=("e",), log=True)
+    assert float(logs[0, FIELDS.index("e"), 0]) == pytest.approx(
+        320 * -np.log(10) + np.log(0.3), rel=1e-9
+    )

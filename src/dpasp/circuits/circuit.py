@@ -78,6 +78,7 @@ class Circuit:
     statistics: Statistics
     native: _native.Circuit = field(repr=False)
     cached: bool = field(default=False, compare=False)  # it was compiled before
+    of_weights: bool = False  # it is right under the weights that it was compiled with alone
     leaf_names: tuple[str, ...] = field(default=(), repr=False, compare=False)  # if known
     question_names: tuple[str, ...] = field(default=(), repr=False, compare=False)
 

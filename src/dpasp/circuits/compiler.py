@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from dpasp.circuits.cache import Cache
@@ -25,6 +25,7 @@ from dpasp.circuits.stops import stopping
 from dpasp.limits import UNLIMITED, Watch, silent
 from dpasp.logic.program import GroundProgram
 from dpasp.native import _native
+from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import translate
 
@@ -35,12 +36,17 @@ Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "freq
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile: which way and order, how large a part may grow, how much work it may take."""
+    """How to compile: which way and order, how large a part may grow, how much work it may take.
+
+    Under ``weights`` that are known, a network whose tables would be very large is summed up
+    in numbers; the circuit is then of these weights alone (``Circuit.of_weights``).
+    """
 
     way: Way = "auto"
     order: Order = "auto"
     nodes: int = 30_000_000
     work: int = 6_000_000_000  # about ten minutes for one attempt
+    weights: Weights | None = field(default=None, repr=False, compare=False)  # [leaves]
 
 
 def compile(
@@ -67,7 +73,7 @@ def compile(
     if cached is not None:
         return replace(cached, cached=True)
     circuit = compile_flat(flat, len(ground.choices), meaning, options, watch)
-    if cache:
+    if cache and not circuit.of_weights:
         cache.put(key, circuit)
     return circuit
 
@@ -139,7 +145,8 @@ def compile_flat(
     with stopping(watch) as limits:
         native, report = _native.compile(_ground(flat), asked, limits, progress)
     seconds = watch.elapsed() - started
-    return Circuit(meaning, _statistics(native, report, choices, seconds), native)
+    statistics = _statistics(native, report, choices, seconds)
+    return Circuit(meaning, statistics, native, of_weights=report["of_weights"])
 
 
 def _ground(flat: Flat) -> _native.Ground:
@@ -154,7 +161,8 @@ def _options(flat: Flat, meaning: Meaning, options: Options) -> _native.Options:
     mode: Mode = "counts" if meaning.maxent else "bits"
     if len(flat.own_atoms):
         mode = "least"
-    return _native.Options(mode, options.way, options.order, options.nodes, options.work)
+    weights = [] if options.weights is None else options.weights.tolist()
+    return _native.Options(mode, options.way, options.order, options.nodes, options.work, weights)
 
 
 def _statistics(

@@ -41,9 +41,19 @@ def compiled(asked: Asked) -> EngineResult:
     cache = circuits.Cache.default()
     evaluator: Evaluator | None = answered_together(asked, cache)
     if evaluator is None:
-        evaluator = on_circuit(asked.ground, asked.meaning, cache=cache, watch=asked.watch)
+        evaluator = on_circuit(
+            asked.ground, asked.meaning, options=_options(asked), cache=cache, watch=asked.watch
+        )
     result = answered(asked, evaluator, time.perf_counter() - started)
     return replace(result, warnings=(*_not_compiled(asked, evaluator), *result.warnings))
+
+
+def _options(asked: Asked) -> circuits.Options:
+    """Where only numbers are asked for, under one set of weights, the compiler may know them."""
+    numbers = asked.meaning.maxent and len(asked.queries) == len(asked.questions)
+    if not numbers or asked.has_rows or asked.has_intervals:
+        return circuits.Options()
+    return circuits.Options(weights=asked.weights)
 
 
 def enumerated(asked: Asked) -> EngineResult:

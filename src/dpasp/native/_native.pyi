@@ -1,6 +1,6 @@
 """The compiler and the evaluation of circuits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, Literal
 
@@ -42,6 +42,7 @@ class Options:
         order: str,
         nodes: int,
         work: int,
+        weights: Sequence[float] = (),
     ) -> None: ...
 
 class Limits:

@@ -13,6 +13,7 @@ namespace dpasp {
 namespace {
 
 constexpr double MOST_ELIMINATED = 3e8;  // entries of tables, above which other ways are tried
+constexpr double MANY_ENTRIES = 5e6;  // of tables: under known weights, numbers will do
 
 class Compiler {
   public:
@@ -274,7 +275,9 @@ class Compiler {
         bool forced = options_.way == Way::Elimination;
         if (asks.empty() || !part.guesses.empty() || !allowed(Way::Elimination)) return nullptr;
         auto way = std::make_unique<Elimination>(
-            Job{problem_, part, asks, options_.mode, budget, builder, watch_});
+            Job{problem_, part, asks, options_.mode, budget, builder, watch_,
+                options_.weights.empty() ? nullptr : &options_.weights,
+                forced ? 0 : MANY_ENTRIES});
         if (!forced && way->grouped() != groups) return nullptr;
         if (forced) most = double(options_.work);
         way->prepare(most);
@@ -295,6 +298,7 @@ class Compiler {
         if (!way) return {};
         try {
             auto nodes = way->run();
+            result.of_weights = result.of_weights || way->numbered();
             add_report(part, {{Way::Elimination, Order::Tree}, {}}, way->width(), before, start,
                        result);
             return nodes;

@@ -34,6 +34,7 @@ struct PartReport {
 struct Compiled {
     Circuit circuit;
     std::vector<PartReport> parts;
+    bool of_weights = false;  // numbers of the weights that were given are in it
     uint32_t atoms_determined = 0, atoms_inner = 0, guesses = 0, gates = 0;
 };
 

@@ -4,10 +4,13 @@
 #include <cmath>
 #include <iterator>
 
+#include "summing.hpp"
 #include "tree.hpp"
 
 namespace dpasp {
 namespace {
+
+constexpr double TINY = 1e-250;
 
 // Multiplies tables and sums groups out. In every table the group to be eliminated first is the
 // last of the scope, so that its states lie side by side.
@@ -236,9 +239,27 @@ std::vector<uint32_t> Elimination::run() {
     uint32_t consistent = Builder::TRUE_NODE;
     if (tasks_.size() > job_.asks.size()) consistent = arithmetic_.node(eliminate(tasks_.back()));
     std::vector<uint32_t> roots;
-    for (size_t i = 0; i < job_.asks.size(); ++i)
-        roots.push_back(root(job_.asks[i], eliminate(tasks_[i]), consistent));
+    for (size_t i = 0; i < job_.asks.size(); ++i) {
+        std::optional<Edge> known = number(tasks_[i]);
+        roots.push_back(root(job_.asks[i], known ? *known : eliminate(tasks_[i]), consistent));
+    }
     return roots;
+}
+
+std::optional<Edge> Elimination::number(const Task &task) {
+    bool alone = network_.constraints.empty() && job_.part.asserted.empty();
+    if (!job_.weights || !task.possible || task.cost < job_.many || !alone) return {};
+    double found[2];
+    double Value::*channels[] = {&Value::qe, &Value::e};
+    for (int i = 0; i < 2; ++i)
+        found[i] = Summing(builder_, *job_.weights, channels[i])
+                       .eliminate(task.factors, task.order, task.position, task.states, watch_);
+    job_.budget.advance(1.0 / double(tasks_.size()));
+    if (!(found[1] > TINY)) return {};  // digits may be lost
+    numbered_ = true;
+    double qe = std::min(found[0], found[1]), e = found[1];
+    // A value of two kinds, so that its numbers count and not its kind.
+    return Edge{ONE, builder_.leaf({Value::QE | Value::E, qe, e})};
 }
 
 // Where there is evidence, the total choices that contradict it count for consistency alone.

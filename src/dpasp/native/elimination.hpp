@@ -7,6 +7,8 @@
 // sizes of these tables, is known before anything is done.
 #pragma once
 
+#include <optional>
+
 #include "groups.hpp"
 #include "restriction.hpp"
 
@@ -21,6 +23,7 @@ class Elimination {
     // far more than `most`.
     void prepare(double most);
     double cost() const { return cost_; }
+    bool numbered() const { return numbered_; }  // it ended in numbers: the weights were used
     uint32_t width() const { return width_; }  // bits of the largest table
     // One root an ask; throws Stopped(Size) if it outgrows the budget.
     std::vector<uint32_t> run();
@@ -45,10 +48,13 @@ class Elimination {
     std::vector<Task> tasks_;  // by ask, and one more for the consistent mass
     double cost_ = 0;
     uint32_t width_ = 0;
+    bool numbered_ = false;
 
     Task task(const Ask &ask, double most);
     void arrange(Task &task, const Restriction &restriction, double most);
     Edge eliminate(Task &task);
+    // The answer as a leaf where the weights are known and there is much to do; else nothing.
+    std::optional<Edge> number(const Task &task);
     uint32_t root(const Ask &ask, Edge found, uint32_t consistent);
 };
 

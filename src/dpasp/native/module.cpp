@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <functional>
@@ -52,6 +53,7 @@ nb::dict report(const Compiled &compiled) {
     }
     nb::dict result;
     result["parts"] = parts;
+    result["of_weights"] = compiled.of_weights;
     result["determined"] = compiled.atoms_determined;
     result["inner"] = compiled.atoms_inner;
     result["guesses"] = compiled.guesses;
@@ -67,7 +69,7 @@ Ground ground(int64_t atoms, const Integers &rules, const Integers &choices,
 }
 
 Options options(const std::string &mode, const std::string &way, const std::string &order,
-                size_t nodes, uint64_t work) {
+                size_t nodes, uint64_t work, std::vector<double> weights) {
     Options result;
     result.mode = mode_named(mode);
     if (way != "auto") result.way = way_named(way);
@@ -77,6 +79,7 @@ Options options(const std::string &mode, const std::string &way, const std::stri
                                     " nodes, not " + std::to_string(nodes));
     result.nodes = nodes;
     result.work = work;
+    result.weights = std::move(weights);
     return result;
 }
 
@@ -308,7 +311,8 @@ NB_MODULE(_native, m) {
         .def(nb::new_(&ground), "atoms"_a, "rules"_a, "choices"_a, "questions"_a, "own"_a,
              "observed"_a);
     nb::class_<Options>(m, "Options")
-        .def(nb::new_(&options), "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a);
+        .def(nb::new_(&options), "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a,
+             "weights"_a = std::vector<double>());
     nb::class_<Limits>(m, "Limits").def(nb::init<double, double>(), "seconds"_a, "megabytes"_a);
     nb::class_<Circuit>(m, "Circuit")
         .def_prop_ro("weights", [](const Circuit &c) { return c.weights; })

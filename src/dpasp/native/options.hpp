@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dpasp {
 
@@ -37,6 +38,9 @@ struct Options {
     Mode mode = Mode::Counts;
     size_t nodes = 20000000;     // the most nodes a part may take
     uint64_t work = 6000000000;  // the most work of one attempt (about 10 minutes)
+    // Of the leaves, if they are known: a large elimination then ends in numbers, and the circuit
+    // is of these weights alone.
+    std::vector<double> weights;
 };
 
 }  // namespace dpasp

@@ -21,6 +21,8 @@ struct Job {
     Budget &budget;
     Builder &builder;
     Watch &watch;
+    const std::vector<double> *weights = nullptr;  // if they are known
+    double many = 0;  // entries of tables, from which on numbers are worth it
 };
 
 // Functions of the choices (and guesses) as decision diagrams; not for Mode::Least.

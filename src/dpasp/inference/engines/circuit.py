@@ -106,6 +106,7 @@ def on_circuit(
     meaning: Meaning,
     *,
     observed: Sequence[int] = (),
+    options: circuits.Options = circuits.Options(),  # noqa: B008 - frozen
     cache: circuits.Cache | None = None,
     watch: Watch = UNLIMITED,
 ) -> OnCircuit:
@@ -116,7 +117,9 @@ def on_circuit(
     """
     described = (meaning, ground.questions, layout(ground.choices))
     try:
-        circuit = circuits.compile(ground, meaning, observed=observed, cache=cache, watch=watch)
+        circuit = circuits.compile(
+            ground, meaning, observed=observed, options=options, cache=cache, watch=watch
+        )
     except circuits.HeadCycle:
         started = time.perf_counter()
         table = enumerate_models(ground, meaning, observed=observed, watch=watch)
