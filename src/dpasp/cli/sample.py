@@ -7,7 +7,17 @@ from argparse import Namespace
 
 from dpasp.cli.console import Console
 from dpasp.cli.models import EMPTY
-from dpasp.cli.options import FILES, LIMITS, MEANING, OUTPUT, PYTHON, Group, Option, count, whole
+from dpasp.cli.options import (
+    FILES,
+    LIMITS,
+    MEANING,
+    OUTPUT,
+    PYTHON,
+    Flag,
+    OptionGroup,
+    count,
+    whole,
+)
 from dpasp.cli.reading import python_allowed, read_limits, read_program, wanted_semantics
 from dpasp.logic.shown import shown_by
 from dpasp.program import Program
@@ -20,11 +30,11 @@ examples:
     dpasp sample alarm.plp -n 10
     dpasp sample alarm.plp -n 1000 --given alarm --seed 1 --json
 """
-HOW_MANY = Group(
+HOW_MANY = OptionGroup(
     "",
     (
-        Option(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
-        Option(("--seed",), "same seed, same models", "N", whole),
+        Flag(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
+        Flag(("--seed",), "same seed, same models", "N", whole),
     ),
 )
 OPTIONS = (FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpasp import circuits
 from dpasp.errors import Diagnostic, Error, LimitReached
-from dpasp.inference.answers import Answer, Number
+from dpasp.inference.answers import Answer, AnswerNumber
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.bounds import by_cases
 from dpasp.inference.bounding.formulas import Bound
@@ -98,7 +98,7 @@ def _inside(estimate: object, sure: Answer) -> Answer:
     assert estimate.interval is not None
     low, high = sure.interval
 
-    def framed(number: Number | None) -> Number | None:
+    def framed(number: AnswerNumber | None) -> AnswerNumber | None:
         if number is None:
             return None
         clipped = np.clip(number, low, high)

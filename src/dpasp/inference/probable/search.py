@@ -37,11 +37,11 @@ TOGETHER = 16  # partial assignments that are looked into at the same time
 OPEN = -1
 GRAIN = 1e-9  # bounds that differ by less, relatively, are looked at deepest first
 
-Goal = Literal["value", "upper", "lower"]
+MapGoal = Literal["value", "upper", "lower"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MarkedAtom:
     """A marked atom with its twin; each observed atom has two leaves, true and false."""
 
     atom: int
@@ -66,12 +66,12 @@ class Mark:
         return range(len(VALUES) if len(self.observed) > 1 else 2)
 
 
-Bounded = tuple[Weights, NDArray[np.bool_]]
-Bounds = Callable[[Integers], Bounded]
+BoundedBatch = tuple[Weights, NDArray[np.bool_]]
+BoundFunction = Callable[[Integers], BoundedBatch]
 
 
 def best_first(
-    values: Sequence[range], bounds: Bounds, watch: Watch, *, look_ahead: bool = False
+    values: Sequence[range], bounds: BoundFunction, watch: Watch, *, look_ahead: bool = False
 ) -> Best:
     """The largest value, and all assignments that have it (some, if over MOST_TIES).
 
@@ -105,7 +105,7 @@ def best_first(
 
 
 def _inside(
-    boxes: list[Integers], values: Sequence[range], bounds: Bounds, look_ahead: bool
+    boxes: list[Integers], values: Sequence[range], bounds: BoundFunction, look_ahead: bool
 ) -> list[tuple[float, Integers]]:
     """The boxes that each box is split into, if they are possible."""
     moves = [
@@ -142,7 +142,7 @@ class Marked:
         self,
         circuit: Circuit,
         weights: Weights,
-        marks: Sequence[Mark],
+        marks: Sequence[MarkedAtom],
         total: Masses,
         watch: Watch,
     ) -> None:
@@ -157,14 +157,14 @@ class Marked:
         ]
         self.exclusive = exclusive_sums(self.layers, len(weights))
 
-    def run(self, goal: Goal) -> Best:
+    def run(self, goal: MapGoal) -> Best:
         """The best assignments."""
         values = [mark.values for mark in self.marks]
         return best_first(
             values, lambda boxes: self.bounds(boxes, goal), self.watch, look_ahead=True
         )
 
-    def bounds(self, boxes: Integers, goal: Goal) -> Bounded:
+    def bounds(self, boxes: Integers, goal: MapGoal) -> BoundedBatch:
         """Upper bounds for the boxes [marks, boxes], and whether anything in them is possible."""
         vectors = self.vectors(boxes)
         if goal == "value":

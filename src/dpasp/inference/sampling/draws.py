@@ -57,7 +57,7 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
     if contradictory(asked.ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(asked.ground.evidence))
     generator = np.random.default_rng(seed)
-    source = Source(asked)
+    source = ModelSource(asked)
     sampled: list[Assignment] = []
     for models in islice(_drawn(asked, source, generator, n), n):
         sampled.append(models.kept[generator.integers(len(models.kept))])
@@ -65,12 +65,12 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
 
 
 def _drawn(
-    asked: Asked, source: Source, generator: np.random.Generator, n: int
+    asked: Asked, source: ModelSource, generator: np.random.Generator, n: int
 ) -> Iterator[Models]:
     """The models of total choices that are drawn given the evidence, at least n of them."""
-    if n and (way := descent(asked)) is not None:
+    if n and (from_circuit := descent(asked)) is not None:
         for left in range(n, 0, -TOGETHER):
-            for choice in way.draw(generator, min(left, TOGETHER)):
+            for choice in from_circuit.draw(generator, min(left, TOGETHER)):
                 asked.watch.check()  # also where all total choices are known
                 yield source.of(choice)
         return
@@ -113,7 +113,7 @@ def contradictory(literals: Sequence[GroundLiteral]) -> bool:
     )
 
 
-class Source:
+class ModelSource:
     """The models of total choices, each solved once."""
 
     def __init__(self, asked: Asked) -> None:

@@ -18,7 +18,7 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.outcomes import check_maps
 from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
-from dpasp.inference.sampling.stream import Prepared, Seen, Stream, outcomes
+from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes
 from dpasp.inference.sampling.tally import Tally
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
@@ -75,7 +75,7 @@ class Estimates:
         binary = self.prepared.binary
         self.numbers = [[Tally(binary) for _ in range(ends)] for _ in self.queries]
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: SeenWorlds) -> None:
         """Add what some worlds say."""
         numbers = outcomes(seen.known, self.asked.meaning, self.queries)
         weights = np.ones(seen.count) if seen.weights is None else seen.weights

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import BLOCK, Definitions, Worlds
 from dpasp.inference.asked import Asked
+from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import drawable
-from dpasp.inference.sampling.inner import KNOWN, Array, Bits, Conjunctions, Situations, split
+from dpasp.inference.sampling.inner import KNOWN, Conjunctions, Situations, split
 from dpasp.inference.sampling.pushing import Exclusive, most_weight, pushed
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery, Rule
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, translate
 
@@ -34,7 +36,7 @@ QUICK = 0.05  # seconds for which a piece may take before it stops growing
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenWorlds:
     """What some worlds say: ``known`` [KNOWN, queries, worlds], and their weights up to 1."""
 
     known: Array
@@ -144,7 +146,7 @@ class Stream:
         self.watch = watch
         self.most = prepared.most(self.weights)
 
-    def worlds(self, wanted: int) -> Iterator[Seen]:
+    def worlds(self, wanted: int) -> Iterator[SeenWorlds]:
         """So many worlds, in pieces. Raises what the watch raises."""
         done, first, piece = 0, 0, PIECE if self.prepared.situations else BLOCK * BLOCKS
         blocks, alike = 1, self.prepared.weigh_alike
@@ -157,7 +159,7 @@ class Stream:
                 began, end = time.monotonic(), min(start + piece, count)
                 part = slice(start, end)
                 weights = None if alike else drawn.weights[part] / self.most
-                yield Seen(self._known(drawn.bits[:, part]), weights)
+                yield SeenWorlds(self._known(drawn.bits[:, part]), weights)
                 start = end
                 if time.monotonic() - began < QUICK:
                     piece = min(2 * piece, BLOCK * BLOCKS)
