@@ -13,8 +13,9 @@ from dpasp.errors import Error
 from dpasp.inference.answers import Answers
 from dpasp.language import parse
 from dpasp.limits import UNLIMITED, Limits
-from dpasp.logic.narrow import is_short, narrowed
+from dpasp.logic.narrow import narrowed
 from dpasp.program import grounding
+from dpasp.program.grounding import is_short
 
 PROGRAMS = int(os.environ.get("DPASP_RANDOM_DEMANDS", "150"))
 
@@ -224,7 +225,7 @@ def test_random_programs_have_the_same_answers(monkeypatch: pytest.MonkeyPatch) 
         semantics = ("stable, credal", "stable, maxent", "smproblog, maxent")[seed % 3]
         found = asked(text, semantics)
         with monkeypatch.context() as patch:
-            patch.setattr(grounding, "narrowed", lambda *_: None)
+            patch.setattr("dpasp.logic.narrow.narrowed", lambda *_: None)
             wanted = asked(text, semantics)
         if isinstance(found, str) or isinstance(wanted, str):
             assert found == wanted, text

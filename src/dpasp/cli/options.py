@@ -10,8 +10,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
+from dpasp.scale.clusters import checked
 
 LOGICS = tuple(logic.value for logic in Logic)
 PROBABILITIES = tuple(probability.value for probability in Probability)
@@ -113,6 +115,15 @@ def share(text: str) -> float:
     return value
 
 
+def cluster(text: str) -> str:
+    """The name of a cluster: local, a number of processes, or an address."""
+    try:
+        return checked(text)
+    except UsageError as error:
+        problem = error.diagnostics[0]
+        raise argparse.ArgumentTypeError(f"{problem.message}; {problem.help}") from None
+
+
 def constant(text: str) -> tuple[str, str]:
     """The name and the value in ``NAME=VALUE``."""
     name, equals, value = (part.strip() for part in text.partition("="))
@@ -198,6 +209,13 @@ MEANING = OptionGroup(
         CONSTANT,
     ),
 )
+CLUSTER = Flag(
+    ("--cluster",),
+    "share the work: local (a process for each core), a number of processes, or the address "
+    "of a Ray cluster; same seed, same answers",
+    "local|N|ADDRESS",
+    cluster,
+)
 ENGINE = OptionGroup(
     "how to answer",
     (
@@ -213,6 +231,7 @@ ENGINE = OptionGroup(
         ),
         Flag(("--nmodels",), "the most total choices that bounds looks at", "N", count),
         Flag(("--exact",), "fail at a limit (124, 125) rather than answer with bounds"),
+        CLUSTER,
         Flag(
             ("--inconsistent",),
             "what to do with total choices that have no model (default: normalize)",

@@ -8,6 +8,7 @@ from argparse import Namespace
 from dpasp.cli.console import Console
 from dpasp.cli.models import EMPTY
 from dpasp.cli.options import (
+    CLUSTER,
     FILES,
     LIMITS,
     MEANING,
@@ -35,6 +36,7 @@ HOW_MANY = OptionGroup(
     (
         Flag(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
         Flag(("--seed",), "same seed, same models", "N", whole),
+        CLUSTER,
     ),
 )
 OPTIONS = (FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)
@@ -52,6 +54,7 @@ def execute(options: Namespace, console: Console) -> int:
         given=options.given,
         semantics=wanted_semantics(options),
         seed=options.seed,
+        cluster=options.cluster,
         limits=read_limits(options),
     )
     console.report(program.warnings)

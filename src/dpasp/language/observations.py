@@ -18,7 +18,6 @@ refused with a :class:`DataError` that shows what to write.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from os import PathLike
@@ -329,6 +328,8 @@ def _listed(value: Any, reading: _Reading) -> list[Any]:
 
 def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Example]:
     """The examples in a file: a CSV file with a header of atoms, or an array with names (.npy)."""
+    import csv
+
     reading = _Reading(what or f"the file {path}", span)
     try:
         match path.suffix.lower():
@@ -346,6 +347,8 @@ def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Exam
 
 
 def _csv(path: Path, reading: _Reading) -> list[Example]:
+    import csv
+
     with path.open(newline="", encoding="utf-8-sig") as text:
         header, *rows = [row for row in csv.reader(text, skipinitialspace=True) if row]
     for number, row in enumerate(rows, 2):

@@ -12,7 +12,6 @@ nobody asks for is left out, and the others get the demands as a condition.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,14 +45,6 @@ from dpasp.logic.terms import NOWHERE, Signature, atom_literal, function
 # Beyond so many demands everything is ground; where that might have no end they are worth more.
 FEW = 5_000
 MOST = 40_000
-# A program of few statements, whose terms do not grow, is ground in full in no time, mostly.
-SHORT = 1_000
-GROWING = re.compile(
-    r"[A-Z][\w']*\s*(?:[-+*/\\^&?|]|\.\.)"  # X+1
-    r"|(?:[+*/\\^&?~|]|(?<!:)-|\.\.)\s*[A-Z]"  # 1+X, but not :- X
-    r"|\([^()]*\("  # p(f(X))
-    r"|\.\.\s*(?:[a-z_(]|\d{4})"  # 1..n
-)
 Asked = Mapping[Signature, set[tuple[Symbol, ...]]]
 
 
@@ -85,20 +76,6 @@ def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -
         demand = Demand(parts)
         asked = _find(demand, constant, watch)
         return None if asked is None else _rebuilt(demand, asked)
-
-
-def is_short(program: ast.Program) -> bool:
-    """Whether a program is likely to be ground in full before its demands are found.
-
-    >>> from dpasp.language import parse
-    >>> is_short(parse("0.5::edge(1,2). path(X) :- edge(1,X). #query path(2)."))
-    True
-    >>> is_short(parse("0.5::p(0). 0.5::p(T+1) :- p(T). #query p(9)."))
-    False
-    """
-    if len(program.statements) > SHORT:
-        return False
-    return not any(GROWING.search(file.text) for file in program.sources.files)
 
 
 def _is_untouched(statement: ast.Statement) -> bool:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -27,7 +28,6 @@ from dpasp.limits import Watch
 from dpasp.logic.child import can_fork
 from dpasp.logic.clingo import TooLarge
 from dpasp.logic.ground import Grounder, ground_in_child
-from dpasp.logic.narrow import is_short, narrowed
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
 
 OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # other semantics may be asked for
 SMALL = 50_000  # ground rules; up to there it is not worth looking for what questions need
+# A program of few statements, whose terms do not grow, is ground in full in no time, mostly.
+SHORT = 1_000
+GROWING = re.compile(
+    r"[A-Z][\w']*\s*(?:[-+*/\\^&?|]|\.\.)"  # X+1
+    r"|(?:[+*/\\^&?~|]|(?<!:)-|\.\.)\s*[A-Z]"  # 1+X, but not :- X
+    r"|\([^()]*\("  # p(f(X))
+    r"|\.\.\s*(?:[a-z_(]|\d{4})"  # 1..n
+)
 REMEMBERED = 4  # ground programs that are kept, by the questions they were ground with
 
 
@@ -178,6 +186,8 @@ class Groundings:
         """
         if self._narrow is False or self._grounders:
             return None
+        from dpasp.logic.narrow import narrowed  # most programs are small
+
         narrow = narrowed(checked.program, self.constants, watch)
         self._narrow = narrow is not None and narrow.endless
         if narrow is None:
@@ -251,6 +261,20 @@ def keep(kept: OrderedDict[Any, Any], key: object, value: object) -> None:
         kept.move_to_end(key)
         while len(kept) > REMEMBERED:
             kept.popitem(last=False)
+
+
+def is_short(program: ast.Program) -> bool:
+    """Whether a program is likely to be ground in full before its demands are found.
+
+    >>> from dpasp.language import parse
+    >>> is_short(parse("0.5::edge(1,2). path(X) :- edge(1,X). #query path(2)."))
+    True
+    >>> is_short(parse("0.5::p(0). 0.5::p(T+1) :- p(T). #query p(9)."))
+    False
+    """
+    if len(program.statements) > SHORT:
+        return False
+    return not any(GROWING.search(file.text) for file in program.sources.files)
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:

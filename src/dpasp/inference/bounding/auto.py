@@ -15,12 +15,9 @@ from dpasp import circuits
 from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.inference.answers import Answer, AnswerNumber
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.bounds import by_cases
-from dpasp.inference.bounding.formulas import Bound
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import compiled
 from dpasp.inference.method import Method
-from dpasp.inference.sampling.sample import sample
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap
 
@@ -75,6 +72,8 @@ def _not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
 
 
 def _estimated(asked: Asked, watch: Watch) -> EngineResult:
+    from dpasp.inference.sampling.sample import sample  # most answers are exact
+
     options = {**FINE, "seed": asked.method.whole("seed")}
     method = Method("sample", {k: v for k, v in options.items() if v is not None})
     return sample(replace(asked, method=method, watch=watch))
@@ -82,6 +81,9 @@ def _estimated(asked: Asked, watch: Watch) -> EngineResult:
 
 def _sure(asked: Asked, watch: Watch) -> tuple[Answer, ...]:
     """Sure bounds, at worst those that say nothing."""
+    from dpasp.inference.bounding.bounds import by_cases
+    from dpasp.inference.bounding.formulas import Bound
+
     if not asked.has_rows and not asked.has_intervals:
         try:
             return by_cases(replace(asked, watch=watch), asked.weights, 0.0, whole=False)[0].answers

@@ -146,24 +146,25 @@ class Stream:
         self.watch = watch
         self.most = prepared.most(self.weights)
 
-    def worlds(self, wanted: int) -> Iterator[SeenWorlds]:
-        """So many worlds, in pieces. Raises what the watch raises."""
-        done, first, piece = 0, 0, PIECE if self.prepared.situations else BLOCK * BLOCKS
-        blocks, alike = 1, self.prepared.weigh_alike
-        while done < wanted:
-            blocks = min(blocks, -(-(wanted - done) // BLOCK))
+    def worlds(self, wanted: int, begin: int = 0) -> Iterator[SeenWorlds]:
+        """So many worlds from one on, in pieces. Raises what the watch raises."""
+        at, end = begin, begin + wanted
+        blocks, piece = BLOCKS // 8, PIECE if self.prepared.situations else BLOCK * BLOCKS
+        alike = self.prepared.weigh_alike
+        while at < end:
+            first, start = divmod(at, BLOCK)
+            blocks = min(blocks, -(-end // BLOCK) - first)
             drawn = self.prepared.worlds.draw(self.weights, self.seed, first, blocks, self.watch)
-            count = min(blocks * BLOCK, wanted - done)
-            start = 0
+            count = min(blocks * BLOCK, end - first * BLOCK)
             while start < count:
-                began, end = time.monotonic(), min(start + piece, count)
-                part = slice(start, end)
+                began, stop = time.monotonic(), min(start + piece, count)
+                part = slice(start, stop)
                 weights = None if alike else drawn.weights[part] / self.most
                 yield SeenWorlds(self._known(drawn.bits[:, part]), weights)
-                start = end
+                start = stop
                 if time.monotonic() - began < QUICK:
                     piece = min(2 * piece, BLOCK * BLOCKS)
-            done, first, blocks = done + count, first + blocks, min(2 * blocks, BLOCKS)
+            at, blocks = first * BLOCK + count, min(2 * blocks, BLOCKS)
 
     def _known(self, bits: NDArray[np.bool_]) -> Array:
         prepared = self.prepared
