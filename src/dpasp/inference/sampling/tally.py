@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpasp.inference.sampling.intervals import ALL_OPEN, Array, Ends, Frame, betting, binomial
+from dpasp.inference.sampling.intervals import ALL_OPEN, Ends, Frame, betting, binomial
 from dpasp.semantics.masses import Array
 
 ALONE = 2048  # samples that stand for themselves
