@@ -6,6 +6,7 @@ Help texts, the parser and completion all read these tables, so an option is wri
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
@@ -132,6 +133,13 @@ def constant(text: str) -> tuple[str, str]:
     return name, value
 
 
+def device(text: str) -> str:
+    """A place to learn: ``cpu``, ``auto``, or a kind of accelerator with or without its number."""
+    if not DEVICE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a device: cpu, cuda, cuda:1 or auto")
+    return text
+
+
 def rule_pair(text: str) -> tuple[str, str]:
     """A rule of the program and the rule of a file that it takes its probabilities from."""
     rule, word, source = (part.strip() for part in text.partition(" from "))
@@ -140,6 +148,8 @@ def rule_pair(text: str) -> tuple[str, str]:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form {form}")
     return rule, source
 
+
+DEVICE = re.compile(r"cpu|auto|(cuda|mps|xpu|hpu)(:\d+)?")
 
 # --- the options -------------------------------------------------------------------------------
 
@@ -261,7 +271,7 @@ LEARNING = OptionGroup(
         ),
         Flag(("--seed",), "of everything random", "N", whole),
         Flag(("--threads",), "how many networks may use", "N", count),
-        Flag(("--device",), "where networks run: cpu, cuda or auto (default: cpu)", "DEVICE"),
+        Flag(("--device",), "where to learn: cpu, cuda or auto (default: cpu)", "DEVICE", device),
     ),
 )
 
