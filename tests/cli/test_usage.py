@@ -133,10 +133,10 @@ def test_a_command_is_one_module_and_one_line(
     dpasp: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dpasp.cli.commands import COMMANDS
-    from dpasp.cli.options import FILES, OUTPUT, Group, Option, count
+    from dpasp.cli.options import FILES, OUTPUT, Flag, OptionGroup, count
 
     toy = ModuleType("dpasp.cli.toy")
-    times = Group("", (Option(("--times",), "how often", "N", count, default=1),))
+    times = OptionGroup("", (Flag(("--times",), "how often", "N", count, default=1),))
     vars(toy).update(
         DESCRIPTION="Say the names of files.",
         OPTIONS=(FILES, times, OUTPUT),

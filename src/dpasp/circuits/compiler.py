@@ -29,8 +29,8 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import translate
 
-Mode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
-Way = Literal["auto", "elimination", "search", "tables", "diagram"]
+CompilerMode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
+CompilerWay = Literal["auto", "elimination", "search", "tables", "diagram"]
 Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency", "tree"]
 
 
@@ -42,7 +42,7 @@ class Options:
     in numbers; the circuit is then of these weights alone (``Circuit.of_weights``).
     """
 
-    way: Way = "auto"
+    way: CompilerWay = "auto"
     order: Order = "auto"
     nodes: int = 30_000_000
     work: int = 6_000_000_000  # about ten minutes for one attempt
@@ -158,7 +158,7 @@ def _ground(flat: Flat) -> _native.Ground:
 
 def _options(flat: Flat, meaning: Meaning, options: Options) -> _native.Options:
     """The options as the native compiler takes them."""
-    mode: Mode = "counts" if meaning.maxent else "bits"
+    mode: CompilerMode = "counts" if meaning.maxent else "bits"
     if len(flat.own_atoms):
         mode = "least"
     weights = [] if options.weights is None else options.weights.tolist()
