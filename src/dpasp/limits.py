@@ -29,6 +29,10 @@ def silent(done: float, total: float | None) -> None:
     """Report nothing."""
 
 
+def untold(text: str) -> None:
+    """Tell nobody."""
+
+
 def unnoticed() -> None:
     """Nobody asks whether a limit was noticed."""
 
@@ -74,6 +78,10 @@ class Watch:
     def remaining(self) -> float | None:
         """Seconds left, at least 0; None when there is no limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def stage(self, text: str) -> None:
+        """Tell what is done now, and how well: a report may have a method ``stage`` for it."""
+        getattr(self.report, "stage", untold)(text)
 
     def silenced(self) -> Watch:
         """The same clock for work within the work, which reports nothing."""

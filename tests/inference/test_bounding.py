@@ -130,6 +130,36 @@ def test_auto_answers_what_cannot_be_compiled(semantics: str) -> None:
         program.query(semantics=semantics, limits=dpasp.Limits(seconds=0.7), exact=True)
 
 
+class Told:
+    """A report that remembers the stages."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def __call__(self, done: float, total: float | None) -> None:
+        """Take how far it is."""
+
+    def stage(self, text: str) -> None:
+        """Take what is done now."""
+        self.stages.append(text)
+
+
+def test_progress_says_which_answer_it_is_and_how_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(asked: Asked) -> None:
+        raise asked.watch.out_of_time()
+
+    told = Told()
+    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
+    program = dpasp.loads(grid(4))
+    program.query(semantics="maxent", limits=dpasp.Limits(seconds=4), seed=1, progress=told)
+    assert told.stages[0] == "exact"
+    assert any(stage.startswith("bounds, ") for stage in told.stages)
+    program.query(engine="sample", gap=0.1, seed=1, progress=told)
+    assert told.stages[-1].startswith("estimate, ")
+    widths = [float(s.split()[1]) for s in told.stages if s.startswith("bounds")]
+    assert widths == sorted(widths, reverse=True)
+
+
 def test_auto_is_exact_where_that_fits() -> None:
     (answer,) = dpasp.loads(grid(3)).query(limits=dpasp.Limits(seconds=20))
     assert isinstance(answer, dpasp.Answer)

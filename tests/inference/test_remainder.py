@@ -136,20 +136,37 @@ def test_a_frame_only_narrows_an_interval() -> None:
     assert 0.25 + 0.1 * wide[1] == pytest.approx(high, abs=2e-3)
 
 
+def late(asked: Asked) -> None:
+    """An exact engine for which no time is enough."""
+    raise asked.watch.out_of_time()
+
+
+@pytest.mark.usefixtures("only_small_cases")
 def test_auto_draws_from_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole does not compile in time, but cases of it do."""
-    program = dpasp.loads(grid(4))
+    program = dpasp.loads(grid(3))
     (exact,) = program.query(semantics="maxent")[0].numbers
 
-    def late(asked: Asked) -> None:
-        raise asked.watch.out_of_time()
+    def some(cases: Cases, *_: object) -> None:
+        list(islice(cases.steps(UNLIMITED), 200))
 
     monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
-    answers = program.query(semantics="maxent", limits=dpasp.Limits(seconds=5), seed=2)
+    monkeypatch.setattr("dpasp.inference.bounding.not_exact.close_in", some)
+    answers = program.query(semantics="maxent", limits=dpasp.Limits(seconds=10), seed=2)
     (answer,) = answers
     assert isinstance(answer, dpasp.Answer)
-    assert answers.statistics["cases"] > 0
+    assert answers.statistics["cases"] == 200
     assert answer.interval is not None
     assert answer.likely is not None
-    assert float(answer.interval[0]) <= float(exact) <= float(answer.interval[1])
+    assert 0 < float(answer.interval[0]) < float(exact) < float(answer.interval[1]) < 1
     assert float(answer.likely[0]) <= float(exact) <= float(answer.likely[1])
+
+
+def test_auto_is_exact_once_every_case_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = dpasp.loads(grid(4))
+    (exact,) = program.query(semantics="maxent")[0].numbers
+    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
+    answers = program.query(semantics="maxent", limits=dpasp.Limits(seconds=20), seed=2)
+    assert answers[0].exact
+    assert answers[0].numbers[0] == pytest.approx(float(exact))
+    assert not answers.warnings

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from dpasp.circuits import HeadCycle, Plan
 from dpasp.cli.console import Console
 from dpasp.display.progress import PATIENCE, watching
-from dpasp.limits import Report
+from dpasp.limits import Report, untold
 
 
 @contextmanager
@@ -19,12 +20,23 @@ def planned(what: str, plan: Callable[[], Plan] | None, console: Console) -> Ite
     if console.verbose:
         teller.tell()
     with watching(what, None if console.quiet else console.messages) as report:
+        yield _Planned(teller, report)
 
-        def progress(done: float, total: float | None) -> None:
-            teller.look()
-            report(done, total)
 
-        yield progress
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A report that tells the plan when it is time."""
+
+    teller: _Teller
+    report: Report
+
+    def __call__(self, done: float, total: float | None) -> None:
+        self.teller.look()
+        self.report(done, total)
+
+    def stage(self, text: str) -> None:
+        """Say what is done now."""
+        getattr(self.report, "stage", untold)(text)
 
 
 class _Teller:

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,23 @@ if TYPE_CHECKING:
 def progress_bar(what: str) -> Iterator[Report]:
     """A function to call with (done, total), which draws a bar below the cell."""
     with _shown() as bar:
-        yield lambda done, total: bar.update(what, done, total)
+        yield _Reported(bar, what)
+
+
+@dataclass(slots=True)
+class _Reported:
+    """A bar with what is done all in all, and what now."""
+
+    bar: _Bar
+    what: str
+    text: str = ""
+
+    def __call__(self, done: float, total: float | None) -> None:
+        self.bar.update(self.what + self.text, done, total)
+
+    def stage(self, text: str) -> None:
+        """Say what is done now."""
+        self.text = f" ({text})"
 
 
 @contextmanager

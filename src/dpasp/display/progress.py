@@ -48,6 +48,7 @@ class Bar:
         self.what = what
         self.stream = stream
         self.due: float | None = None
+        self._text = what
         self._drawn: tuple[Progress, TaskID] | None = None
 
     def __call__(self, done: float, total: float | None) -> None:
@@ -60,6 +61,13 @@ class Bar:
         self.due = now + REFRESH
         progress, task = self._drawn = self._drawn or self._open()
         progress.update(task, completed=done, total=total, refresh=True)
+
+    def stage(self, text: str) -> None:
+        """Say what is done now beside what is done all in all."""
+        self._text = f"{self.what} ({text})"
+        if self._drawn:
+            progress, task = self._drawn
+            progress.update(task, description=self._text)
 
     def close(self) -> None:
         """Remove the bar."""
@@ -89,4 +97,4 @@ class Bar:
             transient=True,
         )
         progress.start()
-        return progress, progress.add_task(self.what, total=None)
+        return progress, progress.add_task(self._text, total=None)

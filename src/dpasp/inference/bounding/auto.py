@@ -26,6 +26,7 @@ def auto(asked: Asked) -> EngineResult:
     if asked.method.exact:
         return compiled(asked)
     kept = _kept(asked.watch)
+    asked.watch.stage("exact")
     try:
         return compiled(replace(asked, watch=_most_of(asked.watch, kept)))
     except LimitReached as limit:

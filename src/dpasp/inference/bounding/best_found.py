@@ -53,6 +53,7 @@ def best_found(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | N
     meaning = asked.meaning
     if asked.has_rows or asked.has_intervals or meaning.holds_without_models(question.evidence):
         return None
+    watch.stage("the best total choice")
     optimum = _optimum(asked, question, watch.within(SEARCH * (watch.remaining() or 0.0)))
     if optimum is None:
         return None

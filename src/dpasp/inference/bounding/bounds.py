@@ -90,6 +90,7 @@ def close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
     try:
         for _ in cases.steps(watch):
             gap = widest(bounds_of(cases.masses, meaning, cases.rest))
+            watch.stage(f"bounds, {gap:.2g} wide")
             watch.report(1.0 - cases.rest, 1.0)
             if gap <= wanted:
                 break

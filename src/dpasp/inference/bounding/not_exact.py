@@ -52,20 +52,20 @@ def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
 
     Raises the limit if there is no time for most probable values that are asked for.
     """
-    watch = asked.watch.within(0.9 * kept)
+    watch = asked.watch.within(0.9 * kept, asked.watch.report)
     groups = by_evidence(asked.queries)
     maps = dict.fromkeys(q for q in asked.questions if isinstance(q, GroundMap))
     answers: dict[Question, Answer | MapAnswer] = {}
     warnings: list[Diagnostic] = []
     lost, drawn, cases = 0.0, 0, 0
     for place, question in enumerate(maps):
-        best = _best(asked, question, watch.share(len(maps) - place + len(groups)))
+        best = _best(asked, question, watch.share(len(maps) - place + len(groups), watch.report))
         if best is None:
             raise limit
         answers[question] = best
     warnings += not_surely_best([a for a in answers.values() if isinstance(a, MapAnswer)])
     for place, queries in enumerate(groups):
-        found = _found(asked, queries, watch.share(len(groups) - place))
+        found = _found(asked, queries, watch.share(len(groups) - place, watch.report))
         estimates = found.estimates
         framed = found.sure if estimates is None else map(_inside, estimates, found.sure)
         answers.update(zip(queries, framed, strict=True))
@@ -73,8 +73,8 @@ def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
         lost, cases = max(lost, found.inconsistent), cases + found.cases
         drawn += found.estimates is not None
     gaps = [a.gap for a in answers.values() if isinstance(a, Answer) and a.gap is not None]
-    if gaps:
-        gap = max(float(np.max(gap)) for gap in gaps)
+    gap = max((float(np.max(gap)) for gap in gaps), default=0.0)
+    if gap > 0:
         warnings.insert(0, _warning(asked, limit, gap, 0.1 * kept))
     return EngineResult(
         tuple(answers[question] for question in asked.questions),
@@ -104,15 +104,17 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
     try:
         prepared = Prepared(timed, queries)
         cases = Cases(timed, queries, asked.weights, False, _said(timed, prepared))
-        close_in(cases, GAP, watch.within(CASES * (watch.remaining() or 0.0)))
+        close_in(cases, GAP, watch.within(CASES * (watch.remaining() or 0.0), watch.report))
         sure = _sure(cases)
+        lost = float(cases.inconsistent.max(initial=0.0))
         if not cases.closed:
             return _sampled(timed, sure, seed)
+        if not cases.open:  # all of it is known by now
+            return _Found(sure, None, lost, cases=cases.compiled)
         rest = Remainder(cases, prepared, seed, watch)
         rest.draw(GAP)
     except LimitReached:
         return _Found(_unsure(timed), None)
-    lost = float(cases.inconsistent.max(initial=0.0))
     return _Found(sure, rest.answers(), lost, cases=cases.compiled)
 
 

@@ -21,7 +21,7 @@ from dpasp.errors import LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.bounding.cases import Cases, Fallen
 from dpasp.inference.sampling.intervals import Frame
-from dpasp.inference.sampling.sample import LOOK, numbered, precise
+from dpasp.inference.sampling.sample import LOOK, estimated, numbered, precise
 from dpasp.inference.sampling.stream import PIECE, QUICK, Prepared, Stream, outcomes
 from dpasp.inference.sampling.tally import Tally
 from dpasp.limits import Watch
@@ -60,9 +60,12 @@ class Remainder:
                     for i, tallies in enumerate(self.tallies):
                         tallies[place].add(one[:, i])
                 rounds += sample[0].shape[-1]
+                self.watch.report(self.worlds, None)
                 if rounds >= look:
                     look = rounds * LOOK
-                    if rounds >= most or precise(self.answers(), gap):
+                    answers = self.answers()
+                    self.watch.stage(estimated(answers))
+                    if rounds >= most or precise(answers, gap):
                         return
         except LimitReached:
             return

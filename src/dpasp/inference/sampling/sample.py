@@ -155,13 +155,21 @@ def _draw(
                     raise sampled.stopped
                 if gap is not None and estimates.worlds >= look:
                     look = estimates.worlds * LOOK
-                    if precise(estimates.answers(planned=False), gap):
+                    answers = estimates.answers(planned=False)
+                    watch.stage(estimated(answers))
+                    if precise(answers, gap):
                         break
     except LimitReached as limit:
         if not estimates.worlds:
             raise
         return limit
     return None
+
+
+def estimated(answers: Sequence[Answer]) -> str:
+    """How wide the widest interval of 95 % is now, in words."""
+    ends = (answer.interval for answer in answers if answer.interval is not None)
+    return f"estimate, {max(float(high) - float(low) for low, high in ends):.2g} wide"
 
 
 def precise(answers: Sequence[Answer], gap: float) -> bool:
