@@ -8,6 +8,11 @@ rules are never worse than fewer; so leaving out one after the other ends with a
 each is needed. (Such sets are the minimal strongly inconsistent ones of Brewka, Thimm and
 Ulbricht.) What clingo finds to be certain, facts and what follows from them alone, is taken
 as given; what of it the rules rest on is told.
+
+>>> from dpasp import loads
+>>> (reason,) = loads("0.5::a. 0.4::b. c :- a. :- c, b.").why_inconsistent()
+>>> reason.values, [rule.text for rule in reason.rules]
+(('a', 'b'), ['c :- a.', ':- c, b.'])
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""Why a literal holds in a model, rule by rule, down to facts and choices; and why not."""
+"""Why a literal holds in a model, rule by rule, down to facts and choices; and why not.
+
+>>> from dpasp import loads
+>>> program = loads("0.5::wet(1). slip(X) :- wet(X), not salted(X).")
+>>> print(program.explain("slip(1)")[0].tree)
+slip(1): by line 1, since wet(1) and not salted(1)
+  wet(1): chosen, with probability 0.5 (line 1)
+  not salted(1): no rule gives it
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Why a literal holds in a model, and why not, as a tree of plain sentences."""
+"""Why a literal holds in a model, and why not, as a tree of plain sentences.
+
+>>> leaf = Tree("a", True, "fact", "a: a fact (line 1)")
+>>> [tree.literal for tree in Tree("b", True, "rule", "b: by line 2", below=(leaf,)).walk()]
+['b', 'a']
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,16 @@ what is missing to 1 it is *free*: whoever wants the answer to be small, or larg
 value then, knowing everything else. That is more than any probabilities within the intervals
 can do, so the lower answer comes out too low and the upper one too high, if anything: never the
 other way round.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("[0.2, 0.7]::a.")), Meaning())
+>>> from dpasp.semantics.translate import translate
+>>> drawn = drawable(translate(asked.ground, asked.meaning.logic), asked.ground.choices)
+>>> drawn.shares[0].round(3).tolist()      # true, false, and free to choose
+[0.2, 0.3, 0.5]
 """
 
 from __future__ import annotations
