@@ -83,7 +83,7 @@ class Questions:
     asked: Asked
 
     def start(self, watch: Watch) -> Callable[[Part, Watch], EngineResult | ImpossibleEvidence]:
-        """What answers a part; that its evidence is impossible is told with that of others."""
+        """What answers a part; that its evidence is impossible is reported with that of others."""
         solve: Solve = solver(self.asked.method.engine)
 
         def answer(part: Part, watch: Watch) -> EngineResult | ImpossibleEvidence:

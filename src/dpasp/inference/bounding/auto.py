@@ -1,8 +1,8 @@
 """The engine ``auto``: exact answers where a limit allows it, and else what is sure.
 
 Most of the time goes to the exact engine. If that does not come to an end, what is left goes to
-sure bounds and to samples of what they leave open (see ``not_exact``). Who wants exact answers or
-none asks for ``exact``.
+sure bounds and to samples of what they leave open (see ``not_exact``). To get exact
+answers or none, ask for ``exact``.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse

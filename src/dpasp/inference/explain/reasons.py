@@ -100,7 +100,7 @@ def _check_target(asked: Asked, target: float | None) -> None:
         raise UsageError(
             "what to change for a target needs one probability for each choice, not intervals",
             help="give one probability, such as an end of the interval; without a target, "
-            "the slopes are told for intervals too",
+            "the slopes are known for intervals too",
         )
 
 

@@ -328,7 +328,7 @@ class Teller:
         )
 
     def _listed(self, parts: Sequence[BodyPart], met: bool = True) -> str:
-        """Literals as people are told what holds."""
+        """A list of literals as words: what holds, or what does not."""
         return " and ".join(self._said(part, met) for part in parts) or "nothing more is needed"
 
     def _said(self, part: BodyPart, met: bool) -> str:
@@ -367,7 +367,7 @@ class Teller:
                 )
 
     def _is_short(self, symbol: Symbol, value: Value) -> bool:
-        """Whether an atom is told on one line, so that it may be told again."""
+        """Whether the reasons of an atom are a single line, which may be repeated."""
         return value is True and any(
             self.texts.is_fact(index) for index, _ in self.texts.giving(symbol)
         )

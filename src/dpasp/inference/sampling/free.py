@@ -1,9 +1,9 @@
-"""Intervals of probabilities, as worlds can be drawn: what is left open is anyone's choice.
+"""Intervals of probabilities, for drawing worlds: what they leave open is a free choice.
 
 A choice with intervals takes each of its values with the lower probability of the value. With
-what is missing to 1 it is *free*: whoever wants the answer to be small, or large, may choose the
-value then, knowing everything else. That is more than any probabilities within the intervals
-can do, so the lower answer comes out too low and the upper one too high, if anything: never the
+what is missing to 1 it is *free*: the value is then chosen so that the answer is as small, or as
+large, as it can be, with everything else known. That is more than any probabilities within the
+intervals can do, so the lower answer comes out too low and the upper one too high, if anything: never the
 other way round.
 
 >>> from dpasp.inference.asked import ask

@@ -1,8 +1,8 @@
 """Answers from random worlds, with intervals that hold the exact ones in 95 %.
 
 Evidence is pushed into the choices where that can be, and weighs the worlds; elsewhere only
-the worlds that satisfy it count. How the intervals come about is told in
-:mod:`dpasp.inference.sampling.intervals`.
+the worlds that satisfy it count. How the intervals are computed is
+explained in :mod:`dpasp.inference.sampling.intervals`.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
