@@ -222,7 +222,7 @@ class Learner:
 
     @torch.no_grad()
     def seen_counts(self, examples: Tensor) -> Tensor:
-        """How often each value [parameters, width] is expected in the examples that inform about it.
+        """How often each value [parameters, width] is expected in the informative examples.
 
         An example informs about a choice if its probability depends on it; this is looked
         at inside the simplex, since at its border what was learned hides it.

@@ -3,8 +3,8 @@
 A choice with intervals takes each of its values with the lower probability of the value. With
 what is missing to 1 it is *free*: the value is then chosen so that the answer is as small, or as
 large, as it can be, with everything else known. That is more than any probabilities within the
-intervals can do, so the lower answer comes out too low and the upper one too high, if anything: never the
-other way round.
+intervals can do, so the lower answer comes out too low and the upper one too high, if anything:
+never the other way round.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
