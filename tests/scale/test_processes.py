@@ -14,12 +14,17 @@ import numpy as np
 import pytest
 
 import dpasp
+from dpasp.inference.asked import ask
+from dpasp.inference.bounding.bounds import by_cases
+from dpasp.inference.method import Method
 from dpasp.limits import UNLIMITED
 from dpasp.logic.packing import packed, unpacked
 from dpasp.scale import processes
 from dpasp.scale.clusters import checked, opened
 from dpasp.scale.doing import TRIES, Worker, pack_job
+from dpasp.scale.pools import Pool
 from dpasp.scale.processes import Processes
+from dpasp.semantics.meaning import Meaning
 
 COLOURS = """
 node(1..3). 0.5::edge(X, Y) :- node(X), node(Y), X < Y.
@@ -286,3 +291,30 @@ def test_an_engine_from_elsewhere_cannot_be_shared(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(ENGINES, "mine", Engine("mine", lambda asked: None))
     with pytest.raises(dpasp.UsageError, match="the engine mine cannot be shared"):
         dpasp.loads("0.3::a. #query a.").query(engine="mine", cluster=1)
+
+
+def grid(size: int) -> str:
+    return f"""
+    v(1..{size}, 1..{size}). 0.5::e(X, Y, X + 1, Y) :- v(X, Y), v(X + 1, Y).
+    0.5::e(X, Y, X, Y + 1) :- v(X, Y), v(X, Y + 1).
+    r(1, 1). r(Z, W) :- r(X, Y), e(X, Y, Z, W). r(X, Y) :- r(Z, W), e(X, Y, Z, W).
+    #query r({size}, {size}).
+    """
+
+
+def test_cases_of_a_compilation_are_shared(pool: Processes) -> None:
+    program = dpasp.loads(grid(3))
+    exact = float(program.query()[0].numbers[0])
+
+    def sure(pool: Pool) -> dpasp.Answer:
+        asked = ask(program.ground(), Meaning(), method=Method("bounds", pool=pool))
+        approximate, _ = by_cases(asked, asked.weights, 0.1, whole=False)
+        return approximate.answers[0]
+
+    with opened(1) as alone:
+        first, second = sure(alone), sure(pool)
+    assert first == second
+    assert first.interval is not None
+    assert first.interval[0] <= exact <= first.interval[1]
+    assert first.gap is not None
+    assert first.gap <= 0.1

@@ -18,7 +18,6 @@ import queue
 import subprocess
 import sys
 from collections.abc import Generator, Iterable
-from itertools import count
 from pathlib import Path
 from threading import Lock, Thread
 from typing import TypeVar
@@ -109,13 +108,13 @@ class Processes:
 
     def __init__(self, number: int) -> None:
         self.processes = [Process() for _ in range(number)]
-        self._jobs = count(1)
+        self._packing = doing.Packing()
 
     def map(
         self, job: Job[P, R], parts: Iterable[P], watch: Watch, *, fair: bool = False
     ) -> Generator[R, None, None]:
         """What came of each part, in their order."""
-        turn = _Turn(self.processes, next(self._jobs), doing.pack_job(job), watch)
+        turn = _Turn(self.processes, *self._packing.of(job), watch)
         try:
             yield from in_order(turn, parts, watch, fair=fair)
         finally:
