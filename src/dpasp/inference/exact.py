@@ -72,7 +72,7 @@ def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult
         evaluator.name,
         lost,
         "up to " if asked.has_intervals else "",
-        _stopped(numbers),
+        (*_stopped(numbers), *not_surely_best([answer for answer, _ in maps.values()])),
         {**evaluator.statistics, **ways, "seconds": taken},
     )
 
@@ -110,6 +110,22 @@ def _stopped(numbers: Sequence[Extremes]) -> tuple[Diagnostic, ...]:
         return ()
     gap = max(float(number.gap.max()) for number in numbers)
     return (stopped_early(limits[0].diagnostics[0].message, gap),)
+
+
+def not_surely_best(answers: Sequence[MapAnswer]) -> tuple[Diagnostic, ...]:
+    """The warning about most probable values that a limit stopped the search for."""
+    gap = max((answer.gap for answer in answers if not answer.exact), default=None)
+    if gap is None:
+        return ()
+    return (
+        Diagnostic(
+            "not-exact",
+            "a limit was reached before the most probable values were sure: those given are the "
+            f"best that were found, and no others are more probable by over {gap:.6g}",
+            help="raise the limit, or let it fail with --exact",
+            severity="warning",
+        ),
+    )
 
 
 def _not_compiled(asked: Asked, evaluator: Evaluator) -> tuple[Diagnostic, ...]:

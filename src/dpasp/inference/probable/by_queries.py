@@ -43,6 +43,7 @@ class Queries:
     def __init__(self, task: MapTask) -> None:
         self.asked = task.asked
         self.watch = task.watch
+        self.task = task
         self.question = task.question
         self.atoms = list({literal.symbol: literal for literal in self.question.atoms}.values())
         twins = translate(task.ground, task.meaning.logic, self.watch).twins
@@ -57,9 +58,14 @@ class Queries:
     def run(self) -> list[Best]:
         """The best assignments by upper and, under credal, by lower probability."""
         self._order()
-        bests = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), self.watch)]
-        if not self.asked.meaning.maxent:
-            bests.append(best_first(self.values, lambda boxes: self.bounds(boxes, 0), self.watch))
+        maxent = self.asked.meaning.maxent
+        search = self.task.search(1 if maxent else 2)
+        bests = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), search)]
+        if not maxent:
+            search, tried = self.task.search(), bests[0].assignments
+            bests.append(
+                best_first(self.values, lambda boxes: self.bounds(boxes, 0), search, tried=tried)
+            )
         return [self._by_literal(best) for best in bests]
 
     def bounds(self, boxes: Integers, end: int) -> Bounded:
@@ -111,4 +117,5 @@ class Queries:
         place = {literal.symbol: i for i, literal in enumerate(self.atoms)}
         columns = [place[literal.symbol] for literal in self.question.atoms]
         rows = sorted(best.assignments[:, columns].tolist())
-        return Best(best.value, np.array(rows, dtype=np.int64).reshape(len(rows), len(columns)))
+        found = np.array(rows, dtype=np.int64).reshape(len(rows), len(columns))
+        return Best(best.value, found, best.most)

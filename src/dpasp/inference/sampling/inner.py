@@ -96,6 +96,8 @@ def _atoms(rule: Rule) -> Iterable[int]:
 
 
 def _parts(rules: Sequence[Rule], known: Bits) -> list[Part]:
+    if not rules:
+        return []
     root = list(range(len(known)))
 
     def find(atom: int) -> int:
