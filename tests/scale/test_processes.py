@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import pytest
 import dpasp
 from dpasp.inference.asked import ask
 from dpasp.inference.bounding.bounds import by_cases
+from dpasp.inference.credal import search
 from dpasp.inference.method import Method
 from dpasp.limits import UNLIMITED
 from dpasp.logic.packing import packed, unpacked
@@ -318,3 +320,60 @@ def test_cases_of_a_compilation_are_shared(pool: Processes) -> None:
     assert first.interval[0] <= exact <= first.interval[1]
     assert first.gap is not None
     assert first.gap <= 0.1
+
+
+def test_a_search_over_intervals_is_shared(
+    pool: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = " ".join(f"[0.{1 + i % 4}, 0.{5 + i % 5}]::a({i})." for i in range(12))
+    rules = " ".join(
+        f"q :- a({i}), not a({(i + 5) % 12}), not a({(i + 7) % 12})." for i in range(12)
+    )
+    program = dpasp.loads(f"{facts} {rules} e :- a(0), a(3). e :- not a(4). #query q | e.")
+    alone = program.query(engine="compile")
+    monkeypatch.setattr(search, "SHARED", 2)
+    shared_boxes = counting_boxes(monkeypatch)
+    with opened(1) as other:
+        shared = [program.query(engine="compile", cluster=who) for who in (other, pool)]
+    assert sum(shared_boxes) > 2
+    assert shared[0].answers == shared[1].answers
+    assert np.allclose(shared[0].to_numpy(), alone.to_numpy(), rtol=1e-12, atol=0)
+
+
+def counting_boxes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many boxes are handed out, from now on."""
+    counts: list[int] = []
+    plain = search._Search.hand_out
+
+    def counting(self: Any, boxes: list[Any], share: Any) -> object:
+        counts.append(len(boxes))
+        return plain(self, boxes, share)
+
+    monkeypatch.setattr(search._Search, "hand_out", counting)
+    return counts
+
+
+def test_the_members_of_an_ensemble_learn_apart() -> None:
+    torch = pytest.importorskip("torch")
+    text = """
+    #python
+    import torch
+    def net():
+        return torch.nn.Linear(1, 1)
+    def rows():
+        return torch.tensor([[1.0], [2.0]])
+    #end.
+    row(0) ~ train(@rows). ?::on(X) as @net with logits :- row(X). #semantics maxent.
+    """
+    program = dpasp.loads(text, python=True)
+    observations = [["on(0)"], ["not on(0)"]]
+    with opened(1) as pool:
+        shared = program.ensemble(2, observations, niters=2, seed=4, cluster=pool)
+    members = [shared.members, program.ensemble(2, observations, niters=2, seed=4).members]
+    weights = [[list(member.state_dict().values()) for member in found] for found in members]
+    for first, second in zip(*weights, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(*weights[0], strict=True))
+    given = dpasp.loads("?::a. b(@f(1)).", functions={"f": lambda n: n})
+    with pytest.raises(dpasp.UsageError, match="f is an object of this process"):
+        given.ensemble(2, [["a"]], cluster=1)
