@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dpasp.pictures.picture import Picture
 
-Number = float | NDArray[np.float64]  # an array has one number for each test row
+AnswerNumber = float | NDArray[np.float64]  # an array has one number for each test row
 Value = bool | Literal["undef"]  # of an atom in an assignment
 Assignment = Mapping[str, Value]
 SAME = 1e-12  # what bounds that are the same may differ by, relatively, because of rounding
@@ -55,15 +55,15 @@ class Answer:
     """
 
     query: str
-    value: Number | None = None
-    lower: Number | None = None
-    upper: Number | None = None
+    value: AnswerNumber | None = None
+    lower: AnswerNumber | None = None
+    upper: AnswerNumber | None = None
     lower_at: Mapping[str, float] | None = field(default=None, compare=False)
     upper_at: Mapping[str, float] | None = field(default=None, compare=False)
-    interval: tuple[Number, Number] | None = None
+    interval: tuple[AnswerNumber, AnswerNumber] | None = None
     samples: int | None = None
-    gap: Number | None = None
-    likely: tuple[Number, Number] | None = None
+    gap: AnswerNumber | None = None
+    likely: tuple[AnswerNumber, AnswerNumber] | None = None
 
     @property
     def exact(self) -> bool:
@@ -76,7 +76,7 @@ class Answer:
         return "probability"
 
     @property
-    def numbers(self) -> tuple[Number, ...]:
+    def numbers(self) -> tuple[AnswerNumber, ...]:
         """The value, or the lower and the upper value."""
         return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
 
@@ -164,7 +164,7 @@ class MapAnswer:
         return self.most is None and self.lower_most is None
 
     @property
-    def numbers(self) -> tuple[Number, ...]:
+    def numbers(self) -> tuple[AnswerNumber, ...]:
         """The value, or the lower and the upper value."""
         return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpasp import circuits
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
-from dpasp.inference.answers import Answer, MapAnswer, Number
+from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.credal.extremes import Extremes, extremes
 from dpasp.inference.engines.circuit import on_circuit
@@ -65,7 +65,7 @@ def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult
     numbers = extremes(asked, evaluator)
     lost = _checked(asked, numbers)
     maps = _maps(asked, evaluator)
-    ways = {"map": "+".join(dict.fromkeys(way for _, way in maps.values()))} if maps else {}
+    searches = {"map": "+".join(dict.fromkeys(name for _, name in maps.values()))} if maps else {}
     taken = {evaluator.name: seconds, "evaluate": time.perf_counter() - ready}
     return EngineResult(
         _answers(asked, numbers, maps),
@@ -73,7 +73,7 @@ def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult
         lost,
         "up to " if asked.has_intervals else "",
         (*_stopped(numbers), *not_surely_best([answer for answer, _ in maps.values()])),
-        {**evaluator.statistics, **ways, "seconds": taken},
+        {**evaluator.statistics, **searches, "seconds": taken},
     )
 
 
@@ -150,7 +150,7 @@ def _answers(
 ) -> tuple[Answer | MapAnswer, ...]:
     """The answers in the order of the questions."""
 
-    def number(row: Array) -> Number:
+    def number(row: Array) -> AnswerNumber:
         return row if asked.has_rows else float(row[0])
 
     answers: list[Answer | MapAnswer] = []

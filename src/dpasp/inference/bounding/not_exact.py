@@ -15,7 +15,7 @@ import numpy as np
 
 from dpasp import circuits
 from dpasp.errors import Diagnostic, Error, LimitReached
-from dpasp.inference.answers import Answer, MapAnswer, Number
+from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
@@ -145,7 +145,7 @@ def _unsure(asked: Asked) -> list[Answer]:
         return answers
     rows = np.ones(asked.weights.shape[1])
 
-    def each(number: Number | None) -> Number | None:
+    def each(number: AnswerNumber | None) -> AnswerNumber | None:
         return None if number is None else number * rows
 
     return [
@@ -161,7 +161,7 @@ def _inside(estimate: object, sure: Answer) -> Answer:
     assert estimate.interval is not None
     low, high = sure.interval
 
-    def framed(number: Number | None) -> Number | None:
+    def framed(number: AnswerNumber | None) -> AnswerNumber | None:
         if number is None:
             return None
         clipped = np.clip(number, low, high)

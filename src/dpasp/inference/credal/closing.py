@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpasp.circuits import Circuit
-from dpasp.inference.credal.relax import MASSES, Goal, relaxation
+from dpasp.inference.credal.relax import MASSES, BoundGoal, relaxation
 from dpasp.inference.credal.search import Closed, Score, Start, close_box
 from dpasp.inference.credal.vertices import Corners
 from dpasp.inference.engines.tiny import TINY, log_ratio
@@ -26,7 +26,7 @@ class Closing:
     question: int
     weights: Weights
     corners: Sequence[Corners]
-    goal: Goal
+    goal: BoundGoal
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = self.circuit.to_bytes()
@@ -45,12 +45,12 @@ class Closing:
 
 
 def _closing(
-    data: bytes, question: int, weights: Weights, corners: Sequence[Corners], goal: Goal
+    data: bytes, question: int, weights: Weights, corners: Sequence[Corners], goal: BoundGoal
 ) -> Closing:
     return Closing(Circuit.from_bytes(data), question, weights, corners, goal)
 
 
-def fraction(circuit: Circuit, question: int, goal: Goal) -> Score:
+def fraction(circuit: Circuit, question: int, goal: BoundGoal) -> Score:
     """The fraction of a question that is to be minimised; 1 where nothing is possible."""
     names = MASSES[goal] if goal == "lower" else MASSES[goal][::-1]
     number, other = map(FIELDS.index, names)

@@ -28,7 +28,7 @@ from dpasp.circuits import Circuit
 from dpasp.errors import LimitReached
 from dpasp.inference.asked import Asked
 from dpasp.inference.credal.closing import Closing, fraction
-from dpasp.inference.credal.relax import MASSES, Goal, Relaxation, relaxation
+from dpasp.inference.credal.relax import MASSES, BoundGoal, Relaxation, relaxation
 from dpasp.inference.credal.search import Extreme, Share, minimise
 from dpasp.inference.credal.symmetry import alike, count_vertices, different_vertices
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
@@ -231,13 +231,13 @@ def _searched(search: _Search, watch: Watch) -> Extremes:
     )
 
 
-def _goals(search: _Search, watch: Watch) -> dict[Goal, Extreme]:
+def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
     """The extremes of a question, lower and upper first; consistency if it is in doubt."""
-    by_goal: dict[Goal, Extreme] = {}
+    by_goal: dict[BoundGoal, Extreme] = {}
     relaxed, circuit, i = search.relaxed, search.circuit, search.question
     if search.is_query:
         _check_scale(search)
-        goals: tuple[Goal, ...] = ("lower", "upper")
+        goals: tuple[BoundGoal, ...] = ("lower", "upper")
         for part, goal in enumerate(goals):
             shared = watch.share(2 - part, partial(_part, _scaled(watch.report), part, 2))
             score, share = fraction(circuit, i, goal), _share(search, goal, shared)
@@ -297,7 +297,7 @@ def _check_scale(search: _Search) -> None:
             raise too_improbable("the extremes over so many intervals")
 
 
-def _share(search: _Search, goal: Goal, watch: Watch) -> Share | None:
+def _share(search: _Search, goal: BoundGoal, watch: Watch) -> Share | None:
     """Who shares a search, if there are several."""
     pool, relaxed = search.asked.pool, search.relaxed
     if not pool.cuts:

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.layers import Integers
 from dpasp.errors import LimitReached
-from dpasp.inference.credal.relax import Goal, Relaxation
+from dpasp.inference.credal.relax import BoundGoal, Relaxation
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 
@@ -50,7 +50,7 @@ HALVINGS = 24  # on the way to a bound
 
 SHARED = 64  # boxes that are worth being shared by a pool
 
-Box = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
+OpenVertices = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
 Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leaves, batch]
 
 
@@ -90,7 +90,7 @@ Share = Callable[[list[Start]], Generator[Closed, None, None]]  # by others, in 
 
 
 def minimise(
-    relaxed: Relaxation, goal: Goal, score: Score, watch: Watch, share: Share | None = None
+    relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch, share: Share | None = None
 ) -> Extreme:
     """The smallest score over all extreme distributions.
 
@@ -100,11 +100,13 @@ def minimise(
     return _Search(relaxed, goal, score, watch).run(share)
 
 
-def close_box(relaxed: Relaxation, goal: Goal, score: Score, watch: Watch, start: Start) -> Closed:
+def close_box(
+    relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch, start: Start
+) -> Closed:
     """Look into one box until nothing in it can be better."""
     search = _Search(relaxed, goal, score, watch)
     search.best, search.pick = start.best, start.pick
-    boxes: list[Box] = [(-np.inf, 0, start.box)]
+    boxes: list[OpenVertices] = [(-np.inf, 0, start.box)]
     try:
         search.close(boxes)
     except LimitReached as limit:
@@ -114,7 +116,7 @@ def close_box(relaxed: Relaxation, goal: Goal, score: Score, watch: Watch, start
 
 
 class _Search:
-    def __init__(self, relaxed: Relaxation, goal: Goal, score: Score, watch: Watch) -> None:
+    def __init__(self, relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch) -> None:
         self.relaxed = relaxed
         self.goal = goal
         self.score = score
@@ -127,7 +129,7 @@ class _Search:
 
     def run(self, share: Share | None = None) -> Extreme:
         """Search until every box is closed, or a limit is reached."""
-        boxes: list[Box] = [(-np.inf, 0, self.whole())]
+        boxes: list[OpenVertices] = [(-np.inf, 0, self.whole())]
         stopped = None
         try:
             for start in (np.zeros(len(self.sizes)), np.array(self.sizes) - 1):
@@ -148,7 +150,7 @@ class _Search:
         """The box in which everything is open."""
         return np.full(len(self.sizes), -1, dtype=np.int64)
 
-    def hand_out(self, boxes: list[Box], share: Share) -> LimitReached | None:
+    def hand_out(self, boxes: list[OpenVertices], share: Share) -> LimitReached | None:
         """Let others look into the boxes; the limit that stopped one of them, if one did."""
         stopped = None
         boxes.sort(key=lambda box: box[:2])
@@ -163,7 +165,7 @@ class _Search:
                 self.watch.report(number / len(starts), 1.0)
         return stopped
 
-    def close(self, boxes: list[Box], most: int | None = None) -> None:
+    def close(self, boxes: list[OpenVertices], most: int | None = None) -> None:
         """Look into the boxes until none is left, or so many are open.
 
         They stay complete when a limit stops it.

@@ -29,7 +29,7 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.probable.best import VALUES, Best, map_answer
 from dpasp.inference.probable.by_queries import Queries
 from dpasp.inference.probable.credal import credal_total_choices
-from dpasp.inference.probable.search import Mark, Marked
+from dpasp.inference.probable.search import Marked, MarkedAtom
 from dpasp.inference.probable.task import MapTask
 from dpasp.inference.probable.total_choices import best_total_choices, part_of
 from dpasp.logic.program import GroundMap
@@ -62,7 +62,7 @@ def _by_leaves(task: MapTask) -> list[Best] | None:
     )
     twins = translate(ground, meaning.logic, watch).twins
     atoms = dict.fromkeys(literal.atom for literal in question.atoms if literal.atom)
-    marks = [Mark(atom, twins[atom]) for atom in atoms]
+    marks = [MarkedAtom(atom, twins[atom]) for atom in atoms]
     observed = [atom for mark in marks for atom in mark.observed]
     alone = replace(ground, questions=(question,))
     try:

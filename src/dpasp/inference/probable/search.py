@@ -39,11 +39,11 @@ OPEN = -1
 DIVE = 8  # looks into boxes without an assignment, after which one is made of the best box
 GRAIN = 1e-9  # bounds that differ by less, relatively, are looked at deepest first
 
-Goal = Literal["value", "upper", "lower"]
+MapGoal = Literal["value", "upper", "lower"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MarkedAtom:
     """A marked atom with its twin; each observed atom has two leaves, true and false."""
 
     atom: int
@@ -68,13 +68,13 @@ class Mark:
         return range(len(VALUES) if len(self.observed) > 1 else 2)
 
 
-Bounded = tuple[Weights, NDArray[np.bool_]]
-Bounds = Callable[[Integers], Bounded]
+BoundedBatch = tuple[Weights, NDArray[np.bool_]]
+BoundFunction = Callable[[Integers], BoundedBatch]
 
 
 def best_first(
     values: Sequence[range],
-    bounds: Bounds,
+    bounds: BoundFunction,
     search: Search,
     *,
     look_ahead: bool = False,
@@ -131,7 +131,9 @@ def _best(
     return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), width), most)
 
 
-def _valued(rows: NDArray[np.integer], bounds: Bounds) -> list[tuple[float, tuple[int, ...]]]:
+def _valued(
+    rows: NDArray[np.integer], bounds: BoundFunction
+) -> list[tuple[float, tuple[int, ...]]]:
     """Assignments with their values."""
     value, possible = bounds(rows.T.astype(np.int64))
     return [
@@ -142,7 +144,7 @@ def _valued(rows: NDArray[np.integer], bounds: Bounds) -> list[tuple[float, tupl
 
 
 def _dive(
-    box: Integers, values: Sequence[range], bounds: Bounds
+    box: Integers, values: Sequence[range], bounds: BoundFunction
 ) -> list[tuple[float, tuple[int, ...]]]:
     """An assignment within a box, by the value of one atom after the other that bounds least."""
     bound = 0.0
@@ -159,7 +161,7 @@ def _dive(
 
 
 def _inside(
-    boxes: list[Integers], values: Sequence[range], bounds: Bounds, look_ahead: bool
+    boxes: list[Integers], values: Sequence[range], bounds: BoundFunction, look_ahead: bool
 ) -> list[tuple[float, Integers]]:
     """The boxes that each box is split into, if they are possible."""
     moves = [
@@ -196,7 +198,7 @@ class Marked:
         self,
         circuit: Circuit,
         weights: Weights,
-        marks: Sequence[Mark],
+        marks: Sequence[MarkedAtom],
         total: Masses,
     ) -> None:
         self.layers = circuit.below(0)
@@ -209,7 +211,7 @@ class Marked:
         ]
         self.exclusive = exclusive_sums(self.layers, len(weights))
 
-    def run(self, goal: Goal, search: Search, tried: NDArray[np.integer] | None = None) -> Best:
+    def run(self, goal: MapGoal, search: Search, tried: NDArray[np.integer] | None = None) -> Best:
         """The best assignments."""
         values = [mark.values for mark in self.marks]
         return best_first(
@@ -220,7 +222,7 @@ class Marked:
             tried=tried,
         )
 
-    def bounds(self, boxes: Integers, goal: Goal) -> Bounded:
+    def bounds(self, boxes: Integers, goal: MapGoal) -> BoundedBatch:
         """Upper bounds for the boxes [marks, boxes], and whether anything in them is possible."""
         vectors = self.vectors(boxes)
         if goal == "value":

@@ -33,9 +33,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dpasp.semantics.masses import Array
+
 Ends = tuple[float, float]
 
 MISSED = 0.025  # the probability that the answer lies beyond one end: both hold in 95 %

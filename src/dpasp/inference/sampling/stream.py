@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import BLOCK, Definitions, Drawn, Worlds
 from dpasp.inference.asked import Asked
+from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import drawable
-from dpasp.inference.sampling.inner import KNOWN, Array, Bits, Conjunctions, Situations, split
+from dpasp.inference.sampling.inner import KNOWN, Conjunctions, Situations, split
 from dpasp.inference.sampling.pushing import Exclusive, most_weight, pushed
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery, Rule
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, translate
 
@@ -34,7 +36,7 @@ QUICK = 0.05  # seconds for which a piece may take before it stops growing
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenWorlds:
     """What some worlds say: ``known`` [KNOWN, queries, worlds], and their weights up to 1."""
 
     known: Array
@@ -144,7 +146,7 @@ class Stream:
         self.watch = watch
         self.most = prepared.most(self.weights)
 
-    def worlds(self, wanted: int, begin: int = 0) -> Iterator[Seen]:
+    def worlds(self, wanted: int, begin: int = 0) -> Iterator[SeenWorlds]:
         """So many worlds from one on, in pieces. Raises what the watch raises."""
         at, end = begin, begin + wanted
         blocks, piece = BLOCKS // 8, PIECE if self.prepared.situations else BLOCK * BLOCKS
@@ -165,10 +167,10 @@ class Stream:
         """One block of worlds; raises what the watch raises."""
         return self.prepared.worlds.draw(self.weights, self.seed, number, 1, self.watch)
 
-    def seen(self, drawn: Drawn, part: slice) -> Seen:
+    def seen(self, drawn: Drawn, part: slice) -> SeenWorlds:
         """What some of the worlds that were drawn say."""
         weights = None if self.prepared.weigh_alike else drawn.weights[part] / self.most
-        return Seen(self._known(drawn.bits[:, part]), weights)
+        return SeenWorlds(self._known(drawn.bits[:, part]), weights)
 
     def _known(self, bits: NDArray[np.bool_]) -> Array:
         prepared = self.prepared

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpasp.inference.sampling.intervals import ALL_OPEN, Array, Ends, Frame, betting, binomial
+from dpasp.inference.sampling.intervals import ALL_OPEN, Ends, Frame, betting, binomial
+from dpasp.semantics.masses import Array
 
 ALONE = 2048  # samples that stand for themselves
 LATER = 2048  # means of 2, 4, 8, … samples that come after them: each twice as many samples
