@@ -171,9 +171,10 @@ def test_a_part_that_ends_every_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_time_limit_reaches_the_workers(pool: Processes) -> None:
     program = dpasp.loads(COLOURS)
+    program.query(engine="sample", n=1, seed=1, cluster=pool)  # they have started
     started = time.monotonic()
     answers = program.query(
-        engine="sample", n=10**9, seed=1, cluster=pool, limits=dpasp.Limits(seconds=2.0)
+        "edge(1, 3)", engine="sample", n=10**9, cluster=pool, limits=dpasp.Limits(seconds=3.0)
     )
     assert time.monotonic() - started < 20
     assert 0 < (answers[0].samples or 0) < 10**9  # type: ignore[union-attr]
