@@ -13,15 +13,29 @@ NOW = Limits(seconds=1e-9)
 COIN = "?::a(1..3). b :- a(X). #semantics maxent. #query b."
 
 
-def test_grounding_a_program_that_learns_is_limited() -> None:
+@pytest.mark.parametrize(
+    ("limits", "error"),
+    [(NOW, dpasp.TimeLimit), (Limits(megabytes=1), dpasp.MemoryLimit)],
+    ids=["time", "memory"],
+)
+def test_grounding_a_program_that_learns_is_limited(
+    limits: Limits, error: type[dpasp.LimitReached]
+) -> None:
     program = dpasp.loads(COIN)
-    with pytest.raises(dpasp.TimeLimit) as stopped:
-        program.learn([["b"]], limits=NOW)
+    with pytest.raises(error) as stopped:
+        program.learn([["b"]], limits=limits)
     assert "being ground" in stopped.value.diagnostics[0].help
-    with pytest.raises(dpasp.TimeLimit) as stopped:
-        program.module(limits=NOW)
+    with pytest.raises(error) as stopped:
+        program.module(limits=limits)
     assert "being ground" in stopped.value.diagnostics[0].help
     assert program.module().prob("b").item() == pytest.approx(0.875)
+
+
+def test_compiling_a_program_that_learns_keeps_to_the_memory() -> None:
+    program = dpasp.loads(COIN)
+    program.module()  # ground already
+    with pytest.raises(dpasp.MemoryLimit):
+        program.learn([["b"]], limits=Limits(megabytes=1))
 
 
 def test_compiling_for_a_module_is_limited() -> None:
