@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
 import dpasp
 from dpasp import Limits
+from dpasp.learning import train
 from dpasp.limits import Watch
+from dpasp.neural.likelihood import Likelihood, likelihood_of
 
 NOW = Limits(seconds=1e-9)
 COIN = "?::a(1..3). b :- a(X). #semantics maxent. #query b."
@@ -31,11 +35,17 @@ def test_grounding_a_program_that_learns_is_limited(
     assert program.module().prob("b").item() == pytest.approx(0.875)
 
 
-def test_compiling_a_program_that_learns_keeps_to_the_memory() -> None:
-    program = dpasp.loads(COIN)
-    program.module()  # ground already
-    with pytest.raises(dpasp.MemoryLimit):
-        program.learn([["b"]], limits=Limits(megabytes=1))
+def test_compiling_what_is_learned_has_the_same_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[float | None, float | None]] = []
+
+    def spied(*values: Any, watch: Watch, **named: Any) -> Likelihood:
+        seen.append((watch.limits.seconds, watch.limits.megabytes))
+        return likelihood_of(*values, watch=watch, **named)
+
+    monkeypatch.setattr(train, "likelihood_of", spied)
+    limits = Limits(seconds=1000, megabytes=1_000_000)
+    dpasp.loads(COIN).learn([["b"]], niters=1, limits=limits)
+    assert seen == [(1000, 1_000_000)]
 
 
 def test_compiling_for_a_module_is_limited() -> None:
