@@ -75,6 +75,17 @@ def test_it_is_told_before_learning() -> None:
         program("(A + B) \\ 2").learn([["y(0)"]] * 6, niters=1)
 
 
+@pytest.mark.parametrize(("function", "rest"), [("A / 3", False), ("0 * (A + B)", True)])
+def test_the_first_pairs_are_named_and_the_others_counted(function: str, rest: bool) -> None:
+    """0, 1 and 2 are three pairs, which are all named; all four values are six."""
+    one = program(function)
+    with pytest.warns(ShortcutWarning) as told:
+        one.learn([["y(0)"]] * 6, niters=1)
+    assert ("(and 3 more pairs)" in str(told[0].message)) == rest
+    assert ("more pairs" in str(told[0].message)) == rest
+    assert len(one.shortcuts([["y(0)"]]).alike) == (6 if rest else 3)
+
+
 def test_a_fact_and_its_contrary() -> None:
     text = "row(0..1) ~ train(@r). ?::e(X) as @net :- row(X). "
     text += "s :- e(0), e(1). s :- not e(0), not e(1)."

@@ -4,10 +4,10 @@
 
 A fault is one small change: a comparison, an operator, a number, a condition or a truth value.
 It is drawn at random from ``semantics/``, ``inference/``, ``learning/`` and ``neural/``. The
-tests that run its line, by the record of ``tests.stress.lines``, are then run until one fails:
-those of each file in turn, the quickest first, up to five minutes of them. What survives is
-printed with its place: it is either a change that makes no difference, or something that no
-test looks at. A second call goes on where the first was stopped (``build/mutants.jsonl``).
+tests that run its line, by the record of ``tests.stress.lines``, are then run until one fails,
+up to five minutes of them. What survives is printed with its place: it is either a change that
+makes no difference, or something that no test looks at. A second call goes on where the first
+was stopped (``build/mutants.jsonl``).
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from py_compile import PycInvalidationMode
 from typing import Any
 
@@ -174,18 +173,34 @@ def draw(count: int, seed: int) -> list[Fault]:
 
 
 def telling(planted: Fault, record: dict[str, Any]) -> list[str]:
-    """The tests that run the place of a fault: the quickest of each file, then the second…"""
+    """The tests that run the place of a fault, those that are likely to notice it first.
+
+    That is: of the file and then of the folder that are named alike; the quickest of each
+    file, then the second of each, and so on.
+    """
     lines: dict[str, list[int]] = record["lines"].get(planted.file, {})
     numbers = {test for line in planted.runs for test in lines.get(str(line), ())}
     files: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for name, seconds in (record["tests"][number] for number in numbers):
         files[name.partition("::")[0]].append((seconds, name))
+    place = PurePosixPath(planted.file)
+
+    def rank(item: tuple[int, str]) -> tuple[bool, bool, int]:
+        turn, file = item
+        test = PurePosixPath(file)
+        return place.stem not in test.stem, place.parts[0] not in test.parts, turn
+
+    turns = {
+        (turn, file): test
+        for file, tests in files.items()
+        for turn, test in enumerate(sorted(tests))
+    }
     chosen, total = [], 0.0
-    for row in zip_longest(*(sorted(tests) for _, tests in sorted(files.items()))):
-        for seconds, name in filter(None, row):
-            if total + seconds <= ENOUGH:
-                chosen.append(name)
-                total += seconds
+    for item in sorted(turns, key=rank):
+        seconds, name = turns[item]
+        if total + seconds <= ENOUGH:
+            chosen.append(name)
+            total += seconds
     return chosen
 
 
