@@ -98,10 +98,10 @@ class Worlds:
     ) -> Drawn:
         """The worlds of some blocks of a seed under weights [leaves]."""
         with stopping(watch) as limits:
-            words, own = self._native.draw(weights, seed, first, blocks, limits)
+            words, world_weights = self._native.draw(weights, seed, first, blocks, limits)
         bytes_ = words.astype("<u8", copy=False).view(np.uint8)
         bits = np.unpackbits(bytes_, axis=1, bitorder="little").view(np.bool_)
-        return Drawn(bits, own)
+        return Drawn(bits, world_weights)
 
 
 class _Plan:
@@ -126,8 +126,8 @@ class _Plan:
             below = self._below()
             component, count = components(below)
             members: list[list[int]] = [[] for _ in range(count)]
-            for node, own in enumerate(component):
-                members[own].append(node)
+            for node, number in enumerate(component):
+                members[number].append(node)
             if not self._cut_loops(component, members):
                 break
         needed = _reached(below, outputs)
@@ -215,11 +215,11 @@ class _Plan:
 
 def _reached(below: Sequence[Sequence[int]], roots: Sequence[int]) -> set[int]:
     """The nodes that the roots depend on, with themselves."""
-    found = set(roots)
+    reached = set(roots)
     todo = list(roots)
     while todo:
         for child in below[todo.pop()]:
-            if child not in found:
-                found.add(child)
+            if child not in reached:
+                reached.add(child)
                 todo.append(child)
-    return found
+    return reached

@@ -65,21 +65,22 @@ def execute(options: Namespace, console: Console) -> int:
     program = asked(read_program(options, console), options, console)
     if options.why_inconsistent:
         return _inconsistent(program, options, console)
-    found = program.explain(
+    explanations = program.explain(
         semantics=wanted_semantics(options),
         top=options.top,
         target=options.target,
         limits=read_limits(options),
     )
-    console.report(found.warnings)
-    if not found:
+    console.report(explanations.warnings)
+    if not explanations:
         raise nothing_asked(program.source)
     if console.json:
-        console.answer(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        console.answer(json.dumps(explanations.to_dict(), indent=2, ensure_ascii=False))
     else:
-        console.answer("\n".join(explanation_text(one, options.verbose) for one in found))
+        texts = (explanation_text(each, options.verbose) for each in explanations)
+        console.answer("\n".join(texts))
     if options.plot is not None:
-        found.plot(options.plot)
+        explanations.plot(options.plot)
     return 0
 
 
@@ -90,14 +91,14 @@ def _inconsistent(program: Program, options: Namespace, console: Console) -> int
             "--why-inconsistent asks about models, not about a query or a target",
             help='leave them out; --evidence "a, not b" asks about models that satisfy it',
         )
-    found = program.why_inconsistent(
+    reasons = program.why_inconsistent(
         semantics=wanted_semantics(options), top=options.top, limits=read_limits(options)
     )
     console.report(program.source.warnings)
     if console.json:
-        console.answer(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        console.answer(json.dumps(reasons.to_dict(), indent=2, ensure_ascii=False))
     else:
-        console.answer(inconsistencies_text(found))
+        console.answer(inconsistencies_text(reasons))
     if options.plot is not None:
-        found.plot(options.plot)
+        reasons.plot(options.plot)
     return 0

@@ -68,6 +68,6 @@ def write_json(models: Iterator[Model], warnings: Sequence[Diagnostic], console:
         text = json.dumps(model.to_dict(), ensure_ascii=False)
         console.answer(f"  {',' if some else ''}{text}")
         some = True
-    told = json.dumps([warning.to_dict() for warning in warnings], ensure_ascii=False)
-    console.answer(f'], "warnings": {told}}}' if warnings else "]}")
+    warned = json.dumps([warning.to_dict() for warning in warnings], ensure_ascii=False)
+    console.answer(f'], "warnings": {warned}}}' if warnings else "]}")
     return some

@@ -10,8 +10,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
+from dpasp.scale.clusters import checked
 
 LOGICS = tuple(logic.value for logic in Logic)
 PROBABILITIES = tuple(probability.value for probability in Probability)
@@ -113,6 +115,15 @@ def share(text: str) -> float:
     return value
 
 
+def cluster(text: str) -> str:
+    """The name of a cluster: local, a number of processes, or an address."""
+    try:
+        return checked(text)
+    except UsageError as error:
+        problem = error.diagnostics[0]
+        raise argparse.ArgumentTypeError(f"{problem.message}; {problem.help}") from None
+
+
 def constant(text: str) -> tuple[str, str]:
     """The name and the value in ``NAME=VALUE``."""
     name, equals, value = (part.strip() for part in text.partition("="))
@@ -123,11 +134,11 @@ def constant(text: str) -> tuple[str, str]:
 
 def rule_pair(text: str) -> tuple[str, str]:
     """A rule of the program and the rule of a file that it takes its probabilities from."""
-    own, word, other = (part.strip() for part in text.partition(" from "))
-    if not (own and word and other):
+    rule, word, source = (part.strip() for part in text.partition(" from "))
+    if not (rule and word and source):
         form = "'?::a. from ?::b.'"
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form {form}")
-    return own, other
+    return rule, source
 
 
 # --- the options -------------------------------------------------------------------------------
@@ -196,6 +207,13 @@ MEANING = Group(
         CONSTANT,
     ),
 )
+CLUSTER = Option(
+    ("--cluster",),
+    "share the work: local (a process for each core), a number of processes, or the address "
+    "of a Ray cluster; same seed, same answers",
+    "local|N|ADDRESS",
+    cluster,
+)
 ENGINE = Group(
     "how to answer",
     (
@@ -211,6 +229,7 @@ ENGINE = Group(
         ),
         Option(("--nmodels",), "the most total choices that bounds looks at", "N", count),
         Option(("--exact",), "fail at a limit (124, 125) rather than answer with bounds"),
+        CLUSTER,
         Option(
             ("--inconsistent",),
             "what to do with total choices that have no model (default: normalize)",

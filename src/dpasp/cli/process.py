@@ -7,6 +7,7 @@ on; the imports stand where they are needed.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ def run_process() -> int:
     if hears:
         signal.signal(signal.SIGINT, _leave)
     _open_streams()
+    gc.set_threshold(20_000)  # most of what a short process makes stays: look for waste rarely
     from dpasp.cli.execution import main
 
     try:

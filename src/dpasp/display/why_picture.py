@@ -27,33 +27,34 @@ KINDS = {
 }
 
 
-def explanation(found: Explanation) -> Scene:
+def explanation(explanation: Explanation) -> Scene:
     """An answer with its reasons."""
-    return _scene(outline.explanation(found))
+    return _scene(outline.explanation(explanation))
 
 
-def explanations(found: Explanations) -> Scene:
+def explanations(explanations: Explanations) -> Scene:
     """All answers with their reasons, one below the other."""
-    if not found.found:
+    if not explanations.explanations:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
     shapes: list[Shape] = []
     down = width = 0.0
-    for one in found:
-        scene = explanation(one)
+    for each in explanations:
+        scene = explanation(each)
         shapes += (moved(shape, 0, down) for shape in scene.shapes)
         down += scene.height
         width = max(width, scene.width)
     return Scene(width, down, tuple(shapes), "reasons")
 
 
-def tree(found: Tree) -> Scene:
+def tree(literal_tree: Tree) -> Scene:
     """The reasons of one literal."""
-    return _scene(Reason(found.literal, outline.where(found), None, (outline.tree(found),)))
+    below = (outline.tree(literal_tree),)
+    return _scene(Reason(literal_tree.literal, outline.where(literal_tree), None, below))
 
 
-def inconsistencies(found: Inconsistencies) -> Scene:
+def inconsistencies(inconsistencies: Inconsistencies) -> Scene:
     """What leaves no model."""
-    return _scene(outline.inconsistencies(found))
+    return _scene(outline.inconsistencies(inconsistencies))
 
 
 def _scene(root: Reason) -> Scene:
@@ -109,7 +110,7 @@ def _rows(
 
 
 def _legend(root: Reason, x: float, y: float) -> Iterator[Shape]:
-    used = dict.fromkeys(KINDS[one.kind] for one in _walk(root) if one.kind in KINDS)
+    used = dict.fromkeys(KINDS[reason.kind] for reason in _walk(root) if reason.kind in KINDS)
     for colour, meaning in used:
         yield Box(x, y - 4, 8, 8, colour, radius=4)
         yield Text(x + 13, y + 4, meaning, 11, "start", "faint")

@@ -82,7 +82,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {"query": self.query, "kind": self.kind} | _given(
+        return {"query": self.query, "kind": self.kind} | _filled(
             value=self.value,
             lower=self.lower,
             upper=self.upper,
@@ -153,7 +153,7 @@ class MapAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; ties only where there are some."""
-        return {"query": self.query, "kind": self.kind} | _given(
+        return {"query": self.query, "kind": self.kind} | _filled(
             value=self.value,
             lower=self.lower,
             upper=self.upper,
@@ -348,7 +348,7 @@ def bounds_text(numbers: Sequence[Any]) -> str:
     return number_text(low) if high - low <= SAME * high else interval_text(numbers)
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _filled(**fields: Any) -> dict[str, Any]:
     """The fields that are not None, arrays as lists."""
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else value

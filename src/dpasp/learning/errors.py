@@ -39,14 +39,14 @@ class Fit:
     def directions(self) -> list[Direction]:
         """The ways in which the probabilities can change, away from their borders."""
         parameters = self.learner.model.probabilities
-        found, rows = [], parameters().detach()
+        directions, rows = [], parameters().detach()
         for row, (values, free) in enumerate(zip(rows, parameters.free, strict=True)):
             inside = [i for i in range(len(values)) if free[i] and float(values[i]) > EDGE]
             if len(inside) < 2:
                 continue
             falls = max(inside, key=lambda i: float(values[i]))
-            found += [Direction(row, i, falls) for i in inside if i != falls]
-        return found
+            directions += [Direction(row, i, falls) for i in inside if i != falls]
+        return directions
 
     def standard_errors(self) -> Errors:
         """The standard error of every head of every parameter.
@@ -58,11 +58,11 @@ class Fit:
         errors: Errors = [[None] * size for size in sizes]
         covariance, known = _inverse(self._information(ways))
         for falls in {(way.row, way.falls) for way in ways}:
-            own = [i for i, way in enumerate(ways) if (way.row, way.falls) == falls]
-            for i in own:
+            same = [i for i, way in enumerate(ways) if (way.row, way.falls) == falls]
+            for i in same:
                 _set(errors, ways[i].row, ways[i].rises, covariance[i, i], bool(known[i]))
-            variance = covariance[own][:, own].sum()
-            _set(errors, *falls, variance, bool(known[own].all()))
+            variance = covariance[same][:, same].sum()
+            _set(errors, *falls, variance, bool(known[same].all()))
         return errors
 
     @torch.no_grad()
@@ -70,7 +70,7 @@ class Fit:
         """The negative second derivatives of the log-likelihood along the directions."""
         parameters = self.learner.model.probabilities
         before, start = parameters.logits.detach().clone(), parameters().detach().clone()
-        found = torch.zeros(len(ways), len(ways), dtype=torch.float64)
+        information = torch.zeros(len(ways), len(ways), dtype=torch.float64)
         try:
             for i, way in enumerate(ways):
                 step = STEP * float(min(start[way.row, way.rises], start[way.row, way.falls]))
@@ -81,10 +81,10 @@ class Fit:
                     moved[way.row, way.falls] -= sign * step
                     parameters.assign(moved)
                     sides.append(self._slopes(ways))
-                found[i] = -(sides[0] - sides[1]) / (2 * step)
+                information[i] = -(sides[0] - sides[1]) / (2 * step)
         finally:
             parameters.logits.copy_(before)
-        return (found + found.T) / 2
+        return (information + information.T) / 2
 
     def _slopes(self, ways: list[Direction]) -> Tensor:
         """The derivatives of the log-likelihood along the directions."""

@@ -29,11 +29,11 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; validation only where there is some."""
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "iteration": self.iteration,
             "log_likelihood": self.log_likelihood,
         }
-        return found if self.validation is None else found | {"validation": self.validation}
+        return fields if self.validation is None else fields | {"validation": self.validation}
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,9 @@ def dirichlet_bounds(
     >>> dirichlet_bounds(counts, free, torch.ones(1, 1), 1.0)
     (tensor([[0.6000, 0.2000]]), tensor([[0.8000, 0.4000]]))
     """
-    own = counts.clamp(min=0.0) * free
-    total = own.sum(dim=1, keepdim=True) + strength
-    return room * own / total, room * (own + strength * free) / total
+    seen = counts.clamp(min=0.0) * free
+    total = seen.sum(dim=1, keepdim=True) + strength
+    return room * seen / total, room * (seen + strength * free) / total
 
 
 def intervals_of(model: ProgramModule, counts: Tensor, strength: float) -> LearnedIntervals:

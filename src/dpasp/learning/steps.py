@@ -71,13 +71,15 @@ class Learner:
         self.model, self.examples, self.steps = model, examples, steps
         self.observed = likelihood.to(device)
         self.groups = groups(model.ground).to(device)
-        own = model.leaf_sources_on(torch.device("cpu")).parameter.numpy()
-        self.learned = torch.from_numpy(np.flatnonzero(own >= 0)).to(device)
-        self.instances = Sums.by(own[own >= 0]).to(device)
+        parameter = model.leaf_sources_on(torch.device("cpu")).parameter.numpy()
+        self.learned = torch.from_numpy(np.flatnonzero(parameter >= 0)).to(device)
+        self.instances = Sums.by(parameter[parameter >= 0]).to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
         self._rates = Rates(steps.optimisers, device, steps.options.capture)
         self._factor = 1.0
-        moved = [p for one in steps.optimisers for g in one.param_groups for p in g["params"]]
+        moved = [
+            p for optimiser in steps.optimisers for g in optimiser.param_groups for p in g["params"]
+        ]
         average = steps.options.average
         self._ahead = Ahead(examples.data, (), 0)
         self.average = Average(moved, average) if average else None
@@ -173,10 +175,10 @@ class Learner:
             return Seen(weights.new_zeros(()), weights, weights, weights.new_ones(1))
         if self.examples.data:
             logs, slopes = self.observed.log(weights, ids)
-            return Seen(_told(logs).sum(), weights, slopes, weights.new_ones(1))
+            return Seen(_finite(logs).sum(), weights, slopes, weights.new_ones(1))
         counts = torch.bincount(ids, minlength=self.observed.count).to(weights.dtype)
         logs, slopes = self.observed.log_shared(weights, counts)
-        total = torch.where(counts > 0, _told(logs), 0.0) @ counts
+        total = torch.where(counts > 0, _finite(logs), 0.0) @ counts
         return Seen(total, weights, slopes, counts.sum().reshape(1))
 
     def _weights(self, batch: Tensor) -> Tensor:
@@ -230,12 +232,12 @@ class Learner:
         if not self.examples.data:
             ids, times = torch.unique(ids, return_counts=True)
         for place in torch.split(torch.arange(len(ids), device=ids.device), COLUMNS):
-            own, rows = ids[place], examples[place] if self.examples.data else place
+            observed, rows = ids[place], examples[place] if self.examples.data else place
             weights = self._weights(rows).expand(-1, len(place))
             whole = with_omitted(
-                self.observed.log(weights, own)[1], weights, self.groups, weights.new_ones(1)
+                self.observed.log(weights, observed)[1], weights, self.groups, weights.new_ones(1)
             )
-            seen = weights * whole * times[place] * self._tells(own, rows)
+            seen = weights * whole * times[place] * self._tells(observed, rows)
             counts += self._by_parameter(seen)
         return counts
 
@@ -282,8 +284,8 @@ class Learner:
         """Leaf values [leaves, columns] summed over columns and instances, [parameters, width]."""
         shape = self.model.probabilities.fixed.shape
         total = values.new_zeros(shape.numel(), 1)
-        own = values.sum(dim=1, keepdim=True).index_select(0, self.learned)
-        self.instances.add(total, own)
+        learned = values.sum(dim=1, keepdim=True).index_select(0, self.learned)
+        self.instances.add(total, learned)
         return total.reshape(shape)
 
     def _share_of_prior(self) -> float:
@@ -302,13 +304,13 @@ def _together(seen: Sequence[Seen]) -> Seen:
     if len(seen) == 1:
         return seen[0]
     return Seen(
-        torch.stack([one.total for one in seen]).sum(),
-        torch.cat([one.weights for one in seen], dim=1),
-        torch.cat([one.slopes for one in seen], dim=1),
+        torch.stack([part.total for part in seen]).sum(),
+        torch.cat([part.weights for part in seen], dim=1),
+        torch.cat([part.slopes for part in seen], dim=1),
         seen[0].mass,
     )
 
 
-def _told(logs: Tensor) -> Tensor:
+def _finite(logs: Tensor) -> Tensor:
     """Logarithms that can be summed: that of 0 is replaced."""
     return torch.where(logs == -torch.inf, LEAST, logs)

@@ -107,16 +107,16 @@ def start(model: ProgramModule, job: Job) -> Loop:
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
-    found = optimisers(model.nets, job.options.lr, job.options.capture)
+    movers = optimisers(model.nets, job.options.lr, job.options.capture)
     if job.options.capture:
-        check_optimisers(found)
+        check_optimisers(movers)
     if len(learned) and rule == "gradient":
         rate = PARAMETER_RATE if job.options.lr is None else job.options.lr
         betas = (job.options.momentum or 0.9, 0.999)
-        found.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
+        movers.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
     job.group.copy(model.state_dict().values())
     examples = Examples(job.observations.ids.to(device), _on(device, job.data))
-    learner = Learner(model, likelihood, examples, Steps(rule, job.options, found, job.group))
+    learner = Learner(model, likelihood, examples, Steps(rule, job.options, movers, job.group))
     return Loop(learner, job, device)
 
 

@@ -54,10 +54,13 @@ def learned_text(ground: GroundProgram, learned: Sequence[Values]) -> str:
     The files of a program come one after the other, included ones in place.
     """
     program = ground.program
-    found: dict[int, list[Values]] = {}
-    for one in learned:
-        found.setdefault(one.parameter.statement, []).append(one)
-    new = {index: _lines(program.statements[index], own) for index, own in found.items()}
+    by_statement: dict[int, list[Values]] = {}
+    for values in learned:
+        by_statement.setdefault(values.parameter.statement, []).append(values)
+    new = {
+        index: _lines(program.statements[index], learned_values)
+        for index, learned_values in by_statement.items()
+    }
     for index, statement in enumerate(program.statements):
         if isinstance(statement, ast.Learn):
             new[index] = []
@@ -78,10 +81,10 @@ def _lines(statement: ast.Statement, learned: Sequence[Values]) -> list[str]:
     """The statements that stand in place of one with parameters."""
     assert isinstance(statement, ast.Annotated)
     lines = []
-    for one in learned:
-        line = statement_text(replace(statement, heads=one.heads(statement), written=None))
-        if one.parameter.key:
-            key = ", ".join(f"{name} = {value}" for name, value in one.parameter.key)
+    for values in learned:
+        line = statement_text(replace(statement, heads=values.heads(statement), written=None))
+        if values.parameter.key:
+            key = ", ".join(f"{name} = {value}" for name, value in values.parameter.key)
             line = f"{line.removesuffix('.')}, {key}."
         lines.append(line)
     return lines

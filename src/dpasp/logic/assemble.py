@@ -140,13 +140,13 @@ def _add_present(
     """The external atoms that networks read are choices: the data says whether they are there."""
     rows = [row for network in assembly.networks for row in network.rows]
     atoms = dict.fromkeys(atom for row in rows for atom in data_atoms(row))
-    derived = {head for one in assembly.rules for head in one.head} if externals else set()
+    derived = {head for rule in assembly.rules for head in rule.head} if externals else set()
     names = external_names(program)
     for atom in atoms:
-        own = assembly.atoms.get(atom, 0)
-        if own in externals and externals[own] == TruthValue.False_ and own not in derived:
+        number = assembly.atoms.get(atom, 0)
+        if number in externals and externals[number] == TruthValue.False_ and number not in derived:
             selectors = (next(assembly.fresh),)
-            choice = Choice(names[atom.name], (), selectors, (own,), Present(atom), True)
+            choice = Choice(names[atom.name], (), selectors, (number,), Present(atom), True)
             _add_choice(assembly, choice, ((),))
 
 

@@ -28,10 +28,10 @@ TICK = 0.05  # seconds between two looks at the clock and at Ctrl-C
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Free atoms of which at most one is true, or exactly one when ``one`` is set."""
+    """Free atoms of which at most one is true, or exactly one when ``exactly`` is set."""
 
     atoms: tuple[int, ...]
-    one: bool
+    exactly: bool
 
 
 def models(
@@ -151,7 +151,7 @@ def _add_rule(backend: Backend, rule: Rule) -> None:
 
 def _add_group(backend: Backend, group: Group) -> None:
     backend.add_rule(group.atoms, (), True)
-    if group.one:
+    if group.exactly:
         backend.add_rule((), [-atom for atom in group.atoms])
     if len(group.atoms) > 1:
         backend.add_weight_rule((), 2, [(atom, 1) for atom in group.atoms])

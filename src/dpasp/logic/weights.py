@@ -19,7 +19,7 @@ from dpasp.language import ast
 from dpasp.language.statements.distributions import (
     Bounded,
     Distribution,
-    Given,
+    Known,
     Start,
     distribution,
 )
@@ -46,7 +46,7 @@ class Weights:
         """The weight of an instance of a statement, and whether it can choose nothing."""
         distribution = self._distribution(index, statement, substitution)
         match distribution:
-            case Given(probabilities, nothing):
+            case Known(probabilities, nothing):
                 return Fixed(probabilities), nothing
             case Bounded(lower, upper, nothing):
                 return Interval(lower, upper), nothing

@@ -75,16 +75,16 @@ def _steps(tape: Tape, columns: int, threads: int) -> NDArray[np.int64]:
     """
     slots, most = threads // columns, WARP // columns
     counts = np.diff(tape.starts)
-    found = []
+    steps = []
     for begin, end in pairwise(tape.levels.tolist()):
         longest, shift = int(counts[begin]), 0  # the longest sum of a level comes first
         while (2 << shift) <= min(most, longest) and (end - begin) << (shift + 1) <= slots:
             shift += 1
         for at in range(begin, end, slots >> shift):
             stop = min(end, at + (slots >> shift))
-            found.append((at, stop, shift, int(stop == end)))
-    found += [(0, 0, 0, 0)] * 3
-    return np.array(found, dtype=np.int64)
+            steps.append((at, stop, shift, int(stop == end)))
+    steps += [(0, 0, 0, 0)] * 3
+    return np.array(steps, dtype=np.int64)
 
 
 def walk(moved: CutTape, head: Tensor, log: bool) -> tuple[Tensor, Values]:

@@ -15,12 +15,9 @@ from dpasp import circuits
 from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.inference.answers import Answer, Number
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.bounds import by_cases
-from dpasp.inference.bounding.formulas import Bound
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import compiled
 from dpasp.inference.method import Method
-from dpasp.inference.sampling.sample import sample
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap
 
@@ -69,12 +66,14 @@ def _not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
         "sample",
         estimate.inconsistent,
         "about ",
-        (_told(asked, limit, gap, 0.1 * kept), *_worth_telling(estimate)),
+        (_warning(asked, limit, gap, 0.1 * kept), *_worth_telling(estimate)),
         estimate.statistics,
     )
 
 
 def _estimated(asked: Asked, watch: Watch) -> EngineResult:
+    from dpasp.inference.sampling.sample import sample  # most answers are exact
+
     options = {**FINE, "seed": asked.method.whole("seed")}
     method = Method("sample", {k: v for k, v in options.items() if v is not None})
     return sample(replace(asked, method=method, watch=watch))
@@ -82,6 +81,9 @@ def _estimated(asked: Asked, watch: Watch) -> EngineResult:
 
 def _sure(asked: Asked, watch: Watch) -> tuple[Answer, ...]:
     """Sure bounds, at worst those that say nothing."""
+    from dpasp.inference.bounding.bounds import by_cases
+    from dpasp.inference.bounding.formulas import Bound
+
     if not asked.has_rows and not asked.has_intervals:
         try:
             return by_cases(replace(asked, watch=watch), asked.weights, 0.0, whole=False)[0].answers
@@ -123,7 +125,7 @@ def _worth_telling(estimate: EngineResult) -> list[Diagnostic]:
     return [warning for warning in estimate.warnings if warning.code != "stopped-early"]
 
 
-def _told(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
+def _warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
     """The warning that the answers are not exact, and what it would take."""
     return Diagnostic(
         "not-exact",

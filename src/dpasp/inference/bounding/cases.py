@@ -114,7 +114,7 @@ class Cases:
         fallen, leaves = dict(case.fallen), self.asked.layout
         ground = restricted(self.asked.ground, fallen)
         kept = [i for i in range(len(self.asked.ground.choices)) if i not in fallen]
-        own = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
+        kept_weights = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
         meaning, whole = self.asked.meaning, len(fallen) == self._begun
         options = WHOLE if whole else PART
         evaluator: Evaluator
@@ -129,7 +129,7 @@ class Cases:
             if layout(ground.choices).total > FEW:
                 return None
             evaluator = enumerate_models(ground, meaning, watch=watch)
-        return evaluator.masses(own[:, np.newaxis], watch).array()[..., 0]
+        return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
 
     def _split(self, case: Case) -> None:
         choice = self._next(case)
@@ -174,10 +174,10 @@ def _said(asked: Asked, weights: Weights) -> Fallen:
     translation = translate(asked.ground, asked.meaning.logic, asked.watch)
     evidence = translation.conjunction(asked.queries[0].evidence)
     program = split(translation)
-    own = [b for b in evidence or () if program.determined[abs(b)]]
+    determined = [b for b in evidence or () if program.determined[abs(b)]]
     definitions = Definitions(program.rules, asked.ground.choices)
     said: dict[int, int] = {}
-    known = consequences(definitions, own)
+    known = consequences(definitions, determined)
     for i, choice in enumerate(asked.ground.choices):
         values = [v for v, selector in enumerate(choice.selectors) if known.get(selector, True)]
         sure = [v for v in values if known.get(choice.selectors[v])]

@@ -50,30 +50,30 @@ class Texts:
     @cached_property
     def _heads(self) -> Mapping[Signature, list[tuple[int, AST]]]:
         """By signature, the rules of the text (no annotated ones) with such a head."""
-        found: dict[Signature, list[tuple[int, AST]]] = {}
+        rules: dict[Signature, list[tuple[int, AST]]] = {}
         for index, statement in enumerate(self.traced.ground.program.statements):
             if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Rule:
                 for atom in head_atoms(statement.node.head):
                     for term in unpooled_atoms(atom):
-                        found.setdefault(split_atom(term)[0], []).append((index, term))
-        return found
+                        rules.setdefault(split_atom(term)[0], []).append((index, term))
+        return rules
 
     @cached_property
     def instances(self) -> Mapping[int, list[Instance]]:
         """The instances of each statement that has some."""
-        found: dict[int, list[Instance]] = {}
+        by_statement: dict[int, list[Instance]] = {}
         for instance in self.traced.instances:
-            found.setdefault(instance.statement, []).append(instance)
-        return found
+            by_statement.setdefault(instance.statement, []).append(instance)
+        return by_statement
 
     @cached_property
     def choices(self) -> Mapping[int, list[tuple[int, Choice, int]]]:
         """By atom, the choices (with their numbers) and positions of values that derive it."""
-        found: dict[int, list[tuple[int, Choice, int]]] = {}
+        by_atom: dict[int, list[tuple[int, Choice, int]]] = {}
         for number, choice in enumerate(self.traced.ground.choices):
             for position, head in enumerate(choice.heads):
-                found.setdefault(head, []).append((number, choice, position))
-        return found
+                by_atom.setdefault(head, []).append((number, choice, position))
+        return by_atom
 
     def giving(self, symbol: Symbol) -> list[tuple[int, AST]]:
         """The rules of the text with a head that can be this atom."""
@@ -102,8 +102,8 @@ class Texts:
 
     def text(self, index: int) -> str:
         """A statement as it is written, on one line."""
-        found = self.traced.ground.program.sources.text_of(self.span(index))
-        return " ".join((found or "").split())
+        written = self.traced.ground.program.sources.text_of(self.span(index))
+        return " ".join((written or "").split())
 
     def body_nodes(self, index: int) -> tuple[AST, ...]:
         """The body of a rule or of an annotated statement."""
@@ -124,12 +124,12 @@ class Texts:
             return []
         known = {**self.constants, **values}
         terms = [t for atom in head_atoms(statement.node.head) for t in unpooled_atoms(atom)]
-        found = [
-            own
-            for own in self.traced.ground.atoms
-            if own != symbol and any(match(term, own, known) is not None for term in terms)
+        others = [
+            atom
+            for atom in self.traced.ground.atoms
+            if atom != symbol and any(match(term, atom, known) is not None for term in terms)
         ]
-        return sorted(found)
+        return sorted(others)
 
     def head_kind(self, index: int) -> str:
         """What the head of a rule is: ``one`` atom, ``several`` (a disjunction) or ``free``."""
@@ -180,8 +180,8 @@ def _part(node: AST, known: Values) -> Part | None:
 def with_values(text: str, known: Values) -> str:
     """A text of clingo's with values in place of variables."""
 
-    def value(found: re.Match[str]) -> str:
-        name = found[0]
+    def value(variable: re.Match[str]) -> str:
+        name = variable[0]
         return str(known[name]) if name in known else name
 
     return _VARIABLE.sub(value, text)

@@ -70,23 +70,23 @@ class Ways:
             np.flatnonzero(self.high[start:end] > 0).tolist()
             for start, end in pairwise(self._layout.starts)
         ]
-        self._open = [i for i, own in enumerate(self._live) if len(own) > 1]
-        least = -sum(math.log(max(1, len(own))) for own in self._live)
+        self._open = [i for i, values in enumerate(self._live) if len(values) > 1]
+        least = -sum(math.log(max(1, len(values))) for values in self._live)
         self._tiny = least < SMALLEST
 
     def find(self, kind: Kind, most: int) -> Iterator[Partial]:
         """The most probable ways, in order; ``complete`` says whether a limit stopped it."""
         self.blocks.clear()
-        found: list[frozenset[Pair]] = []
+        minimal: list[frozenset[Pair]] = []
         heap: list[tuple[float, int, tuple[Pair, ...]]] = [(0.0, 0, ())]
         seen: set[tuple[Pair, ...]] = {()}
         listed = checked = 0
         while heap and listed < most:
             _, _, key = heapq.heappop(heap)
             values = frozenset(key)
-            if any(known <= values for known in found):
+            if any(known <= values for known in minimal):
                 continue
-            block = next((own for own in self.blocks if not own & values), None)
+            block = next((pairs for pairs in self.blocks if not pairs & values), None)
             if block is None:
                 checked += 1
                 if checked > LOOKED_AT:
@@ -98,7 +98,7 @@ class Ways:
                     self.complete = False
                     return
             if block is None:
-                found.append(values)
+                minimal.append(values)
                 if self._has_models(dict(key), kind):
                     listed += 1
                     self.best = self.best or dict(key)
@@ -146,34 +146,34 @@ class Ways:
 
     def _has_models(self, values: Partial, kind: Kind) -> bool:
         """Whether it says something: some total choice with these values does not fail."""
-        own = self._masses([values])
-        return bool(self._good(own, kind)[0]) or kind is Kind.NEVER
+        some = self._masses([values])
+        return bool(self._good(some, kind)[0]) or kind is Kind.NEVER
 
     def _fails(self, tries: Sequence[Partial], kind: Kind) -> NDArray[np.bool_]:
         """Whether some total choice with these values fails."""
-        own = self._masses(tries)
-        return {Kind.SURE: own.d, Kind.POSSIBLE: own.c, Kind.NEVER: own.b}[kind]
+        some = self._masses(tries)
+        return {Kind.SURE: some.d, Kind.POSSIBLE: some.c, Kind.NEVER: some.b}[kind]
 
     def _all_fail(self, values: Partial, kind: Kind) -> bool:
         """Whether all total choices with these values fail."""
-        own = self._masses([values])
-        return not (own.inconsistent[0] or self._good(own, kind)[0])
+        some = self._masses([values])
+        return not (some.inconsistent[0] or self._good(some, kind)[0])
 
-    def _good(self, own: _Some, kind: Kind) -> NDArray[np.bool_]:
+    def _good(self, some: _Some, kind: Kind) -> NDArray[np.bool_]:
         """Whether some total choice with a model does not fail."""
-        return {Kind.SURE: own.a, Kind.POSSIBLE: own.b, Kind.NEVER: own.c}[kind]
+        return {Kind.SURE: some.a, Kind.POSSIBLE: some.b, Kind.NEVER: some.c}[kind]
 
     def _masses(self, tries: Sequence[Partial]) -> _Some:
         """Which masses are not 0, all possible values of the other choices being as probable."""
         self.watch.check()
         columns = np.stack([self._column(values) for values in tries], axis=1)
-        own = self.circuit.masses(columns, self.watch)[self.question]
-        lost = own.inconsistent > 0
+        masses = self.circuit.masses(columns, self.watch)[self.question]
+        lost = masses.inconsistent > 0
         if self._tiny:
             logs = self.circuit.log_masses(columns, self.watch)[self.question]
             none = -np.inf
             return _Some(logs.a > none, logs.b > none, logs.c > none, logs.d > none, lost)
-        return _Some(own.a > 0, own.b > 0, own.c > 0, own.d > 0, lost)
+        return _Some(masses.a > 0, masses.b > 0, masses.c > 0, masses.d > 0, lost)
 
     def _column(self, values: Partial) -> Weights:
         column = np.zeros(self._layout.size)
@@ -205,22 +205,22 @@ def certain_columns(
     chances = np.ones(len(some))
     for column, values in enumerate(some):
         for choice, value in values.items():
-            own = layout.of(choice)
-            chances[column] *= weights[own.start + value]
-            columns[own, column] = 0.0
-            columns[own.start + value, column] = 1.0
+            leaves = layout.of(choice)
+            chances[column] *= weights[leaves.start + value]
+            columns[leaves, column] = 0.0
+            columns[leaves.start + value, column] = 1.0
     return columns, chances
 
 
 def unions(some: Sequence[Partial]) -> list[tuple[int, Partial]]:
     """Inclusion and exclusion: the unions of the sets that fit together, with their signs."""
-    found: list[tuple[int, Partial]] = []
+    signed: list[tuple[int, Partial]] = []
     for size in range(1, len(some) + 1):
         for group in combinations(some, size):
             union: dict[int, int] = {}
-            if all(union.setdefault(c, v) == v for own in group for c, v in own.items()):
-                found.append((1 if size % 2 else -1, union))
-    return found
+            if all(union.setdefault(c, v) == v for values in group for c, v in values.items()):
+                signed.append((1 if size % 2 else -1, union))
+    return signed
 
 
 def behind(masses: Masses, maxent: bool) -> Weights:

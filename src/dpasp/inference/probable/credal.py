@@ -70,9 +70,9 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     if _always_satisfied(task):
         return _by_choice(task, intervals)
     circuit = part_of(task)
-    told = _leaves_in(circuit)
-    touched = [corner for corner in intervals if told[corner.leaves].any()]
-    others = [corner for corner in intervals if not told[corner.leaves].any()]
+    used = _leaves_in(circuit)
+    touched = [corner for corner in intervals if used[corner.leaves].any()]
+    others = [corner for corner in intervals if not used[corner.leaves].any()]
     if math.prod(len(corner.points) for corner in touched) > MOST_VERTICES:
         return None
     high, low = _extreme_weights(task, others)
@@ -90,10 +90,10 @@ def _leaves_in(circuit: Part) -> NDArray[np.bool_]:
     The evidence does not depend on the others, so that a choice among those counts by itself:
     with the largest and the least probability of the value that is taken.
     """
-    told = np.zeros(circuit.layout.size, dtype=np.bool_)
+    used = np.zeros(circuit.layout.size, dtype=np.bool_)
     for layer in circuit.layers.layers:
-        told[layer.weights[layer.weights >= 0]] = True
-    return told
+        used[layer.weights[layer.weights >= 0]] = True
+    return used
 
 
 def _at_vertices(task: MapTask, circuit: Part, intervals: Sequence[Corners]) -> list[Vertex] | None:

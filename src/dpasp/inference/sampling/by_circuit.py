@@ -132,7 +132,7 @@ def descent(asked: Asked) -> Descent | None:
     (logs,) = sweep(
         circuit.below(0),
         [known],
-        lambda layer, found: [np.logaddexp.reduceat(wide[layer.weights] + found[0], layer.starts)],
+        lambda layer, below: [np.logaddexp.reduceat(wide[layer.weights] + below[0], layer.starts)],
         lambda _, left, right: [left[0] + right[0]],
     )
     if np.isneginf(logs[circuit.below(0).root]):
@@ -142,10 +142,10 @@ def descent(asked: Asked) -> Descent | None:
 
 def spread(selected: NDArray[np.bool_], sizes: Sequence[int]) -> NDArray[np.intp]:
     """The value of each choice [choices, worlds] from the truth of its selectors."""
-    found = np.empty((len(sizes), selected.shape[1]), dtype=np.intp)
+    values = np.empty((len(sizes), selected.shape[1]), dtype=np.intp)
     start = 0
     for i, size in enumerate(sizes):
-        own = selected[start : start + size]
-        found[i] = np.where(own.any(axis=0), own.argmax(axis=0), size) if size else 0
+        truth = selected[start : start + size]
+        values[i] = np.where(truth.any(axis=0), truth.argmax(axis=0), size) if size else 0
         start += size
-    return found
+    return values

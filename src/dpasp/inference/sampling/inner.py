@@ -112,7 +112,7 @@ def _parts(rules: Sequence[Rule], known: Bits) -> list[Part]:
     gathered: dict[int, list[Rule]] = {}
     for rule, atoms in zip(rules, inside, strict=True):
         gathered.setdefault(find(atoms[0]), []).append(rule)
-    return [_part(own, known, total) for own in gathered.values()]
+    return [_part(members, known, total) for members in gathered.values()]
 
 
 def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> Part:
@@ -138,7 +138,7 @@ class Situations:
         translation = program.translation
         self._free = [free for free in program.free if part.atoms & set(free.selectors)]
         literals = [
-            tuple(one for one in conjunction or () if abs(one) in part.atoms)
+            tuple(literal for literal in conjunction or () if abs(literal) in part.atoms)
             for query in queries
             for conjunction in (query.both, query.given)
         ]
@@ -146,18 +146,18 @@ class Situations:
         self._literals = literals
         chosen = [selector for free in self._free for selector in free.selectors]
         self._chosen = len(chosen)
-        asked = {abs(literal) for own in literals for literal in own}
+        asked = {abs(literal) for wanted in literals for literal in wanted}
         read = [*chosen, *sorted(asked - set(chosen))]
         self._places = {atom: place for place, atom in enumerate(read)}
-        self._own: list[int] = []
+        self._minimised: list[int] = []
         if translation.least:
-            self._own = [a for a in translation.own_atoms if a in part.atoms]
-        twins = [translation.twins[atom] for atom in self._own]
+            self._minimised = [a for a in translation.own_atoms if a in part.atoms]
+        twins = [translation.twins[atom] for atom in self._minimised]
         self._solver = Solver(
             part.rules,
             [Group((atom,), False) for atom in part.border],
-            [*read, *self._own, *twins],
-            project=not counted and not self._own,
+            [*read, *self._minimised, *twins],
+            project=not counted and not self._minimised,
         )
         self._known: dict[bytes, Array] = {}
 
@@ -171,23 +171,23 @@ class Situations:
         """
         watch.check()
         firsts, place = _distinct(border)
-        found = []
+        known = []
         for column in border.T[firsts]:
             key = column.tobytes()
             if key not in self._known:
                 watch.check()
                 self._known[key] = self._solved(column, watch)
-            found.append(self._known[key])
-        return np.stack(found, axis=-1)[..., place]
+            known.append(self._known[key])
+        return np.stack(known, axis=-1)[..., place]
 
     def _solved(self, border: Bits, watch: Watch) -> Array:
         chosen = [a if b else -a for a, b in zip(self.part.border, border.tolist(), strict=True)]
         rows = self._solver.models(chosen, watch)
         rows = rows[np.lexsort(rows[:, : self._chosen].T)] if self._chosen else rows
         free = rows[:, : self._chosen]
-        if self._own and len(rows):
-            own = len(self._own)
-            true, possible = rows[:, -2 * own : -own], rows[:, -own:]
+        if self._minimised and len(rows):
+            count = len(self._minimised)
+            true, possible = rows[:, -2 * count : -count], rows[:, -count:]
             rows = rows[least_undefined(free, ~true & possible)]
         counts = [self._count(rows, literals) for literals in self._literals]
         whole = self._whole(free, set(chosen))
@@ -197,7 +197,7 @@ class Situations:
         """Whether there is a model for all values that are free."""
         if not self._chosen:
             return len(free) > 0
-        wanted = math.prod(one.values for one in self._free if one.atom in chosen)
+        wanted = math.prod(choice.values for choice in self._free if choice.atom in chosen)
         return len(np.unique(free, axis=0)) == wanted
 
     def _count(self, rows: Bits, literals: Sequence[int]) -> int:

@@ -44,8 +44,8 @@ class Tally:
             means = min(room, self._rest.shape[1] // size)
             if not means:
                 return
-            own = self._rest[:, : means * size].reshape(2, means, size)
-            self._means.append(own.mean(axis=2))
+            grouped = self._rest[:, : means * size].reshape(2, means, size)
+            self._means.append(grouped.mean(axis=2))
             self._rest = self._rest[:, means * size :]
             self._kept += means
 

@@ -24,7 +24,7 @@ Values = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Known:
     """Probabilities that stay as they are."""
 
     probabilities: tuple[float, ...]
@@ -49,7 +49,7 @@ class Start:
     nothing: bool
 
 
-Distribution = Given | Bounded | Start
+Distribution = Known | Bounded | Start
 
 
 def distribution(heads: Sequence[Head], values: Values) -> Distribution:
@@ -67,7 +67,7 @@ def distribution(heads: Sequence[Head], values: Values) -> Distribution:
         return _bounded(weights, values, heads)
     numbers = tuple(probability(e, values) for weight in weights for e in expressions(weight))
     total = _sum(numbers, heads)
-    return Given(_scaled(numbers, total), leaves_rest(total, len(numbers)))
+    return Known(_scaled(numbers, total), leaves_rest(total, len(numbers)))
 
 
 def leaves_rest(total: float, count: int) -> bool:

@@ -175,7 +175,7 @@ def enumerate_models(
     groups = live_groups(ground)
     selectors = [selector for choice in ground.choices for selector in choice.selectors]
     rows = Rows(len(selectors) + len(reader.read))
-    total = math.prod(len(group.atoms) + (not group.one) for group in groups)
+    total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
     for block in models(
         (*translation.rules, *reader.rules),
         groups,
@@ -207,7 +207,7 @@ def live_groups(ground: GroundProgram) -> list[Group]:
 
 def _live_group(choice: Choice, live: Sequence[bool]) -> Group:
     atoms = tuple(s for s, kept in zip(choice.selectors, live, strict=False) if kept)
-    return Group(atoms, one=not (choice.nothing and live[-1]))
+    return Group(atoms, exactly=not (choice.nothing and live[-1]))
 
 
 class Reader:
