@@ -78,7 +78,7 @@ INSIDE = {
         ["packing", "supervise", "terms", "program"],
         ["child"],
         ["constants", "solve", "text", "shown", "shapes"],
-        ["weights", "matching"],
+        ["weights", "matching", "cheapest"],
         ["people"],
         ["markers"],
         ["origins"],

@@ -16,7 +16,7 @@ from torch import Tensor
 
 import dpasp
 from dpasp.language import parse
-from dpasp.learning.history import Moment, Reason
+from dpasp.learning.history import Moment, StopReason
 from dpasp.learning.options import learn_options
 from dpasp.learning.steps import Learner
 from dpasp.neural.engines import NativeEngine
@@ -150,7 +150,7 @@ def test_examples_held_out_stop_learning_and_the_best_is_kept() -> None:
     seen = [["a"]] * 30 + [["not a"]] * 10
     program = dpasp.loads("?::a. #semantics maxent.")
     history = program.learn(seen, niters=50, validation=0.25, patience=2)
-    assert history.reason is Reason.PATIENCE
+    assert history.reason is StopReason.PATIENCE
     assert len(history) < 10
     assert history.examples == 30
     assert all(record.validation is not None for record in history)

@@ -115,6 +115,7 @@ class _Plan:
         self.pushes = list(pushes)
         self.gates: dict[tuple[int, ...], int] = {(): 0}
         self.only: dict[int, tuple[int, ...]] = {}  # by choice: where its value matters
+        self.pushed: set[int] = set()  # the choices that the evidence draws
         self.ordered: list[Rule] = []
 
     def steps(self, outputs: Sequence[int]) -> NDArray[np.int64]:
@@ -131,6 +132,7 @@ class _Plan:
             if not self._cut_loops(component, members):
                 break
         needed = _reached(below, outputs)
+        self.pushed = {draw.choice for push in self.pushes for draw in push.draws}
         data: list[int] = []
         for nodes in members:
             if nodes[0] in needed:
@@ -205,7 +207,7 @@ class _Plan:
                 data += (draw.choice, draw.value, self.gates[draw.gate], int(everywhere))
         elif node >= self.size:
             choice = node - self.size
-            if all(choice != draw.choice for push in self.pushes for draw in push.draws):
+            if choice not in self.pushed:
                 data += (CHOICE, choice, self.gates[self.only.get(choice, ())])
         elif node not in self.selectors:
             rules = [rule for atom in nodes for rule in self.rules.get(atom, ())]

@@ -13,8 +13,8 @@ from dpasp.cli.options import (
     OUTPUT,
     PYTHON,
     QUESTIONS,
-    Group,
-    Option,
+    Flag,
+    OptionGroup,
     count,
     drawing,
     share,
@@ -47,12 +47,12 @@ examples:
     dpasp explain alarm.plp --target 0.5
     dpasp explain plan.plp --why-inconsistent
 """
-WHAT = Group(
+WHAT = OptionGroup(
     "",
     (
-        Option(("--top",), "so many ways and total choices (default: 5)", "N", count, default=5),
-        Option(("--target",), "say what each number must be for the answer to be P", "P", share),
-        Option(("--why-inconsistent",), "say what leaves no model, in place of answers"),
+        Flag(("--top",), "so many ways and total choices (default: 5)", "N", count, default=5),
+        Flag(("--target",), "say what each number must be for the answer to be P", "P", share),
+        Flag(("--why-inconsistent",), "say what leaves no model, in place of answers"),
     ),
 )
 OPTIONS = (FILES, WHAT, QUESTIONS, LIMITS, PYTHON, drawing("the reasons"), OUTPUT)

@@ -63,8 +63,8 @@ def _open_streams() -> None:
             if opened != number:
                 os.dup2(opened, number)
                 os.close(opened)
-            way = "r" if name == "stdin" else "w"
-            setattr(sys, name, open(number, way, encoding="utf-8", closefd=False))  # noqa: SIM115
+            letter = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, letter, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _end_if_left(code: int) -> None:

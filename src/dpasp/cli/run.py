@@ -64,6 +64,8 @@ def execute(options: Namespace, console: Console) -> int:
         import torch
 
         torch.set_num_threads(options.threads)
+    if options.device not in (None, "cpu", "auto") and not uses_torch(program):
+        console.note(f"warning: the program has no network: --device {options.device} has no use")
     if learns(options, program):
         from dpasp.cli.learn import learn_first, speaks
 

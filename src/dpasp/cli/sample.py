@@ -14,8 +14,8 @@ from dpasp.cli.options import (
     MEANING,
     OUTPUT,
     PYTHON,
-    Group,
-    Option,
+    Flag,
+    OptionGroup,
     count,
     whole,
 )
@@ -31,11 +31,11 @@ examples:
     dpasp sample alarm.plp -n 10
     dpasp sample alarm.plp -n 1000 --given alarm --seed 1 --json
 """
-HOW_MANY = Group(
+HOW_MANY = OptionGroup(
     "",
     (
-        Option(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
-        Option(("--seed",), "same seed, same models", "N", whole),
+        Flag(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
+        Flag(("--seed",), "same seed, same models", "N", whole),
         CLUSTER,
     ),
 )

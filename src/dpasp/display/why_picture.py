@@ -8,7 +8,7 @@ from dpasp.display import outline
 from dpasp.display.outline import Reason
 from dpasp.errors import UsageError
 from dpasp.inference.explain import Explanation, Explanations, Inconsistencies, Tree
-from dpasp.pictures.scene import Box, Scene, Shape, Stroke, Text, moved, shortened, text_width
+from dpasp.pictures.scene import Box, Drawing, Scene, Stroke, Text, moved, shortened, text_width
 
 ROW, STEP, MARGIN = 24.0, 24.0, 24.0
 WIDEST = 760.0  # of a line
@@ -36,7 +36,7 @@ def explanations(explanations: Explanations) -> Scene:
     """All answers with their reasons, one below the other."""
     if not explanations.explanations:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
-    shapes: list[Shape] = []
+    shapes: list[Drawing] = []
     down = width = 0.0
     for each in explanations:
         scene = explanation(each)
@@ -59,7 +59,7 @@ def inconsistencies(inconsistencies: Inconsistencies) -> Scene:
 
 def _scene(root: Reason) -> Scene:
     title = f"{root.text} = {root.note}" if root.note and root.text.startswith("ℙ") else root.text
-    shapes: list[Shape] = [Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True)]
+    shapes: list[Drawing] = [Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True)]
     top = MARGIN + 34.0
     row, right = 0, MARGIN + text_width(title, 15)
     for reason, depth, parent in _rows(root.below, 0, None):
@@ -76,7 +76,7 @@ def _scene(root: Reason) -> Scene:
     return Scene(max(right, 620.0) + MARGIN, height + 34, tuple(shapes), title)
 
 
-def _line(shapes: list[Shape], reason: Reason, x: float, y: float) -> float:
+def _line(shapes: list[Drawing], reason: Reason, x: float, y: float) -> float:
     """Draw one line; give back where it ends."""
     colour = KINDS.get(reason.kind, ("ink", ""))[0]
     if reason.kind:
@@ -109,7 +109,7 @@ def _rows(
         row += 1 + len(below)
 
 
-def _legend(root: Reason, x: float, y: float) -> Iterator[Shape]:
+def _legend(root: Reason, x: float, y: float) -> Iterator[Drawing]:
     used = dict.fromkeys(KINDS[reason.kind] for reason in _walk(root) if reason.kind in KINDS)
     for colour, meaning in used:
         yield Box(x, y - 4, 8, 8, colour, radius=4)

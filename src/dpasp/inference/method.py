@@ -86,6 +86,13 @@ def method(
     return Method(chosen.name, chosen_options, exact or bool(implied.get("exact")), pool)
 
 
+# What people write for a limit, and what it is called.
+_LIMITS = {
+    **dict.fromkeys(("time_limit", "timeout", "seconds"), "seconds=10"),
+    **dict.fromkeys(("memory_limit", "megabytes", "memory"), "megabytes=2000"),
+}
+
+
 def _unknown(name: str, directive: ast.Inference | None) -> UsageError:
     known = ", ".join(engines.ENGINES)
     message = f"the engine {name!r} is not one of {known}"
@@ -100,5 +107,7 @@ def _check(name: str, options: Mapping[str, object]) -> None:
         replace(d, span=None, message=d.message.removeprefix("#inference "))
         for d in inference_problems(ast.Inference(name, asked_for))
     ]
+    if problems and (limits := [_LIMITS[key] for key in options if key in _LIMITS]):
+        problems[0] = replace(problems[0], help=f"limits=dpasp.Limits({', '.join(limits)})")
     if problems:
         raise UsageError(problems)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
-from dpasp.inference.answers import Answer, MapAnswer, Number
+from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.engines.solvers import Solve, solver
@@ -157,12 +157,14 @@ def _sure(answer: Answer) -> Answer:
     return replace(answer, interval=ends, likely=ends, gap=np.zeros(np.shape(ends[0])))
 
 
-def _column(numbers: Sequence[Number | None]) -> Number | None:
+def _column(numbers: Sequence[AnswerNumber | None]) -> AnswerNumber | None:
     known = [number for number in numbers if number is not None]
     return np.concatenate(known) if len(known) == len(numbers) else None
 
 
-def _ends(intervals: Sequence[tuple[Number, Number] | None]) -> tuple[Number, Number] | None:
+def _ends(
+    intervals: Sequence[tuple[AnswerNumber, AnswerNumber] | None],
+) -> tuple[AnswerNumber, AnswerNumber] | None:
     known = [interval for interval in intervals if interval is not None]
     if len(known) < len(intervals):
         return None

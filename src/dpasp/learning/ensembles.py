@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from dpasp.neural.answers import Bounds
-from dpasp.neural.module import Data, ProgramModule
+from dpasp.neural.module import DataByName, ProgramModule
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Ensemble:
         return len(self.members)
 
     @torch.no_grad()
-    def all(self, query: str | Sequence[str], data: Data | None = None) -> Bounds:
+    def all(self, query: str | Sequence[str], data: DataByName | None = None) -> Bounds:
         """The probabilities by each member, [members, batch, answers]."""
         by_member = [member.bounds(query, data) for member in self.members]
         return Bounds(
@@ -35,12 +35,12 @@ class Ensemble:
             torch.stack([bounds.upper for bounds in by_member]),
         )
 
-    def bounds(self, query: str | Sequence[str], data: Data | None = None) -> Bounds:
+    def bounds(self, query: str | Sequence[str], data: DataByName | None = None) -> Bounds:
         """The least and the greatest probability by any member, [batch, answers]."""
         by_member = self.all(query, data)
         return Bounds(by_member.lower.amin(dim=0), by_member.upper.amax(dim=0))
 
-    def mean(self, query: str | Sequence[str], data: Data | None = None) -> Tensor:
+    def mean(self, query: str | Sequence[str], data: DataByName | None = None) -> Tensor:
         """The mean over the members, of the middles of their bounds, [batch, answers]."""
         by_member = self.all(query, data)
         return ((by_member.lower + by_member.upper) / 2).mean(dim=0)

@@ -53,45 +53,44 @@ class Fit:
 
         None where the observations do not determine it, or where it is at the border.
         """
-        ways = self.directions()
+        directions = self.directions()
         sizes = [len(parameter.initial) for parameter in self.learner.model.ground.parameters]
         errors: Errors = [[None] * size for size in sizes]
-        covariance, known = _inverse(self._information(ways))
-        for falls in {(way.row, way.falls) for way in ways}:
-            same = [i for i, way in enumerate(ways) if (way.row, way.falls) == falls]
+        covariance, known = _inverse(self._information(directions))
+        for falls in {(d.row, d.falls) for d in directions}:
+            same = [i for i, d in enumerate(directions) if (d.row, d.falls) == falls]
             for i in same:
-                _set(errors, ways[i].row, ways[i].rises, covariance[i, i], bool(known[i]))
+                d = directions[i]
+                _set(errors, d.row, d.rises, covariance[i, i], bool(known[i]))
             variance = covariance[same][:, same].sum()
             _set(errors, *falls, variance, bool(known[same].all()))
         return errors
 
     @torch.no_grad()
-    def _information(self, ways: list[Direction]) -> Tensor:
+    def _information(self, directions: list[Direction]) -> Tensor:
         """The negative second derivatives of the log-likelihood along the directions."""
         parameters = self.learner.model.probabilities
         before, start = parameters.logits.detach().clone(), parameters().detach().clone()
-        information = torch.zeros(len(ways), len(ways), dtype=torch.float64)
+        information = torch.zeros(len(directions), len(directions), dtype=torch.float64)
         try:
-            for i, way in enumerate(ways):
-                step = STEP * float(min(start[way.row, way.rises], start[way.row, way.falls]))
+            for i, d in enumerate(directions):
+                step = STEP * float(min(start[d.row, d.rises], start[d.row, d.falls]))
                 sides = []
                 for sign in (1.0, -1.0):
                     moved = start.clone()
-                    moved[way.row, way.rises] += sign * step
-                    moved[way.row, way.falls] -= sign * step
+                    moved[d.row, d.rises] += sign * step
+                    moved[d.row, d.falls] -= sign * step
                     parameters.assign(moved)
-                    sides.append(self._slopes(ways))
+                    sides.append(self._slopes(directions))
                 information[i] = -(sides[0] - sides[1]) / (2 * step)
         finally:
             parameters.logits.copy_(before)
         return (information + information.T) / 2
 
-    def _slopes(self, ways: list[Direction]) -> Tensor:
+    def _slopes(self, directions: list[Direction]) -> Tensor:
         """The derivatives of the log-likelihood along the directions."""
         slopes = self.learner.slopes(self.examples).cpu()
-        return torch.stack(
-            [slopes[way.row, way.rises] - slopes[way.row, way.falls] for way in ways]
-        )
+        return torch.stack([slopes[d.row, d.rises] - slopes[d.row, d.falls] for d in directions])
 
 
 def _inverse(information: Tensor) -> tuple[Tensor, Tensor]:

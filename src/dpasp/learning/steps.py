@@ -16,7 +16,7 @@ from torch.optim import LBFGS, Optimizer
 from dpasp.learning.averaging import Average
 from dpasp.learning.entropy import MeanEntropy
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
-from dpasp.learning.parallel import Group
+from dpasp.learning.parallel import ProcessGroup
 from dpasp.learning.rules import direction, fixpoint, groups, lagrange, with_omitted
 from dpasp.learning.schedules import Rates, factor
 from dpasp.neural.ahead import Ahead
@@ -34,7 +34,7 @@ SMALL = 1e-3  # below this probability a prior pulls no harder
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenBatch:
     """What a batch says: its log-likelihood, and the gradient of it by the leaf weights."""
 
     total: Tensor
@@ -58,7 +58,7 @@ class Steps:
     rule: str
     options: LearnOptions
     optimisers: Sequence[Optimizer]
-    group: Group
+    group: ProcessGroup
 
 
 class Learner:
@@ -124,7 +124,7 @@ class Learner:
         """The log-likelihood of some examples, summed."""
         return self._look(self._weights(batch), batch).total
 
-    def _ascend(self, batch: Tensor) -> Seen:
+    def _ascend(self, batch: Tensor) -> SeenBatch:
         """Set the gradients of everything that an optimiser moves; what the batch says."""
         for optimiser in self.steps.optimisers:
             optimiser.zero_grad()
@@ -142,7 +142,7 @@ class Learner:
             self.steps.group.add([seen.total, *self._gradients()])
         return seen
 
-    def _add_gradients(self, part: Tensor, examples: int) -> Seen:
+    def _add_gradients(self, part: Tensor, examples: int) -> SeenBatch:
         """Add the gradients of some of a batch's examples; what they say."""
         with record_function("dpasp: networks"):
             weights = self._weights(part)
@@ -168,18 +168,18 @@ class Learner:
                         parameter.grad = torch.zeros_like(parameter)
                     yield parameter.grad
 
-    def _look(self, weights: Tensor, batch: Tensor) -> Seen:
+    def _look(self, weights: Tensor, batch: Tensor) -> SeenBatch:
         """The log-likelihood of a batch under its weights, and the gradient."""
         ids = self.examples.ids[batch]
         if not weights.shape[1]:
-            return Seen(weights.new_zeros(()), weights, weights, weights.new_ones(1))
+            return SeenBatch(weights.new_zeros(()), weights, weights, weights.new_ones(1))
         if self.examples.data:
             logs, slopes = self.observed.log(weights, ids)
-            return Seen(_finite(logs).sum(), weights, slopes, weights.new_ones(1))
+            return SeenBatch(_finite(logs).sum(), weights, slopes, weights.new_ones(1))
         counts = torch.bincount(ids, minlength=self.observed.count).to(weights.dtype)
         logs, slopes = self.observed.log_shared(weights, counts)
         total = torch.where(counts > 0, _finite(logs), 0.0) @ counts
-        return Seen(total, weights, slopes, counts.sum().reshape(1))
+        return SeenBatch(total, weights, slopes, counts.sum().reshape(1))
 
     def _weights(self, batch: Tensor) -> Tensor:
         """The leaf weights of some examples; a process may be left without any."""
@@ -267,7 +267,7 @@ class Learner:
         return total
 
     @torch.no_grad()
-    def _climb(self, seen: Seen, examples: int) -> None:
+    def _climb(self, seen: SeenBatch, examples: int) -> None:
         """Move the probabilities in the direction of the rule, and back to the simplex."""
         parameters = self.model.probabilities
         old = parameters()
@@ -299,11 +299,11 @@ class Learner:
         torch.autograd.backward(-self._share_of_prior() / self.steps.group.size * logs)
 
 
-def _together(seen: Sequence[Seen]) -> Seen:
+def _together(seen: Sequence[SeenBatch]) -> SeenBatch:
     """What the parts of a batch say together."""
     if len(seen) == 1:
         return seen[0]
-    return Seen(
+    return SeenBatch(
         torch.stack([part.total for part in seen]).sum(),
         torch.cat([part.weights for part in seen], dim=1),
         torch.cat([part.slopes for part in seen], dim=1),

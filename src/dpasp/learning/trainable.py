@@ -30,10 +30,10 @@ from dpasp.learning.parallel import group
 from dpasp.learning.possible import check_possible
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.train import HowToLearn, Job, learn
-from dpasp.learning.written import Values, learned_text
+from dpasp.learning.written import LearnedValues, learned_text
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
-from dpasp.neural.data import DataRows, Part, check_lengths
+from dpasp.neural.data import DataPart, DataRows, check_lengths
 from dpasp.neural.labels import LabelReader
 from dpasp.neural.likelihood import likelihood_of
 from dpasp.neural.loading import load, no_dataset_for
@@ -58,7 +58,9 @@ class Trainable:
     _fit: Fit | None = None
     _errors: tuple[torch.Tensor, Errors] | None = None  # with the parameters that they are of
 
-    def rows(self, part: Part, data: Mapping[str, object] | None = None) -> dict[Symbol, DataRows]:
+    def rows(
+        self, part: DataPart, data: Mapping[str, object] | None = None
+    ) -> dict[Symbol, DataRows]:
         """The data of the program, those given in place of its own."""
         ground, optional = self.model.ground, self.model.optional
         wanted = dict.fromkeys((*needed(ground), *optional.values()))
@@ -90,7 +92,7 @@ class Trainable:
         return {atom: by_atom[atom] for atom in wanted if atom in by_atom}
 
     @torch.no_grad()
-    def weights(self, part: Part = "test", data: Mapping[str, object] | None = None) -> Weights:
+    def weights(self, part: DataPart = "test", data: Mapping[str, object] | None = None) -> Weights:
         """The leaf weights: [leaves], or [leaves, rows] when networks read data."""
         rows = self.rows(part, data)
         with in_use(self.model):
@@ -226,7 +228,7 @@ class Trainable:
         ends = self.intervals or LearnedIntervals(points, points)
         return learned_text(
             self.model.ground,
-            [Values(*values) for values in zip(parameters, ends.lower, ends.upper, strict=True)],
+            list(map(LearnedValues, parameters, ends.lower, ends.upper)),
         )
 
     def shortcuts(self, observations: object) -> Shortcuts:

@@ -20,7 +20,7 @@ NETWORKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class LearnedValues:
     """What was learned of one parameter: numbers, or the ends of intervals, by head."""
 
     parameter: Parameter
@@ -48,13 +48,13 @@ def _number(value: float) -> ast.Number:
     return ast.Number(value if short in (0.0, 1.0) else short)
 
 
-def learned_text(ground: GroundProgram, learned: Sequence[Values]) -> str:
+def learned_text(ground: GroundProgram, learned: Sequence[LearnedValues]) -> str:
     """The program as text, with what was learned of each parameter.
 
     The files of a program come one after the other, included ones in place.
     """
     program = ground.program
-    by_statement: dict[int, list[Values]] = {}
+    by_statement: dict[int, list[LearnedValues]] = {}
     for values in learned:
         by_statement.setdefault(values.parameter.statement, []).append(values)
     new = {
@@ -77,7 +77,7 @@ def learned_text(ground: GroundProgram, learned: Sequence[Values]) -> str:
     return f"{NETWORKS}\n{text}" if ground.networks else text
 
 
-def _lines(statement: ast.Statement, learned: Sequence[Values]) -> list[str]:
+def _lines(statement: ast.Statement, learned: Sequence[LearnedValues]) -> list[str]:
     """The statements that stand in place of one with parameters."""
     assert isinstance(statement, ast.Annotated)
     lines = []

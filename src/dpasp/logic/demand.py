@@ -30,7 +30,7 @@ from clingo.ast import AST, ASTType
 
 from dpasp.language import ast
 from dpasp.logic.markers import HIDDEN
-from dpasp.logic.questions import Question, question_literals
+from dpasp.logic.questions import QuestionStatement, question_literals
 from dpasp.logic.shapes import Atom, Shape, names, read_atom, read_shape
 from dpasp.logic.terms import Signature, unpooled_atoms
 
@@ -49,7 +49,7 @@ class Parts:
             shape = read_shape(statement, constants)
             if shape is not None and all(head.kind.positive for head in shape.heads):
                 self.shapes[index] = shape
-            elif isinstance(statement, Question):
+            elif isinstance(statement, QuestionStatement):
                 roots |= names(_unreadable(statement))
             else:
                 mentioned = names(statement_nodes(statement))
@@ -292,7 +292,7 @@ def _given(atom: Atom, known: set[str]) -> frozenset[int]:
     )
 
 
-def _unreadable(question: Question) -> Iterator[AST]:
+def _unreadable(question: QuestionStatement) -> Iterator[AST]:
     """The atoms of a question of which the arguments are not known."""
     for literal in question_literals(question):
         if any(read_atom(symbol) is None for symbol in unpooled_atoms(literal.atom)):
@@ -302,7 +302,7 @@ def _unreadable(question: Question) -> Iterator[AST]:
 def question_atoms(program: ast.Program) -> Iterator[Atom]:
     """The atoms that questions and evidence name."""
     for statement in program.statements:
-        if isinstance(statement, Question):
+        if isinstance(statement, QuestionStatement):
             for literal in question_literals(statement):
                 for symbol in unpooled_atoms(literal.atom):
                     if (atom := read_atom(symbol)) is not None:

@@ -33,7 +33,7 @@ from dpasp.logic.encode import (
     encode_questions,
     questions_part,
 )
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.overflow import overflows
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import CallerObjects, Functions, run_scripts
@@ -140,7 +140,7 @@ class Grounder:
             warnings += overflows(program, assembly.atoms, overrides)
             self._ground = _without_questions(program, clingo, assembly, warnings)
             clingo.rules.open = False
-            self.instances: tuple[Instance, ...] = ()
+            self.instances: tuple[RuleInstance, ...] = ()
             if encoding.rules is not None:
                 self.instances = encoding.rules.read(clingo.control)
         self._first: QuestionMarkers | None = encoding.questions

@@ -46,7 +46,7 @@ RULE = f"{HIDDEN}rule"
 OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
 
 
-class Instance(NamedTuple):
+class RuleInstance(NamedTuple):
     """A ground instance of a rule that can hold; its ``atom`` is true where its body is."""
 
     statement: int
@@ -99,7 +99,7 @@ class RuleMarkers:
             if rule.head != (added,)
         ]
 
-    def read(self, control: Control) -> tuple[Instance, ...]:
+    def read(self, control: Control) -> tuple[RuleInstance, ...]:
         """The instances that clingo has found, in the order of the statements."""
         instances = []
         for atom in control.symbolic_atoms.by_signature(RULE, 2):
@@ -107,11 +107,11 @@ class RuleMarkers:
             names = self._names[index.number]
             pairs = zip(names, values.arguments, strict=True)
             substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
-            instances.append(Instance(index.number, substitution, atom.literal, atom.is_fact))
+            instances.append(RuleInstance(index.number, substitution, atom.literal, atom.is_fact))
         return tuple(sorted(instances, key=_instance_order))
 
 
-def _instance_order(instance: Instance) -> tuple[int, Symbol]:
+def _instance_order(instance: RuleInstance) -> tuple[int, Symbol]:
     """Something to sort by: the statement, then the values as clingo orders terms."""
     return instance.statement, Function("", [value for _, value in instance.substitution])
 

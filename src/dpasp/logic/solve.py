@@ -46,7 +46,7 @@ def models(
 
     With ``project``, models that agree on these atoms come once.
     """
-    yield from _solve(_control(rules, groups, read, project), read, watch)
+    yield from _solve(control_of(rules, groups, read, project), read, watch)
 
 
 class Solver:
@@ -66,7 +66,7 @@ class Solver:
         project: bool = False,
     ) -> None:
         self.read = read
-        self._control = _control(rules, groups, read, project)
+        self._control = control_of(rules, groups, read, project)
 
     def models(self, chosen: Sequence[int], watch: Watch = UNLIMITED) -> NDArray[np.bool_]:
         """The models in which the literals ``chosen`` hold, a row of bits each."""
@@ -98,8 +98,8 @@ class Solver:
             configuration.models = before  # type: ignore[union-attr]
 
 
-def _control(
-    rules: Iterable[Rule], groups: Iterable[Group], read: Sequence[int], project: bool
+def control_of(
+    rules: Iterable[Rule], groups: Iterable[Group], read: Sequence[int], project: bool = False
 ) -> Control:
     """A solver that holds the rules."""
     rules = tuple(rules)

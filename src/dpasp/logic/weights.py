@@ -3,7 +3,7 @@
 >>> from dpasp.language import parse
 >>> program = parse("W/10::a(W) :- w(W). w(3).")
 >>> from clingo import Number
->>> Weights({}).weigh(0, program.statements[0], (("W", Number(3)),))
+>>> ChoiceWeights({}).weigh(0, program.statements[0], (("W", Number(3)),))
 (Fixed(probabilities=(0.3,)), True)
 """
 
@@ -31,7 +31,7 @@ Substitution = tuple[tuple[str, Symbol], ...]
 
 
 @dataclass(slots=True)
-class Weights:
+class ChoiceWeights:
     """Gives each choice its weight and gathers the parameters of learnable ones."""
 
     numbers: Mapping[str, float]

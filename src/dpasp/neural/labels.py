@@ -35,9 +35,9 @@ from dpasp.neural.likelihood import FEW
 from dpasp.neural.observations import Observation, ObservationReader, Observations
 
 UNSEEN = -100  # the label of what was not observed, as in the losses of torch
-Instances = Callable[[str], Sequence[GroundQuery]]
+InstancesOf = Callable[[str], Sequence[GroundQuery]]
 Column = Sequence[Observation | None]  # by label; None where it cannot be
-Places = Mapping[int, tuple[Symbol, int]]
+ChoicePlaces = Mapping[int, tuple[Symbol, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class LabelReader:
     """Reads labels; ``instances`` gives the answers that a query has, in their order."""
 
     reader: ObservationReader
-    instances: Instances
-    places: Places
+    instances: InstancesOf
+    places: ChoicePlaces
 
     def read(
         self, labels: object, query: str | Sequence[str]
@@ -184,7 +184,7 @@ def _others(arguments: Sequence[Any], place: int) -> set[str]:
     return {str(variable) for part in rest for variable in variables(part)}
 
 
-def in_order(queries: Sequence[GroundQuery], places: Places) -> Sequence[GroundQuery]:
+def in_order(queries: Sequence[GroundQuery], places: ChoicePlaces) -> Sequence[GroundQuery]:
     """The instances of a query: values of choices in the order in which these list them."""
     keys = [[places.get(literal.atom) for literal in query.literals] for query in queries]
     if any(place is None for key in keys for place in key):

@@ -13,13 +13,13 @@ from dpasp.language import ast
 from dpasp.language.text.trees import walk
 from dpasp.logic.program import GroundData, GroundProgram
 from dpasp.logic.python import Python, guarded
-from dpasp.neural.data import DataRows, Part, as_rows, check_lengths, read_file
+from dpasp.neural.data import DataPart, DataRows, as_rows, check_lengths, read_file
 from dpasp.neural.ragged import as_objects, for_each
 from dpasp.neural.weights import may_be_missing
 
 
 def load(
-    ground: GroundProgram, python: Python, part: Part, needed: Container[Symbol]
+    ground: GroundProgram, python: Python, part: DataPart, needed: Container[Symbol]
 ) -> dict[Symbol, DataRows]:
     """The rows of the data atoms that are needed, all of the same number.
 
@@ -40,7 +40,7 @@ def load(
 
 
 def _statements(
-    ground: GroundProgram, part: Part
+    ground: GroundProgram, part: DataPart
 ) -> Iterator[tuple[ast.Data, ast.Origin, list[GroundData]]]:
     """Where the data of a part come from, and for which atoms."""
     for index, statement in enumerate(ground.program.statements):

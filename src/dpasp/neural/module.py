@@ -34,8 +34,8 @@ from dpasp.neural.observations import AnyObservations, ObservationReader, Observ
 from dpasp.neural.parameters import Parameters
 from dpasp.neural.ragged import Objects, as_objects, for_each
 from dpasp.neural.weights import (
+    ExampleRows,
     LeafSources,
-    Rows,
     join,
     leaf_sources,
     may_be_missing,
@@ -46,8 +46,8 @@ from dpasp.neural.weights import (
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.objective import Objective
 
-Data = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
-Query = str | Sequence[str]
+DataByName = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
+QueryTexts = str | Sequence[str]
 Ask = Callable[[str, Watch], Sequence[GroundQuery]]
 REMEMBERED = 16  # sets of queries whose circuits are kept
 
@@ -122,8 +122,8 @@ class ProgramModule(nn.Module):
     def forward(
         self,
         observations: AnyObservations,
-        data: Data | None = None,
-        query: Query | None = None,
+        data: DataByName | None = None,
+        query: QueryTexts | None = None,
     ) -> Tensor:
         """The same as :meth:`log_prob`, for wrappers that call a module."""
         return self.log_prob(observations, data, query)
@@ -131,8 +131,8 @@ class ProgramModule(nn.Module):
     def log_prob(
         self,
         observations: AnyObservations,
-        data: Data | None = None,
-        query: Query | None = None,
+        data: DataByName | None = None,
+        query: QueryTexts | None = None,
     ) -> Tensor:
         """log P(O) [batch] of one observation a row, not normalised by consistency.
 
@@ -157,7 +157,7 @@ class ProgramModule(nn.Module):
         ids = observations.ids.to(weights.device)
         return self._log(weights, ids).to(self._dtype)
 
-    def prob(self, query: Query, data: Data | None = None) -> Tensor | Bounds:
+    def prob(self, query: QueryTexts, data: DataByName | None = None) -> Tensor | Bounds:
         """P(query | evidence) [batch, answers], normalised; under credal, lower and upper.
 
         A query with variables has one answer for each of its ground instances.
@@ -173,7 +173,7 @@ class ProgramModule(nn.Module):
             return Bounds(answers.lower.to(self._dtype), answers.upper.to(self._dtype))
         return answers.to(self._dtype)
 
-    def value(self, query: Query, data: Data | None = None) -> Tensor:
+    def value(self, query: QueryTexts, data: DataByName | None = None) -> Tensor:
         """As :meth:`prob` under maxent, for those who want to be sure of a tensor.
 
         Raises :class:`UsageError` under credal, where there are two numbers.
@@ -184,7 +184,7 @@ class ProgramModule(nn.Module):
             raise UsageError("under credal an answer has a lower and an upper probability", help)
         return answers
 
-    def bounds(self, query: Query, data: Data | None = None) -> Bounds:
+    def bounds(self, query: QueryTexts, data: DataByName | None = None) -> Bounds:
         """As :meth:`prob` under credal, for those who want to be sure of bounds.
 
         Under maxent the two are the same.
@@ -192,16 +192,17 @@ class ProgramModule(nn.Module):
         answers = self.prob(query, data)
         return answers if isinstance(answers, Bounds) else Bounds(answers, answers)
 
-    def answers(self, query: Query) -> tuple[str, ...]:
+    def answers(self, query: QueryTexts) -> tuple[str, ...]:
         """What the columns of :meth:`prob` stand for."""
         return tuple(question.text for question in self._asked(query)[0])
 
     # --- weights -------------------------------------------------------------------------------
 
-    def weights(self, data: Data | None = None) -> Tensor:
+    def weights(self, data: DataByName | None = None) -> Tensor:
         """The leaf weights [leaves, batch] (batch 1 where no network reads data)."""
         tensors = self._data(data)
-        rows = Rows(tensors, self.optional, len(next(iter(tensors.values()))) if tensors else 1)
+        batch = len(next(iter(tensors.values()))) if tensors else 1
+        rows = ExampleRows(tensors, self.optional, batch)
         outputs = [
             network_outputs(network, use, rows)
             for network, use in zip(self.nets, self.ground.networks, strict=True)
@@ -281,7 +282,9 @@ class ProgramModule(nn.Module):
 
     # --- observations and queries --------------------------------------------------------------
 
-    def observe(self, observations: AnyObservations, query: Query | None = None) -> Observations:
+    def observe(
+        self, observations: AnyObservations, query: QueryTexts | None = None
+    ) -> Observations:
         """Read observations and prepare what evaluates them; passing the result on is quick.
 
         ``query`` is that of :meth:`log_prob`.
@@ -344,7 +347,7 @@ class ProgramModule(nn.Module):
         return result
 
     def _asked(
-        self, query: Query, device: torch.device | None = None
+        self, query: QueryTexts, device: torch.device | None = None
     ) -> tuple[tuple[GroundQuery, ...], MassEngine]:
         """The ground queries of a text, and what evaluates them (on a device, if told)."""
         texts = (query,) if isinstance(query, str) else tuple(query)

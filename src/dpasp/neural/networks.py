@@ -174,7 +174,7 @@ def _folder(network: ast.Network) -> Path:
     return path
 
 
-def option(statement: ast.Neural, name: str, default: ast.Value) -> ast.Value:
+def option(statement: ast.Neural, name: str, default: ast.OptionValue) -> ast.OptionValue:
     """The value of one of the ``with`` options of a neural statement."""
     return next((o.value for o in statement.options if o.name == name), default)
 

@@ -23,7 +23,7 @@ from dpasp.logic.program import (
 from dpasp.neural.networks import Network
 from dpasp.semantics import leaves
 
-Data = Mapping[Symbol, Tensor]
+TensorsByAtom = Mapping[Symbol, Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _outputs(use: GroundNetwork) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ExampleRows:
     """The data of some examples: tensors [batch, …] by data atom, and which may be missing."""
 
     data: Mapping[Symbol, Tensor]
@@ -112,7 +112,7 @@ class Rows:
         return torch.stack([mask.cpu() for mask in masks]).all(0) if masks else None
 
 
-def network_outputs(network: Network, use: GroundNetwork, rows: Rows) -> Tensor:
+def network_outputs(network: Network, use: GroundNetwork, rows: ExampleRows) -> Tensor:
     """The outputs [rows · outcomes · values, batch] of a network: all its rows in one go."""
     there = [rows.all_there(data_atoms(row)) for row in use.rows]
     if any(mask is not None for mask in there):
@@ -127,7 +127,7 @@ def network_outputs(network: Network, use: GroundNetwork, rows: Rows) -> Tensor:
 
 
 def _outputs_where_there(
-    network: Network, use: GroundNetwork, rows: Rows, there: Sequence[Tensor | None]
+    network: Network, use: GroundNetwork, rows: ExampleRows, there: Sequence[Tensor | None]
 ) -> Tensor:
     """The outputs of a network that sees only what is there; elsewhere any distribution does."""
     everywhere = torch.ones(rows.batch, dtype=torch.bool)
@@ -148,7 +148,7 @@ def _outputs_where_there(
     return filled.to(outputs.device).index_copy(0, places, outputs)
 
 
-def presence(rows: Rows, device: torch.device) -> list[Tensor]:
+def presence(rows: ExampleRows, device: torch.device) -> list[Tensor]:
     """The leaves [2 · optional atoms, batch] that say what is there; none if all must be."""
     if not rows.optional:
         return []
@@ -157,7 +157,7 @@ def presence(rows: Rows, device: torch.device) -> list[Tensor]:
     return [torch.stack([table, 1.0 - table], dim=1).reshape(-1, rows.batch)]
 
 
-def _inputs(row: Symbol, data: Data, network: Network) -> list[Tensor]:
+def _inputs(row: Symbol, data: TensorsByAtom, network: Network) -> list[Tensor]:
     """The tensors that one row of a network stands for."""
     tensors = []
     for atom in data_atoms(row):

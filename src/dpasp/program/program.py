@@ -216,6 +216,7 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         engine: str | Method | None = None,
+        exact: bool = False,
         inconsistent: str = "normalize",
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
@@ -224,8 +225,10 @@ class Program:
         choices.
 
         Where no atoms are named (``"| e"``, or nothing at all) it is the most probable total
-        choice, as ``#mpe`` asks for; the program's own questions are not asked. It raises
-        what :meth:`query` raises.
+        choice, as ``#mpe`` asks for; the program's own questions are not asked. Where
+        ``limits`` stop the search, the answer is the best that was found, with what no other
+        exceeds (``most``) and a warning; with ``exact`` that is an error. It raises what
+        :meth:`query` raises.
 
         >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
@@ -236,7 +239,7 @@ class Program:
         checked = self._groundings.checked(
             (map_given(question),), evidence_given(evidence), semantics
         )
-        how = method(checked.program, engine)
+        how = method(checked.program, engine, exact=exact)
         return self._answers(self._asked(checked, watch, how, inconsistent))
 
     def sample(

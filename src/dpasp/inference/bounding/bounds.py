@@ -70,7 +70,7 @@ def by_cases(
     for place, queries in enumerate(groups):
         cases = Cases(asked, queries, weights, whole)
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
-        limit = _close_in(cases, wanted, watch)
+        limit = close_in(cases, wanted, watch)
         group_bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
         if limit is None and cases.rest == 0 and _says_nothing(cases):
             # There is no such evidence, or so little that floats lose it: the exact engine knows.
@@ -84,7 +84,7 @@ def by_cases(
     return Approximate(answers, lost, tuple(warnings)), counted
 
 
-def _close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
+def close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
     """Compile cases until the gap is as wanted; the limit that was reached before, if any."""
     meaning = cases.asked.meaning
     try:

@@ -31,7 +31,7 @@ EACH = 64  # total choices between two looks at the gap, later on
 def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> Approximate:
     """The answers under weights [leaves], when the gap is small enough, so many total choices
     were seen, or a limit is reached."""
-    seen, stopped = Seen.nothing(outcomes, weights), ""
+    seen, stopped = SeenChoices.nothing(outcomes, weights), ""
     for choice in most_probable_first(weights, outcomes.starts):
         if seen.count >= most:
             break
@@ -60,7 +60,7 @@ def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> A
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenChoices:
     """What the total choices said that were seen so far, from the most probable one on."""
 
     total: Array  # the masses [9, queries]
@@ -71,7 +71,7 @@ class Seen:
     rest: float = 1.0  # what those not seen yet can have together, never less than they have
 
     @classmethod
-    def nothing(cls, outcomes: Outcomes, weights: Weights) -> Seen:
+    def nothing(cls, outcomes: Outcomes, weights: Weights) -> SeenChoices:
         """What is known at the start."""
         shape = (len(Masses.__slots__), len(outcomes.queries))
         by_choice = distributions(weights, outcomes.starts)

@@ -15,7 +15,7 @@ from dpasp.inference.explain.traced import Traced
 from dpasp.language import ast
 from dpasp.logic.constants import symbol_constants, term_value
 from dpasp.logic.matching import Values, match
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.program import Choice
 from dpasp.logic.terms import Signature, split_atom, unpooled_atoms
 
@@ -24,7 +24,7 @@ _SILENT = frozenset((ASTType.Comparison, ASTType.BooleanConstant))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BodyPart:
     """A literal of a body: its atom, if it is one, or the pattern of several, or only a text."""
 
     text: str
@@ -59,9 +59,9 @@ class Texts:
         return rules
 
     @cached_property
-    def instances(self) -> Mapping[int, list[Instance]]:
+    def instances(self) -> Mapping[int, list[RuleInstance]]:
         """The instances of each statement that has some."""
-        by_statement: dict[int, list[Instance]] = {}
+        by_statement: dict[int, list[RuleInstance]] = {}
         for instance in self.traced.instances:
             by_statement.setdefault(instance.statement, []).append(instance)
         return by_statement
@@ -84,7 +84,7 @@ class Texts:
             if match(term, symbol, self.constants) is not None
         ]
 
-    def rule_instances(self, symbol: Symbol) -> Iterator[Instance]:
+    def rule_instances(self, symbol: Symbol) -> Iterator[RuleInstance]:
         """The instances of rules that can give an atom."""
         for index, term in self.giving(symbol):
             for instance in self.instances.get(index, ()):
@@ -112,7 +112,7 @@ class Texts:
             return tuple(statement.body)
         return tuple(statement.node.body) if isinstance(statement, ast.Plain) else ()
 
-    def body(self, index: int, values: Values) -> list[Part]:
+    def body(self, index: int, values: Values) -> list[BodyPart]:
         """The body with values for its variables; comparisons are left out."""
         known = {**self.constants, **values}
         return [part for node in self.body_nodes(index) if (part := _part(node, known)) is not None]
@@ -158,14 +158,14 @@ def head_atoms(head: AST) -> Iterator[AST]:
                 yield from head_atoms(element)
 
 
-def _part(node: AST, known: Values) -> Part | None:
+def _part(node: AST, known: Values) -> BodyPart | None:
     text = with_values(str(node), known)
     if node.ast_type != ASTType.Literal:
-        return Part(text, node=node, values=known)
+        return BodyPart(text, node=node, values=known)
     if node.atom.ast_type in _SILENT:
         return None
     if node.atom.ast_type != ASTType.SymbolicAtom:
-        return Part(text, node=node, values=known)
+        return BodyPart(text, node=node, values=known)
     term, negated = node.atom.symbol, node.sign == Sign.Negation
     if term.ast_type != ASTType.Pool:
         signature, arguments = split_atom(term)
@@ -173,8 +173,8 @@ def _part(node: AST, known: Values) -> Part | None:
         symbols = [part for part in parts if part is not None]
         if len(symbols) == len(parts):
             symbol = Function(signature.name, symbols, signature.positive)
-            return Part(f"{'not ' * negated}{symbol}", negated, symbol)
-    return Part(text, negated, None, term, None, known)
+            return BodyPart(f"{'not ' * negated}{symbol}", negated, symbol)
+    return BodyPart(text, negated, None, term, None, known)
 
 
 def with_values(text: str, known: Values) -> str:

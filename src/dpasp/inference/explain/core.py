@@ -26,9 +26,9 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.reference.enumerate import live_groups
 from dpasp.inference.explain.bodies import Texts, with_values
 from dpasp.inference.explain.shrink import smallest
-from dpasp.inference.explain.ways import Kind, Partial, Ways
+from dpasp.inference.explain.ways import Certainty, Partial, Ways
 from dpasp.language.ast import Probability
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
 from dpasp.logic.solve import Solver
 from dpasp.pictures.picture import Picture, drawn
@@ -164,7 +164,7 @@ def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
     collapses = asked.meaning.has_undefined_model
     search = Ways(circuit, 0, ends(asked.ground, asked.weights)[1], asked.watch)
     cores = _Cores(replace(asked, meaning=meaning), texts, evidence)
-    reasons = tuple(cores.of(values) for values in search.find(Kind.NEVER, top))
+    reasons = tuple(cores.of(values) for values in search.find(Certainty.NEVER, top))
     return Inconsistencies(reasons, mass, said, search.complete, collapses)
 
 
@@ -237,7 +237,7 @@ class _Cores:
         text = self.texts.text(index)
         return NeededRule(text, with_values(text, values), self.texts.span(index))
 
-    def _facts(self, instance: Instance) -> list[str]:
+    def _facts(self, instance: RuleInstance) -> list[str]:
         """The certain atoms in the body of an instance."""
         certain = self._certain_atoms()
         return [

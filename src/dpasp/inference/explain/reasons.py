@@ -38,7 +38,7 @@ from dpasp.inference.explain.numbers import sensitivities
 from dpasp.inference.explain.telling import Teller
 from dpasp.inference.explain.traced import TracedModels
 from dpasp.inference.explain.trees import Tree
-from dpasp.inference.explain.ways import Kind, Partial, Ways, behind, certain_columns, unions
+from dpasp.inference.explain.ways import Certainty, Partial, Ways, behind, certain_columns, unions
 from dpasp.inference.method import TOP
 from dpasp.language.ast import Probability
 from dpasp.logic.people import People
@@ -239,13 +239,13 @@ class Reasons:
         """The most probable ways, and the share that they cover together."""
         if total == 0:
             return (), None
-        sure = list(search.find(Kind.SURE, top))
-        possible = [way for way in search.find(Kind.POSSIBLE, top) if way not in sure]
+        sure = list(search.find(Certainty.SURE, top))
+        possible = [way for way in search.find(Certainty.POSSIBLE, top) if way not in sure]
         every = [(way, True) for way in sure] + [(way, False) for way in possible]
         shares = self._shares(i, total, [way for way, _ in every])
         ways = [
-            Way(self._names(way), self._chance(way), share, kind)
-            for (way, kind), share in zip(every, shares, strict=True)
+            Way(self._names(way), self._chance(way), share, is_sure)
+            for (way, is_sure), share in zip(every, shares, strict=True)
         ]
         ways.sort(key=lambda way: (-way.bounds[-1], len(way.values), not way.sure))
         return tuple(ways), self._covered(i, total, [way for way, _ in every])

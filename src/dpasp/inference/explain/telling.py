@@ -10,13 +10,13 @@ from clingo import Symbol
 from clingo.ast import ASTType
 
 from dpasp.inference.answers import Value, number_text
-from dpasp.inference.explain.bodies import Part, Texts
+from dpasp.inference.explain.bodies import BodyPart, Texts
 from dpasp.inference.explain.traced import TracedModel, derivation
 from dpasp.inference.explain.trees import Tree
 from dpasp.language.ast import Mode
 from dpasp.language.text.trees import walk
 from dpasp.logic.matching import match
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.people import People
 from dpasp.logic.program import Choice, GroundLiteral, Interval
 from dpasp.logic.terms import unpooled_atoms
@@ -121,7 +121,7 @@ class Teller:
         below = self._all(parts, path)
         return self._node(text, "choice", words, choice.statement, below)
 
-    def _by_rule(self, text: str, symbol: Symbol, instance: Instance, path: Path) -> Tree:
+    def _by_rule(self, text: str, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
         line = self.texts.span(instance.statement).line
         parts = self.texts.body(instance.statement, dict(instance.substitution))
         kind = self.texts.head_kind(instance.statement)
@@ -133,10 +133,10 @@ class Teller:
         words = f"{name}: by line {line}{since}"
         return self._node(text, "rule", words, instance.statement, self._all(parts, path))
 
-    def _all(self, parts: Sequence[Part], path: Path, met: bool = True) -> tuple[Tree, ...]:
+    def _all(self, parts: Sequence[BodyPart], path: Path, met: bool = True) -> tuple[Tree, ...]:
         return tuple(self._part(part, path, met) for part in parts)
 
-    def _part(self, part: Part, path: Path, met: bool = True) -> Tree:
+    def _part(self, part: BodyPart, path: Path, met: bool = True) -> Tree:
         """Why a literal of a body is what it is; ``met``: whether a condition holds."""
         if self._lines > MOST or len(path) > DEEPEST:
             return Tree(part.text, self.holds(part), "again", f"{part.text}: not told any further")
@@ -155,7 +155,7 @@ class Teller:
         below = tuple(self.literal(symbol, False, path) for symbol in held[:SHOWN])
         return Tree(part.text, None, "condition", words, below=below)
 
-    def _inside(self, part: Part) -> list[Symbol]:
+    def _inside(self, part: BodyPart) -> list[Symbol]:
         """The atoms inside an aggregate or a conditional literal that hold."""
         if part.node is None:
             return []
@@ -212,7 +212,7 @@ class Teller:
         words = f"line {line} does not give it, since {self._listed(failing, False)}"
         return self._node("", "blocked", words, index, self._all(failing, path, False), None)
 
-    def _blocked_rule(self, symbol: Symbol, instance: Instance, path: Path) -> Tree:
+    def _blocked_rule(self, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
         index, values = instance.statement, dict(instance.substitution)
         line = self.texts.span(index).line
         parts = self.texts.body(index, values)
@@ -232,7 +232,7 @@ class Teller:
         words = f"line {line} does not give it, since {self._listed(failing, False)}"
         return self._node("", "blocked", words, index, self._all(failing, path, False), None)
 
-    def _failing(self, parts: Sequence[Part]) -> list[Part]:
+    def _failing(self, parts: Sequence[BodyPart]) -> list[BodyPart]:
         """The literals that do not hold; if all atoms do, the conditions that cannot."""
         plain = [part for part in parts if self.holds(part) in (False, "undef")]
         return plain or [part for part in parts if self.holds(part) is None]
@@ -249,7 +249,7 @@ class Teller:
         words = f"line {line} can never give it: its body cannot hold"
         return self._node("", "blocked", words, index, (), None)
 
-    def _can_hold(self, part: Part) -> bool:
+    def _can_hold(self, part: BodyPart) -> bool:
         if part.symbol is not None:
             known = part.symbol in self.texts.traced.ground.atoms
             return self.holds(part) is True if part.negated or known else False
@@ -299,7 +299,7 @@ class Teller:
         """What an atom is in the model."""
         return self.model.value(self._atom(symbol))
 
-    def holds(self, part: Part) -> Value | None:
+    def holds(self, part: BodyPart) -> Value | None:
         """What a literal of a body is; None for what is no atom."""
         if part.symbol is not None:
             return _signed(self.value(part.symbol), part.negated)
@@ -309,7 +309,7 @@ class Teller:
         value: Value = True if True in values else ("undef" if "undef" in values else False)
         return _signed(value, part.negated)
 
-    def _fitting(self, part: Part) -> list[Symbol]:
+    def _fitting(self, part: BodyPart) -> list[Symbol]:
         """The atoms that a pattern fits, those that hold first."""
         assert part.pattern is not None
         pattern, known = part.pattern, part.values or {}
@@ -319,11 +319,11 @@ class Teller:
             fitting, key=lambda atom: (self.value(atom) is not True, self._when(atoms[atom]))
         )
 
-    def _listed(self, parts: Sequence[Part], met: bool = True) -> str:
+    def _listed(self, parts: Sequence[BodyPart], met: bool = True) -> str:
         """Literals as people are told what holds."""
         return " and ".join(self._said(part, met) for part in parts) or "nothing more is needed"
 
-    def _said(self, part: Part, met: bool) -> str:
+    def _said(self, part: BodyPart, met: bool) -> str:
         value = self.holds(part)
         if part.symbol is not None:
             return self._says(part.symbol, self.value(part.symbol))

@@ -13,7 +13,7 @@ from dpasp.inference.answers import Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
 from dpasp.inference.sampling.draws import satisfy
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, Rule
 from dpasp.logic.solve import Solver
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
@@ -30,7 +30,7 @@ class Traced:
     """
 
     ground: GroundProgram
-    instances: tuple[Instance, ...]
+    instances: tuple[RuleInstance, ...]
     plain: GroundProgram
 
     @cached_property

@@ -32,7 +32,7 @@ from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Masses
 
 
-class Kind(Enum):
+class Certainty(Enum):
     """What a set of values has to make of every total choice that has a model."""
 
     SURE = "query and evidence hold in every model"
@@ -41,10 +41,11 @@ class Kind(Enum):
 
 
 Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
-Pair = tuple[int, int]  # a choice and a value of it
+ChoiceValue = tuple[int, int]  # a choice and a value of it
 LOOKED_AT = 5_000  # sets of values, at most
 SMALLEST = -600.0  # logarithms of masses below this need logarithms
 BATCH = 256
+Flags = NDArray[np.bool_]
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Ways:
     question: int
     high: Weights
     watch: Watch
-    blocks: list[frozenset[Pair]] = field(default_factory=list)  # the values that get past each
+    blocks: list[frozenset[ChoiceValue]] = field(default_factory=list)  # what gets past each
     complete: bool = True
     best: Partial | None = None  # the most probable way that was found first
     failing: Partial | None = None  # values with which all total choices fail, if there are some
@@ -74,12 +75,12 @@ class Ways:
         least = -sum(math.log(max(1, len(values))) for values in self._live)
         self._tiny = least < SMALLEST
 
-    def find(self, kind: Kind, most: int) -> Iterator[Partial]:
+    def find(self, certainty: Certainty, most: int) -> Iterator[Partial]:
         """The most probable ways, in order; ``complete`` says whether a limit stopped it."""
         self.blocks.clear()
-        minimal: list[frozenset[Pair]] = []
-        heap: list[tuple[float, int, tuple[Pair, ...]]] = [(0.0, 0, ())]
-        seen: set[tuple[Pair, ...]] = {()}
+        minimal: list[frozenset[ChoiceValue]] = []
+        heap: list[tuple[float, int, tuple[ChoiceValue, ...]]] = [(0.0, 0, ())]
+        seen: set[tuple[ChoiceValue, ...]] = {()}
         listed = checked = 0
         while heap and listed < most:
             _, _, key = heapq.heappop(heap)
@@ -93,13 +94,13 @@ class Ways:
                     self.complete = False
                     return
                 try:
-                    block = self._block(dict(key), kind)
+                    block = self._block(dict(key), certainty)
                 except LimitReached:
                     self.complete = False
                     return
             if block is None:
                 minimal.append(values)
-                if self._has_models(dict(key), kind):
+                if self._has_models(dict(key), certainty):
                     listed += 1
                     self.best = self.best or dict(key)
                     yield dict(key)
@@ -112,26 +113,26 @@ class Ways:
                     seen.add(longer)
                     heapq.heappush(heap, (self._cost(longer), len(longer), longer))
 
-    def _cost(self, values: Sequence[Pair]) -> float:
+    def _cost(self, values: Sequence[ChoiceValue]) -> float:
         starts = self._layout.starts
         return math.fsum(-math.log(min(1.0, self.high[starts[i] + value])) for i, value in values)
 
-    def _block(self, values: dict[int, int], kind: Kind) -> frozenset[Pair] | None:
+    def _block(self, values: dict[int, int], certainty: Certainty) -> frozenset[ChoiceValue] | None:
         """The values that get past a block that these do not get past; None if they are a way."""
-        if not self._fails([values], kind)[0]:
+        if not self._fails([values], certainty)[0]:
             return None
         block = dict(values)
         for choice in self._open:
             if choice in block:
                 continue
-            if self._all_fail(block, kind):
+            if self._all_fail(block, certainty):
                 break
             tries = [{**block, choice: value} for value in self._live[choice]]
-            block = tries[int(np.argmax(self._fails(tries, kind)))]
+            block = tries[int(np.argmax(self._fails(tries, certainty)))]
         kept = smallest(
             # those that a way may still change come last, so that they are left out last
             sorted(block.items(), key=lambda pair: pair[0] not in values),
-            lambda some: self._all_fail(dict(some), kind),
+            lambda some: self._all_fail(dict(some), certainty),
         )
         if not values:
             self.failing = dict(kept)
@@ -144,24 +145,24 @@ class Ways:
         self.blocks.append(past)
         return past
 
-    def _has_models(self, values: Partial, kind: Kind) -> bool:
+    def _has_models(self, values: Partial, certainty: Certainty) -> bool:
         """Whether it says something: some total choice with these values does not fail."""
         some = self._masses([values])
-        return bool(self._good(some, kind)[0]) or kind is Kind.NEVER
+        return bool(self._good(some, certainty)[0]) or certainty is Certainty.NEVER
 
-    def _fails(self, tries: Sequence[Partial], kind: Kind) -> NDArray[np.bool_]:
+    def _fails(self, tries: Sequence[Partial], certainty: Certainty) -> Flags:
         """Whether some total choice with these values fails."""
         some = self._masses(tries)
-        return {Kind.SURE: some.d, Kind.POSSIBLE: some.c, Kind.NEVER: some.b}[kind]
+        return _by(certainty, some.d, some.c, some.b)
 
-    def _all_fail(self, values: Partial, kind: Kind) -> bool:
+    def _all_fail(self, values: Partial, certainty: Certainty) -> bool:
         """Whether all total choices with these values fail."""
         some = self._masses([values])
-        return not (some.inconsistent[0] or self._good(some, kind)[0])
+        return not (some.inconsistent[0] or self._good(some, certainty)[0])
 
-    def _good(self, some: _Some, kind: Kind) -> NDArray[np.bool_]:
+    def _good(self, some: _Some, certainty: Certainty) -> Flags:
         """Whether some total choice with a model does not fail."""
-        return {Kind.SURE: some.a, Kind.POSSIBLE: some.b, Kind.NEVER: some.c}[kind]
+        return _by(certainty, some.a, some.b, some.c)
 
     def _masses(self, tries: Sequence[Partial]) -> _Some:
         """Which masses are not 0, all possible values of the other choices being as probable."""
@@ -186,15 +187,20 @@ class Ways:
         return column
 
 
+def _by(certainty: Certainty, sure: Flags, possible: Flags, never: Flags) -> Flags:
+    """What belongs to a certainty."""
+    return {Certainty.SURE: sure, Certainty.POSSIBLE: possible, Certainty.NEVER: never}[certainty]
+
+
 @dataclass(frozen=True, slots=True)
 class _Some:
     """Which masses are not 0, by weight vector."""
 
-    a: NDArray[np.bool_]
-    b: NDArray[np.bool_]
-    c: NDArray[np.bool_]
-    d: NDArray[np.bool_]
-    inconsistent: NDArray[np.bool_]
+    a: Flags
+    b: Flags
+    c: Flags
+    d: Flags
+    inconsistent: Flags
 
 
 def certain_columns(

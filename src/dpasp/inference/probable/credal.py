@@ -34,7 +34,7 @@ from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.task import MapTask
 from dpasp.inference.probable.total_choices import (
     BATCH,
-    Part,
+    AskedPart,
     best_total_choices,
     part_of,
     sure_choices,
@@ -84,7 +84,7 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     return None if lower is None else (_largest_upper(by_upper), lower)
 
 
-def _leaves_in(circuit: Part) -> NDArray[np.bool_]:
+def _leaves_in(circuit: AskedPart) -> NDArray[np.bool_]:
     """Which leaves are told in the part of the circuit that the evidence needs.
 
     The evidence does not depend on the others, so that a choice among those counts by itself:
@@ -96,7 +96,9 @@ def _leaves_in(circuit: Part) -> NDArray[np.bool_]:
     return used
 
 
-def _at_vertices(task: MapTask, circuit: Part, intervals: Sequence[Corners]) -> list[Vertex] | None:
+def _at_vertices(
+    task: MapTask, circuit: AskedPart, intervals: Sequence[Corners]
+) -> list[Vertex] | None:
     """The question at every vertex where the evidence is possible; None where it is never sure."""
     (batch,) = vertex_weights(intervals, task.weights[:, np.newaxis], MOST_VERTICES)
     vertices: list[Vertex] = []
@@ -154,7 +156,7 @@ def _largest_upper(vertices: Sequence[Vertex]) -> Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ChoiceBound:
     """Lower probabilities are at most P(θ) under ``weights`` divided by ``possible``."""
 
     weights: Weights  # [leaves]; not always probabilities
@@ -162,18 +164,18 @@ class Bound:
     most: float  # over all total choices
 
 
-def _bounds(task: MapTask, circuit: Part, vertices: Sequence[Vertex]) -> Iterator[Bound]:
+def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Iterator[ChoiceBound]:
     """What bounds lower probabilities: any vertex, or for each part what is least of it."""
     for vertex in vertices:
-        yield Bound(vertex.task.weights, vertex.possible, vertex.best[1].value)
+        yield ChoiceBound(vertex.task.weights, vertex.possible, vertex.best[1].value)
     least = np.min([vertex.task.weights for vertex in vertices], axis=0)
     possible = min(vertex.possible for vertex in vertices)
     sources = sure_choices(task.at(least), circuit)
     most = max(source.value for source in sources)
-    yield Bound(least, possible, math.exp(most) / possible)
+    yield ChoiceBound(least, possible, math.exp(most) / possible)
 
 
-def _largest_lower(task: MapTask, circuit: Part, vertices: Sequence[Vertex]) -> Best | None:
+def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Best | None:
     """The largest lower probability, looked for in the order of what bounds it best."""
     bound = min(_bounds(task, circuit, vertices), key=lambda bound: bound.most)
     starts, watch = task.layout.starts, task.watch

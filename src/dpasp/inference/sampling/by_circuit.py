@@ -16,6 +16,7 @@ from dpasp import circuits
 from dpasp.circuits.layers import Layer, sweep
 from dpasp.errors import ImpossibleEvidence, SizeLimit, Span
 from dpasp.inference.asked import Asked
+from dpasp.inference.sampling.inner import Places
 from dpasp.language.ast import Probability
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
@@ -25,7 +26,6 @@ from dpasp.semantics.total_choices import TotalChoice, draw
 
 MODEST = circuits.Options(nodes=2_000_000, work=300_000_000)  # about half a minute at most
 ASKED = GroundQuery((), (), "", Span("", 0, 0, 0, 0))
-Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Descent:
 class _Walk:
     """All samples on their way down, layer by layer."""
 
-    def __init__(self, way: Descent, generator: np.random.Generator, values: Places) -> None:
-        self.logs, self.wide, self.watch = way.logs, way.wide, way.asked.watch
+    def __init__(self, descent: Descent, generator: np.random.Generator, values: Places) -> None:
+        self.logs, self.wide, self.watch = descent.logs, descent.wide, descent.asked.watch
         self.generator, self.values = generator, values
-        self.layers = way.circuit.below(0)
-        self.starts = np.array(way.asked.layout.starts)
+        self.layers = descent.circuit.below(0)
+        self.starts = np.array(descent.asked.layout.starts)
         self.level = np.full(len(self.layers), -1, dtype=np.intp)  # by node; leaves have none
         self.place = np.zeros(len(self.layers), dtype=np.intp)  # by node: among those of its layer
         for number, layer in enumerate(self.layers.layers):

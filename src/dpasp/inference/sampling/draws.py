@@ -94,7 +94,7 @@ class Drawing:
     def start(self, watch: Watch) -> Callable[[Run, Watch], list[Assignment]]:
         """What draws a run."""
         asked = replace(self.asked, watch=watch)
-        source, way = Source(asked), descent(asked)
+        source, way = ModelSource(asked), descent(asked)
         rejecting = _Rejecting(asked) if way is None else None
 
         def draw(run: Run, watch: Watch) -> list[Assignment]:
@@ -115,7 +115,7 @@ class Drawing:
         return draw
 
 
-def _found(choices: Sequence[TotalChoice], source: Source) -> Iterator[Models]:
+def _found(choices: Sequence[TotalChoice], source: ModelSource) -> Iterator[Models]:
     """The models of total choices that were drawn given the evidence."""
     for choice in choices:
         source.watch.check()  # also where all total choices are known
@@ -135,7 +135,7 @@ class _Rejecting:
         self.worlds = Worlds(prepared.definitions, prepared.size, selectors, pushes)
         self.most = prepared.most(self.weights)
 
-    def found(self, source: Source, generator: np.random.Generator) -> Iterator[Models]:
+    def found(self, source: ModelSource, generator: np.random.Generator) -> Iterator[Models]:
         """The models of total choices given the evidence, without end."""
         rejected = 0
         for choice, chance in self._drawn(generator, source.watch):
@@ -172,7 +172,7 @@ def contradictory(literals: Sequence[GroundLiteral]) -> bool:
     )
 
 
-class Source:
+class ModelSource:
     """The models of total choices, each solved once."""
 
     def __init__(self, asked: Asked) -> None:

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.inference.engines.reference.enumerate import least_undefined
+from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import Drawable
 from dpasp.limits import Watch
 from dpasp.logic.program import Rule
 from dpasp.logic.solve import Group, Solver
 from dpasp.semantics.dependencies import always_total, determined
+from dpasp.semantics.masses import Array
 from dpasp.semantics.translate import Conjunction, Translation
 
-Bits = NDArray[np.bool_]
-Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 # What is known of the models of a situation, each multiplicative over parts: whether there are
@@ -57,17 +57,17 @@ class Conjunctions:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitProgram:
     """A translated program in two: rules of determined atoms, and parts of the others."""
 
     rules: dict[int, list[Rule]]  # of the determined atoms
     constraints: tuple[Rule, ...]  # over determined atoms
-    parts: tuple[Part, ...]
+    parts: tuple[InnerPart, ...]
     determined: Bits  # by atom
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class InnerPart:
     """Rules that share atoms which are not determined, directly or not."""
 
     rules: tuple[Rule, ...]
@@ -76,7 +76,7 @@ class Part:
     certain: bool  # it has a model whatever the border is
 
 
-def split(translation: Translation) -> Split:
+def split(translation: Translation) -> SplitProgram:
     """The determined part of a program and the others."""
     known = determined(translation.rules, translation.size)
     rules: dict[int, list[Rule]] = {}
@@ -88,14 +88,16 @@ def split(translation: Translation) -> Split:
             rules.setdefault(rule.head[0], []).append(rule)
         elif not rule.choice:
             constraints.append(rule)
-    return Split(rules, tuple(constraints), tuple(_parts(inner, known)), known)
+    return SplitProgram(rules, tuple(constraints), tuple(_parts(inner, known)), known)
 
 
 def _atoms(rule: Rule) -> Iterable[int]:
     return (*rule.head, *map(abs, rule.body))
 
 
-def _parts(rules: Sequence[Rule], known: Bits) -> list[Part]:
+def _parts(rules: Sequence[Rule], known: Bits) -> list[InnerPart]:
+    if not rules:
+        return []
     root = list(range(len(known)))
 
     def find(atom: int) -> int:
@@ -115,12 +117,12 @@ def _parts(rules: Sequence[Rule], known: Bits) -> list[Part]:
     return [_part(members, known, total) for members in gathered.values()]
 
 
-def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> Part:
+def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> InnerPart:
     atoms = frozenset(a for rule in rules for a in _atoms(rule) if not known[a])
     border = sorted({a for rule in rules for a in _atoms(rule) if known[a]})
     # Without constraints and without negation inside, the least or any chosen set is a model.
     positive = all(rule.head and all(known[-b] for b in rule.body if b < 0) for rule in rules)
-    return Part(tuple(rules), atoms, tuple(border), positive or all(total[a] for a in atoms))
+    return InnerPart(tuple(rules), atoms, tuple(border), positive or all(total[a] for a in atoms))
 
 
 class Situations:
@@ -128,7 +130,7 @@ class Situations:
 
     def __init__(
         self,
-        part: Part,
+        part: InnerPart,
         queries: Sequence[Conjunctions],
         program: Drawable,
         counted: bool,

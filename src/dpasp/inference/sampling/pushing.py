@@ -22,7 +22,7 @@ from dpasp.circuits.worlds import Definitions, Draw, Push
 from dpasp.logic.program import Rule
 from dpasp.semantics.leaves import Weights
 
-PAIRS = 100_000  # conjunctions that are compared with one another, at most
+PAIRS = 30_000  # conjunctions that are compared with one another, at most
 
 
 def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...]:

@@ -94,21 +94,24 @@ class Estimates:
 
     def answers(self, planned: bool) -> list[Answer]:
         """The answers with their intervals."""
-        answers = []
-        for query, tallies in zip(self.queries, self.numbers, strict=True):
-            ends = [tally.interval(planned) for tally in tallies]
-            answer = Answer(query.text, interval=(ends[0][0], ends[-1][1]), samples=self.worlds)
-            if len(tallies) == 1:
-                value = tallies[0].value
-                answer = replace(answer, value=0.5 if value is None else value)
-            else:
-                lower, upper = (tally.value for tally in tallies)
-                said = lower is not None or upper is not None
-                # Where nothing says that q can fail given e it is certain, and the reverse.
-                lower, upper = (1.0 if lower is None else lower, 0.0 if upper is None else upper)
-                answer = replace(answer, lower=lower if said else 0.0, upper=upper if said else 1.0)
-            answers.append(answer)
-        return answers
+        return [
+            numbered(query.text, tallies, self.worlds, planned)
+            for query, tallies in zip(self.queries, self.numbers, strict=True)
+        ]
+
+
+def numbered(query: str, tallies: Sequence[Tally], worlds: int, planned: bool) -> Answer:
+    """The answer that the tallies of its numbers come to, after so many worlds."""
+    ends = [tally.interval(planned) for tally in tallies]
+    answer = Answer(query, interval=(ends[0][0], ends[-1][1]), samples=worlds)
+    if len(tallies) == 1:
+        value = tallies[0].value
+        return replace(answer, value=0.5 if value is None else value)
+    lower, upper = (tally.value for tally in tallies)
+    said = lower is not None or upper is not None
+    # Where nothing says that q can fail given e it is certain, and the reverse.
+    lower, upper = (1.0 if lower is None else lower, 0.0 if upper is None else upper)
+    return replace(answer, lower=lower if said else 0.0, upper=upper if said else 1.0)
 
 
 def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approximate:

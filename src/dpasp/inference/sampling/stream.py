@@ -17,14 +17,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.worlds import BLOCK, Definitions, Worlds
+from dpasp.circuits.worlds import BLOCK, Definitions, Drawn, Worlds
 from dpasp.inference.asked import Asked
+from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import drawable
-from dpasp.inference.sampling.inner import KNOWN, Array, Bits, Conjunctions, Situations, split
+from dpasp.inference.sampling.inner import KNOWN, Conjunctions, Situations, split
 from dpasp.inference.sampling.pushing import Exclusive, most_weight, pushed
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery, Rule
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, translate
 
@@ -34,7 +36,7 @@ QUICK = 0.05  # seconds for which a piece may take before it stops growing
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenWorlds:
     """What some worlds say: ``known`` [KNOWN, queries, worlds], and their weights up to 1."""
 
     known: Array
@@ -79,8 +81,8 @@ class Prepared:
         parts = self.program.parts
         situations = [Situations(part, wanted, self.drawable, counted) for part in parts]
         self.situations = [s for s in situations if s.asked or not s.part.certain]
-        evidence = self._determined(wanted[0].given)
-        pushes = pushed(self.definitions, evidence or ()) if push else ()
+        self.evidence = self._determined(wanted[0].given) or ()
+        pushes = pushed(self.definitions, self.evidence) if push else ()
         self.border = sorted({atom for s in self.situations for atom in s.part.border})
         outputs = [self.violated, self.given, *self.both, *self.border]
         asked.watch.check()
@@ -94,7 +96,7 @@ class Prepared:
         )
         return agreed and self.weigh_alike
 
-    @property
+    @cached_property
     def weigh_alike(self) -> bool:
         """Whether all worlds have the same weight: what is pushed depends on nothing."""
         return all(
@@ -144,11 +146,10 @@ class Stream:
         self.watch = watch
         self.most = prepared.most(self.weights)
 
-    def worlds(self, wanted: int, begin: int = 0) -> Iterator[Seen]:
+    def worlds(self, wanted: int, begin: int = 0) -> Iterator[SeenWorlds]:
         """So many worlds from one on, in pieces. Raises what the watch raises."""
         at, end = begin, begin + wanted
         blocks, piece = BLOCKS // 8, PIECE if self.prepared.situations else BLOCK * BLOCKS
-        alike = self.prepared.weigh_alike
         while at < end:
             first, start = divmod(at, BLOCK)
             blocks = min(blocks, -(-end // BLOCK) - first)
@@ -156,13 +157,20 @@ class Stream:
             count = min(blocks * BLOCK, end - first * BLOCK)
             while start < count:
                 began, stop = time.monotonic(), min(start + piece, count)
-                part = slice(start, stop)
-                weights = None if alike else drawn.weights[part] / self.most
-                yield Seen(self._known(drawn.bits[:, part]), weights)
+                yield self.seen(drawn, slice(start, stop))
                 start = stop
                 if time.monotonic() - began < QUICK:
                     piece = min(2 * piece, BLOCK * BLOCKS)
             at, blocks = first * BLOCK + count, min(2 * blocks, BLOCKS)
+
+    def block(self, number: int) -> Drawn:
+        """One block of worlds; raises what the watch raises."""
+        return self.prepared.worlds.draw(self.weights, self.seed, number, 1, self.watch)
+
+    def seen(self, drawn: Drawn, part: slice) -> SeenWorlds:
+        """What some of the worlds that were drawn say."""
+        weights = None if self.prepared.weigh_alike else drawn.weights[part] / self.most
+        return SeenWorlds(self._known(drawn.bits[:, part]), weights)
 
     def _known(self, bits: NDArray[np.bool_]) -> Array:
         prepared = self.prepared
