@@ -12,7 +12,7 @@ import torch
 
 import dpasp
 from dpasp.learning.entropy import MeanEntropy
-from dpasp.learning.shortcuts import ShortcutWarning
+from dpasp.learning.shortcuts import Alike, Settled, Shortcuts, ShortcutWarning
 
 VALUES = range(4)
 TEXT = """
@@ -84,6 +84,18 @@ def test_the_first_pairs_are_named_and_the_others_counted(function: str, rest: b
     assert ("(and 3 more pairs)" in str(told[0].message)) == rest
     assert ("more pairs" in str(told[0].message)) == rest
     assert len(one.shortcuts([["y(0)"]]).alike) == (6 if rest else 3)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_report_prints_twelve_of_each_kind(more: int) -> None:
+    pairs = tuple(Alike(f"a{i}", f"b{i}") for i in range(12 + more))
+    settled = tuple(Settled(f"o{i}", 2, ("x",), ("y",)) for i in range(12 + more))
+    lines = str(Shortcuts(pairs, settled)).splitlines()
+    assert [line for line in lines if "more" in line] == [
+        "… and 1 more pairs",
+        "… and 1 more",
+    ] * more
+    assert len(lines) == 25 + 2 * more
 
 
 def test_a_fact_and_its_contrary() -> None:

@@ -46,9 +46,17 @@ def at_memory_limit(folder: Path, text: str) -> subprocess.Popen[str]:
 def by_ctrl_c(folder: Path, text: str) -> subprocess.Popen[str]:
     os.mkfifo(folder / "p.plp")  # opened by both sides: then it has started
     process = start(folder)
-    (folder / "p.plp").write_text(text)
-    time.sleep(random.uniform(0.0, 0.5))
-    process.send_signal(signal.SIGINT)
+    while process.poll() is None:
+        try:
+            writing = os.open(folder / "p.plp", os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody reads it yet
+            time.sleep(0.01)
+            continue
+        with os.fdopen(writing, "w") as file:
+            file.write(text)
+        time.sleep(random.uniform(0.0, 0.5))
+        process.send_signal(signal.SIGINT)
+        break
     return process
 
 
