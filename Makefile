@@ -15,6 +15,7 @@
 #   make mutants  200 small faults in a copy of the code: the tests must notice nine of ten
 #   make sanitize the native part built with sanitizers, under the tests of circuits
 #   make threads  the same with the thread sanitizer, under evaluation and compilation
+#   make cluster  a Ray cluster of two nodes on this machine, one of which is killed
 #   make format   formats Python and C++; make tidy: clang-tidy over the C++
 #   make smoke    a few minutes of the last two
 #   make page     the page of the playground, built again from editors/web (needs npm)
@@ -51,7 +52,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test check docs bench bench-full random exit-codes fuzz border guided kills soak mutants sanitize threads smoke page format tidy clean
+.PHONY: demo test check docs bench bench-full random exit-codes fuzz border guided kills cluster soak mutants sanitize threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -96,6 +97,11 @@ guided: .venv/test.stamp
 	for what in circuits tables parameters reader; do \
 	    $(BIN)/python -m tests.stress.guided $$what build/guided/$$what -runs=200000 \
 	        -max_total_time=1200 -rss_limit_mb=4096 || exit 1; done
+
+# Ray is large, and takes half a minute to start: a target of its own
+cluster: .venv/test.stamp
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[cluster]'
+	$(BIN)/python -m pytest -q tests/scale
 
 soak: .venv/test.stamp
 	$(BIN)/python -m tests.stress.soak 20000

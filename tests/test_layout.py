@@ -23,13 +23,13 @@ ROWS = [
     ["pictures"],
     ["language"],
     ["logic"],
+    ["scale"],
     ["semantics"],
     ["native"],
     ["circuits"],
     ["inference"],
     ["neural"],
     ["learning"],
-    ["scale"],
     ["program"],
     ["dialects"],
     ["__init__"],
@@ -62,6 +62,7 @@ INSIDE = {
         ["answers"],
         ["method"],
         ["asked"],
+        ["travel"],
         ["engines"],
         ["sampling"],
         ["credal"],
@@ -69,13 +70,15 @@ INSIDE = {
         ["exact"],
         ["bounding"],
         ["explain", "models"],
+        ["sharing"],
         ["answer"],
         ["__init__"],
     ],
     "logic": [
-        ["child", "supervise", "terms", "program"],
+        ["packing", "supervise", "terms", "program"],
+        ["child"],
         ["constants", "solve", "text", "shown", "shapes"],
-        ["weights", "matching"],
+        ["weights", "matching", "cheapest"],
         ["people"],
         ["markers"],
         ["origins"],
@@ -93,7 +96,7 @@ INSIDE = {
 
 # Where a module may import these when it is itself imported; elsewhere only inside functions.
 HEAVY = {
-    "torch": {"neural", "learning", "scale"},
+    "torch": {"neural", "learning"},
     "rich": set[str](),
     "matplotlib": set[str](),
     "pandas": set[str](),
@@ -103,7 +106,8 @@ HEAVY = {
     "IPython": set[str](),
     "starlette": {"playground"},
     "uvicorn": set[str](),
-    "safetensors": {"neural", "learning", "scale"},
+    "ray": set[str](),
+    "safetensors": {"neural", "learning"},
 }
 
 

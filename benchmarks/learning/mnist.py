@@ -17,7 +17,7 @@ import torch
 from benchmarks.learning import loop
 
 import dpasp
-from dpasp.learning.interrupts import Request
+from dpasp.learning.interrupts import StopRequest
 from dpasp.learning.options import learn_options
 from dpasp.learning.train import HowToLearn, start
 
@@ -66,7 +66,7 @@ def main() -> None:
         begin = clock(given.device)
         loop.epoch(net, optimiser, *rows, sums, order, given.batch)
         middle = clock(given.device)
-        run.iterate(Request())
+        run.iterate(StopRequest())
         end = clock(given.device)
         spent = [spent[0] + middle - begin, spent[1] + end - middle]
         ratio = (end - middle) / (middle - begin)

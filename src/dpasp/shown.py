@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import sys
 from collections.abc import Callable
@@ -62,4 +61,6 @@ def markup(text: str, quote: bool = True) -> str:
     '&lt;a&gt; \\\\u0000'
     """
     whole = harmless(text).translate({0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"})
+    import html
+
     return html.escape(whole, quote)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dpasp.circuits import FIELDS, Cache, HeadCycle, compile
-from dpasp.circuits.compiler import Order, Way
+from dpasp.circuits.compiler import CompilerWay, Order
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
@@ -55,7 +55,7 @@ def test_every_way(first: int, logic: Logic, tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", range(0, PROGRAMS // 5, BLOCK))
 def test_networks(first: int) -> None:
     """Tables with many-valued variables, by elimination among other ways."""
-    ways: list[tuple[Way, Order]] = [
+    ways: list[tuple[CompilerWay, Order]] = [
         ("auto", "auto"),
         ("elimination", "auto"),
         ("search", "width"),
@@ -82,7 +82,7 @@ def test_stratified_programs_agree_on_everything() -> None:
 
 @pytest.mark.parametrize("logic", Logic)
 def test_orders_that_are_polished(logic: Logic) -> None:
-    ways: list[tuple[Way, Order]] = [("diagram", "polished"), ("tables", "polished")]
+    ways: list[tuple[CompilerWay, Order]] = [("diagram", "polished"), ("tables", "polished")]
     for seed, ground in programs(logic, range(50_000, 50_020)):
         for probability in Probability:
             compare(f"seed {seed}", ground, Meaning(logic, probability), ways=ways)

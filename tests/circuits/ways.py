@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpasp.circuits import Cache, HeadCycle, Options, compile
-from dpasp.circuits.compiler import Order, Way
+from dpasp.circuits.compiler import CompilerWay, Order
 from dpasp.errors import Error
 from dpasp.inference.engines.circuit import OnCircuit
 from dpasp.inference.engines.reference.enumerate import enumerate_models
@@ -15,7 +15,7 @@ from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 
-WAYS: tuple[tuple[Way, Order], ...] = (
+WAYS: tuple[tuple[CompilerWay, Order], ...] = (
     ("auto", "auto"),
     ("elimination", "auto"),
     ("diagram", "narrow"),
@@ -32,7 +32,7 @@ def compare(
     ground: GroundProgram,
     meaning: Meaning,
     cache: Cache | None = None,
-    ways: Sequence[tuple[Way, Order]] = WAYS,
+    ways: Sequence[tuple[CompilerWay, Order]] = WAYS,
 ) -> int:
     """Compare all ways on one program; how many circuits were compared.
 

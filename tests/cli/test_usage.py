@@ -133,10 +133,10 @@ def test_a_command_is_one_module_and_one_line(
     dpasp: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dpasp.cli.commands import COMMANDS
-    from dpasp.cli.options import FILES, OUTPUT, Group, Option, count
+    from dpasp.cli.options import FILES, OUTPUT, Flag, OptionGroup, count
 
     toy = ModuleType("dpasp.cli.toy")
-    times = Group("", (Option(("--times",), "how often", "N", count, default=1),))
+    times = OptionGroup("", (Flag(("--times",), "how often", "N", count, default=1),))
     vars(toy).update(
         DESCRIPTION="Say the names of files.",
         OPTIONS=(FILES, times, OUTPUT),
@@ -148,3 +148,14 @@ def test_a_command_is_one_module_and_one_line(
     assert "--times N" in dpasp("toy", "--help").out
     assert dpasp("toy", "x", "--times", "2").out == "x x\n"
     assert "0 is not a whole number above 0" in dpasp("toy", "x", "--times", "0").err
+
+
+def test_a_device_is_one_that_there_may_be(dpasp: Command, tmp_path: Path) -> None:
+    file = tmp_path / "a.plp"
+    file.write_text("0.5::a. #query a.")
+    code, _, err = dpasp("run", str(file), "--device", "gpu")
+    assert code == 2
+    assert "'gpu' is not a device: cpu, cuda, cuda:1 or auto" in err
+    code, out, err = dpasp("run", str(file), "--device", "cuda")
+    assert (code, out) == (0, "ℙ(a) = 0.500000\n")
+    assert "--device cuda has no use" in err

@@ -34,3 +34,10 @@ def test_options_belong_to_an_engine() -> None:
         dpasp.loads(TEXT).query(engine="compile", gap=0.1)
     with pytest.raises(dpasp.UsageError, match="seed must be a whole number"):
         dpasp.loads(TEXT).query(seed=0.5)
+
+
+def test_a_limit_under_another_name() -> None:
+    program = dpasp.loads("0.5::a. #query a.")
+    for name, remedy in (("time_limit", "seconds=10"), ("memory_limit", "megabytes=2000")):
+        with pytest.raises(dpasp.UsageError, match=rf"limits=dpasp.Limits\({remedy}\)"):
+            program.query(**{name: 3})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpasp.inference.engines.reference import rows as rows
-from dpasp.inference.engines.reference.rows import Rows, pack, unpack
+from dpasp.inference.engines.reference.rows import BitRows, pack, unpack
 
 
 @pytest.mark.parametrize("width", [0, 1, 7, 8, 64, 65, 130])
@@ -24,7 +24,7 @@ def test_rows_are_counted(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "ROOM", 10)
     rng = np.random.default_rng(2)
     bits = np.repeat(rng.random((5, width)) < 0.5, 40, axis=0)[rng.permutation(200)]
-    counted = Rows(width)
+    counted = BitRows(width)
     for start in range(0, 200, 7):
         counted.add(bits[start : start + 7])
     distinct, counts = counted.sorted()
@@ -35,6 +35,6 @@ def test_rows_are_counted(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_rows() -> None:
-    distinct, counts = Rows(3).sorted()
+    distinct, counts = BitRows(3).sorted()
     assert distinct.shape == (0, 3)
     assert counts.tolist() == []

@@ -15,7 +15,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 import dpasp
-from dpasp.learning.history import Moment, Reason
+from dpasp.learning.history import Moment, StopReason
 from dpasp.learning.steps import Learner
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.walks import Walked
@@ -148,7 +148,7 @@ def test_examples_held_out_stop_learning_and_the_best_is_kept() -> None:
     seen = [["a"]] * 30 + [["not a"]] * 10
     program = dpasp.loads("?::a. #semantics maxent.")
     history = program.learn(seen, niters=50, validation=0.25, patience=2)
-    assert history.reason is Reason.PATIENCE
+    assert history.reason is StopReason.PATIENCE
     assert len(history) < 10
     assert history.examples == 30
     assert all(record.validation is not None for record in history)

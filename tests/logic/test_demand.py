@@ -15,6 +15,7 @@ from dpasp.language import parse
 from dpasp.limits import UNLIMITED, Limits
 from dpasp.logic.narrow import narrowed
 from dpasp.program import grounding
+from dpasp.program.grounding import is_short
 
 PROGRAMS = int(os.environ.get("DPASP_RANDOM_DEMANDS", "150"))
 
@@ -23,6 +24,12 @@ WEATHER = """
 0.6::weather(sun,T); 0.4::weather(rain,T) :- T > 0, P = T-1, weather(sun,P).
 0.2::weather(sun,T); 0.8::weather(rain,T) :- T > 0, P = T-1, weather(rain,P).
 """
+
+
+@pytest.fixture(autouse=True)
+def look_for_demands_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every program were too long to ground it in full at first."""
+    monkeypatch.setattr(grounding, "is_short", lambda _program: False)
 
 
 def left_out(text: str) -> tuple[str, ...]:
@@ -96,6 +103,42 @@ def test_other_questions_about_the_same_program() -> None:
     assert program.query("b(3)").statistics["choices"] == 2
     assert program.query("b(4)").statistics["choices"] == 8  # from now on all is known
     assert program.explain("b(3)")[0].ways
+
+
+EDGES = "".join(f"0.5::edge({i},{i + 1}). " for i in range(40))
+PATHS = f"{EDGES} path(X,Y) :- edge(X,Y). path(X,Z) :- path(X,Y), edge(Y,Z). #query path(0,40)."
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_short_programs_are_ground_in_full_unless_that_is_much(
+    monkeypatch: pytest.MonkeyPatch, limit: float | None
+) -> None:
+    monkeypatch.setattr(grounding, "is_short", is_short)
+    whole = dpasp.loads(PATHS).query(limits=dpasp.Limits(seconds=limit))
+    assert "left_out" not in whole.statistics
+    monkeypatch.setattr(grounding, "SMALL", 200)
+    part = dpasp.loads(PATHS).query(limits=dpasp.Limits(seconds=limit))
+    assert part.statistics["left_out"]
+    assert part.statistics["ground_rules"] < whole.statistics["ground_rules"]
+    assert part[0].numbers[0] == pytest.approx(whole[0].numbers[0]) == pytest.approx(0.5**40)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p(X+1) :- p(X).",
+        "p(1+X) :- p(X).",
+        "p(X-1) :- p(X).",
+        "p(Y) :- p(X), Y = X*2.",
+        "p(f(X)) :- p(X).",
+        "p(1..n).",
+        "p(1..9999).",
+        "p(-X) :- p(X).",
+    ],
+)
+def test_programs_whose_terms_may_grow_are_not_short(text: str) -> None:
+    assert not is_short(parse(f"{text} 0.5::a. #const n = 9."))
+    assert is_short(parse("q(X) :- p(X), X < 3, X != -1. :- X = 1, q(X). p(1..9). 0.5::a."))
 
 
 # --- random programs -----------------------------------------------------------------------------
@@ -182,7 +225,7 @@ def test_random_programs_have_the_same_answers(monkeypatch: pytest.MonkeyPatch) 
         semantics = ("stable, credal", "stable, maxent", "smproblog, maxent")[seed % 3]
         found = asked(text, semantics)
         with monkeypatch.context() as patch:
-            patch.setattr(grounding, "narrowed", lambda *_: None)
+            patch.setattr("dpasp.logic.narrow.narrowed", lambda *_: None)
             wanted = asked(text, semantics)
         if isinstance(found, str) or isinstance(wanted, str):
             assert found == wanted, text

@@ -10,7 +10,7 @@ from dpasp.language.ast import Logic, Mode
 from dpasp.logic.program import GroundLiteral, GroundProgram, Rule
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.translate import Translation, translate
-from dpasp.semantics.wellfounded import Loop
+from dpasp.semantics.wellfounded import NegativeLoop
 from tests.oracle.generate import generate
 from tests.semantics.build import ground as ground_of
 
@@ -84,8 +84,8 @@ def test_the_well_founded_model_is_stratified() -> None:
 
 
 def test_rounds_of_a_loop() -> None:
-    assert Loop(frozenset({1}), (), 1).rounds == 1
-    assert Loop(frozenset({1, 2}), (), 2).rounds == 2
+    assert NegativeLoop(frozenset({1}), (), 1).rounds == 1
+    assert NegativeLoop(frozenset({1, 2}), (), 2).rounds == 2
 
 
 @pytest.mark.parametrize("length", range(1, 9))

@@ -27,13 +27,13 @@ from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.native import _native
+from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
 from dpasp.shown import display
 
 if TYPE_CHECKING:
     from dpasp.pictures.picture import Picture
 
-Array = NDArray[np.float64]
 MAGIC = b"dPASP circuit 1\n"
 
 

@@ -28,8 +28,8 @@ from dpasp.native import _native
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import translate
 
-Mode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
-Way = Literal["auto", "elimination", "search", "tables", "diagram"]
+CompilerMode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
+CompilerWay = Literal["auto", "elimination", "search", "tables", "diagram"]
 Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency", "tree"]
 
 
@@ -37,7 +37,7 @@ Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "freq
 class Options:
     """How to compile: which way and order, how large a part may grow, how much work it may take."""
 
-    way: Way = "auto"
+    way: CompilerWay = "auto"
     order: Order = "auto"
     nodes: int = 30_000_000
     work: int = 6_000_000_000  # about ten minutes for one attempt
@@ -151,7 +151,7 @@ def _ground(flat: Flat) -> _native.Ground:
 
 def _options(flat: Flat, meaning: Meaning, options: Options) -> _native.Options:
     """The options as the native compiler takes them."""
-    mode: Mode = "counts" if meaning.maxent else "bits"
+    mode: CompilerMode = "counts" if meaning.maxent else "bits"
     if len(flat.own_atoms):
         mode = "least"
     return _native.Options(mode, options.way, options.order, options.nodes, options.work)

@@ -16,13 +16,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpasp.circuits.layers import Integers
 from dpasp.logic.program import Choice, Interval, Rule
 from dpasp.semantics.masses import Question, query_literals
 from dpasp.semantics.translate import Translation
 
-Integers = NDArray[np.int64]
 NEVER = 0  # the literal that never holds
 
 

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.channels import MIXED
 from dpasp.circuits.circuit import Circuit
-from dpasp.circuits.layers import Layers
+from dpasp.circuits.layers import Integers, Layers
 
-Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LONGEST = 16  # products in one sum; a longer one is cut into pieces that are added up,

@@ -98,10 +98,10 @@ class Worlds:
     ) -> Drawn:
         """The worlds of some blocks of a seed under weights [leaves]."""
         with stopping(watch) as limits:
-            words, own = self._native.draw(weights, seed, first, blocks, limits)
+            words, world_weights = self._native.draw(weights, seed, first, blocks, limits)
         bytes_ = words.astype("<u8", copy=False).view(np.uint8)
         bits = np.unpackbits(bytes_, axis=1, bitorder="little").view(np.bool_)
-        return Drawn(bits, own)
+        return Drawn(bits, world_weights)
 
 
 class _Plan:
@@ -115,6 +115,7 @@ class _Plan:
         self.pushes = list(pushes)
         self.gates: dict[tuple[int, ...], int] = {(): 0}
         self.only: dict[int, tuple[int, ...]] = {}  # by choice: where its value matters
+        self.pushed: set[int] = set()  # the choices that the evidence draws
         self.ordered: list[Rule] = []
 
     def steps(self, outputs: Sequence[int]) -> NDArray[np.int64]:
@@ -126,11 +127,12 @@ class _Plan:
             below = self._below()
             component, count = components(below)
             members: list[list[int]] = [[] for _ in range(count)]
-            for node, own in enumerate(component):
-                members[own].append(node)
+            for node, number in enumerate(component):
+                members[number].append(node)
             if not self._cut_loops(component, members):
                 break
         needed = _reached(below, outputs)
+        self.pushed = {draw.choice for push in self.pushes for draw in push.draws}
         data: list[int] = []
         for nodes in members:
             if nodes[0] in needed:
@@ -205,7 +207,7 @@ class _Plan:
                 data += (draw.choice, draw.value, self.gates[draw.gate], int(everywhere))
         elif node >= self.size:
             choice = node - self.size
-            if all(choice != draw.choice for push in self.pushes for draw in push.draws):
+            if choice not in self.pushed:
                 data += (CHOICE, choice, self.gates[self.only.get(choice, ())])
         elif node not in self.selectors:
             rules = [rule for atom in nodes for rule in self.rules.get(atom, ())]
@@ -215,11 +217,11 @@ class _Plan:
 
 def _reached(below: Sequence[Sequence[int]], roots: Sequence[int]) -> set[int]:
     """The nodes that the roots depend on, with themselves."""
-    found = set(roots)
+    reached = set(roots)
     todo = list(roots)
     while todo:
         for child in below[todo.pop()]:
-            if child not in found:
-                found.add(child)
+            if child not in reached:
+                reached.add(child)
                 todo.append(child)
-    return found
+    return reached

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from dpasp.cli.console import Console
-    from dpasp.cli.options import Group
+    from dpasp.cli.options import OptionGroup
 
 COMMANDS = {
     "run": "answer the queries of a program",
@@ -37,7 +37,7 @@ class Command(Protocol):
     """What the module of a command holds."""
 
     DESCRIPTION: str
-    OPTIONS: Sequence[Group]
+    OPTIONS: Sequence[OptionGroup]
 
     def execute(self, options: Namespace, console: Console) -> int:
         """Do what the command says; the exit code."""

@@ -12,7 +12,16 @@ from pathlib import Path
 from dpasp.circuits import Circuit, dot, nnf, nnf_map, to_json
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
-from dpasp.cli.options import FILES, LIMITS, OUTPUT, PYTHON, QUESTIONS, Group, Option, drawing
+from dpasp.cli.options import (
+    FILES,
+    LIMITS,
+    OUTPUT,
+    PYTHON,
+    QUESTIONS,
+    Flag,
+    OptionGroup,
+    drawing,
+)
 from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
     nothing_asked,
@@ -40,9 +49,9 @@ examples:
     dpasp compile alarm.plp -o alarm.svg
     dpasp compile graph.plp -c n=20 --time-limit 60 -v
 """
-CIRCUIT_FILE = Group(
+CIRCUIT_FILE = OptionGroup(
     "",
-    (Option(("-o", "--output"), "write the circuit: .json, .nnf, .dot or .svg", "OUT"),),
+    (Flag(("-o", "--output"), "write the circuit: .json, .nnf, .dot or .svg", "OUT"),),
 )
 OPTIONS = (FILES, CIRCUIT_FILE, drawing("the circuit"), QUESTIONS, LIMITS, PYTHON, OUTPUT)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dpasp.cli.commands import COMMANDS, command
 from dpasp.cli.console import Console
-from dpasp.cli.options import OUTPUT, Group, Option
+from dpasp.cli.options import OUTPUT, Flag, OptionGroup
 
 DESCRIPTION = """\
 Print a script that lets a shell complete commands, options and files.
@@ -18,7 +18,10 @@ examples:
     dpasp completion fish > ~/.config/fish/completions/dpasp.fish
 """
 SHELLS = ("bash", "zsh", "fish")
-OPTIONS = (Group("", (Option(("shell",), "bash, zsh or fish", choices=SHELLS),)), OUTPUT)
+OPTIONS = (
+    OptionGroup("", (Flag(("shell",), "bash, zsh or fish", choices=SHELLS),)),
+    OUTPUT,
+)
 NAMES = ("dpasp", "pasp")
 
 
@@ -28,20 +31,20 @@ def execute(options: Namespace, console: Console) -> int:
     return 0
 
 
-def options_of(name: str) -> Iterator[Option]:
+def options_of(name: str) -> Iterator[Flag]:
     """The options of a command, with what stands by itself, from its own tables."""
     for group in command(name).OPTIONS:
         yield from group.options
 
 
-def words_of(option: Option) -> list[str]:
+def words_of(option: Flag) -> list[str]:
     """The ways to write an option; none for what stands by itself."""
     words = [name for name in option.names if name.startswith("-")]
     negated = [f"--no-{name[2:]}" for name in words if option.negatable and name[:2] == "--"]
     return words + negated
 
 
-def takes_value(option: Option) -> bool:
+def takes_value(option: Flag) -> bool:
     """Whether a word follows the option."""
     return option.value is not None or option.choices is not None
 
@@ -109,7 +112,7 @@ def zsh() -> str:
     return "\n".join(lines)
 
 
-def _zsh_arguments(option: Option) -> Iterator[str]:
+def _zsh_arguments(option: Flag) -> Iterator[str]:
     values = f"({' '.join(option.choices)})" if option.choices else ""
     if not words_of(option):
         yield f"*:{option.value or option.names[0]}:{values or '_files'}"
@@ -143,7 +146,7 @@ def fish() -> str:
     return "\n".join(lines)
 
 
-def _fish_option(option: Option) -> str:
+def _fish_option(option: Flag) -> str:
     chosen = f" -xa {_fish(' '.join(option.choices))}" if option.choices else ""
     words = words_of(option)
     if not words:

@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 
 from dpasp.cli.console import Console
-from dpasp.cli.options import LIMITS, OUTPUT, Group, Option
+from dpasp.cli.options import LIMITS, OUTPUT, Flag, OptionGroup
 from dpasp.cli.reading import read_text
 from dpasp.dialects import DIALECTS
 from dpasp.writing import write_text
@@ -22,18 +22,18 @@ examples:
 """
 _KINDS = "; ".join(f"{dialect.name}: {dialect.summary}" for dialect in DIALECTS.values())
 OPTIONS = (
-    Group(
+    OptionGroup(
         "",
         (
-            Option(("file",), "the program; - is standard input", "FILE"),
-            Option(
+            Flag(("file",), "the program; - is standard input", "FILE"),
+            Flag(
                 ("--from",),
                 f"whose it is ({_KINDS})",
                 choices=tuple(DIALECTS),
                 dest="dialect",
                 required=True,
             ),
-            Option(("-o", "--output"), "write it to this file", "OUT"),
+            Flag(("-o", "--output"), "write it to this file", "OUT"),
         ),
     ),
     LIMITS,

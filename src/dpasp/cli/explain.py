@@ -13,8 +13,8 @@ from dpasp.cli.options import (
     OUTPUT,
     PYTHON,
     QUESTIONS,
-    Group,
-    Option,
+    Flag,
+    OptionGroup,
     count,
     drawing,
     share,
@@ -47,12 +47,12 @@ examples:
     dpasp explain alarm.plp --target 0.5
     dpasp explain plan.plp --why-inconsistent
 """
-WHAT = Group(
+WHAT = OptionGroup(
     "",
     (
-        Option(("--top",), "so many ways and total choices (default: 5)", "N", count, default=5),
-        Option(("--target",), "say what each number must be for the answer to be P", "P", share),
-        Option(("--why-inconsistent",), "say what leaves no model, in place of answers"),
+        Flag(("--top",), "so many ways and total choices (default: 5)", "N", count, default=5),
+        Flag(("--target",), "say what each number must be for the answer to be P", "P", share),
+        Flag(("--why-inconsistent",), "say what leaves no model, in place of answers"),
     ),
 )
 OPTIONS = (FILES, WHAT, QUESTIONS, LIMITS, PYTHON, drawing("the reasons"), OUTPUT)
@@ -65,21 +65,22 @@ def execute(options: Namespace, console: Console) -> int:
     program = asked(read_program(options, console), options, console)
     if options.why_inconsistent:
         return _inconsistent(program, options, console)
-    found = program.explain(
+    explanations = program.explain(
         semantics=wanted_semantics(options),
         top=options.top,
         target=options.target,
         limits=read_limits(options),
     )
-    console.report(found.warnings)
-    if not found:
+    console.report(explanations.warnings)
+    if not explanations:
         raise nothing_asked(program.source)
     if console.json:
-        console.answer(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        console.answer(json.dumps(explanations.to_dict(), indent=2, ensure_ascii=False))
     else:
-        console.answer("\n".join(explanation_text(one, options.verbose) for one in found))
+        texts = (explanation_text(each, options.verbose) for each in explanations)
+        console.answer("\n".join(texts))
     if options.plot is not None:
-        found.plot(options.plot)
+        explanations.plot(options.plot)
     return 0
 
 
@@ -90,14 +91,14 @@ def _inconsistent(program: Program, options: Namespace, console: Console) -> int
             "--why-inconsistent asks about models, not about a query or a target",
             help='leave them out; --evidence "a, not b" asks about models that satisfy it',
         )
-    found = program.why_inconsistent(
+    reasons = program.why_inconsistent(
         semantics=wanted_semantics(options), top=options.top, limits=read_limits(options)
     )
     console.report(program.source.warnings)
     if console.json:
-        console.answer(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        console.answer(json.dumps(reasons.to_dict(), indent=2, ensure_ascii=False))
     else:
-        console.answer(inconsistencies_text(found))
+        console.answer(inconsistencies_text(reasons))
     if options.plot is not None:
-        found.plot(options.plot)
+        reasons.plot(options.plot)
     return 0

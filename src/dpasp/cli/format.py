@@ -7,7 +7,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from dpasp.cli.console import STANDARD_INPUT, Console
-from dpasp.cli.options import LIMITS, Group, Option
+from dpasp.cli.options import LIMITS, Flag, OptionGroup
 from dpasp.cli.reading import read_text
 from dpasp.errors import Diagnostic, Error, cannot_write
 from dpasp.language.formatting import formatted
@@ -25,20 +25,20 @@ examples:
 """
 _HELP = "a program (.plp); - reads standard input and prints"
 OPTIONS = (
-    Group("", (Option(("files",), _HELP, "FILE", count="+"),)),
-    Group(
+    OptionGroup("", (Flag(("files",), _HELP, "FILE", count="+"),)),
+    OptionGroup(
         "instead of writing",
         (
-            Option(("--check",), "only say which files would change (exit 1 if any would)"),
-            Option(("--diff",), "show what would change (exit 1 if anything would)"),
+            Flag(("--check",), "only say which files would change (exit 1 if any would)"),
+            Flag(("--diff",), "show what would change (exit 1 if anything would)"),
         ),
     ),
     LIMITS,
-    Group(
+    OptionGroup(
         "output",
         (
-            Option(("-q", "--quiet"), "do not say what was done"),
-            Option(("-v", "--verbose"), "name the files that stay as they are, too"),
+            Flag(("-q", "--quiet"), "do not say what was done"),
+            Flag(("-v", "--verbose"), "name the files that stay as they are, too"),
         ),
     ),
 )

@@ -7,7 +7,7 @@ from argparse import Namespace
 from importlib.util import find_spec
 
 from dpasp.cli.console import Console
-from dpasp.cli.options import Group, Option
+from dpasp.cli.options import Flag, OptionGroup
 from dpasp.errors import Diagnostic, UsageError
 
 DESCRIPTION = """\
@@ -19,12 +19,12 @@ examples:
     dpasp lsp
 """
 OPTIONS = (
-    Group(
+    OptionGroup(
         "",
         (
-            Option(("--stdio",), "as some editors say it; there is no other way"),
-            Option(("-q", "--quiet"), "say nothing on standard error"),
-            Option(("-v", "--verbose"), "say what is asked and answered"),
+            Flag(("--stdio",), "as some editors say it; there is no other way"),
+            Flag(("-q", "--quiet"), "say nothing on standard error"),
+            Flag(("-v", "--verbose"), "say what is asked and answered"),
         ),
     ),
 )

@@ -7,7 +7,16 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 
 from dpasp.cli.console import Console
-from dpasp.cli.options import FILES, LIMITS, MEANING, OUTPUT, PYTHON, Group, Option, count
+from dpasp.cli.options import (
+    FILES,
+    LIMITS,
+    MEANING,
+    OUTPUT,
+    PYTHON,
+    Flag,
+    OptionGroup,
+    count,
+)
 from dpasp.cli.reading import python_allowed, read_limits, read_program, wanted_semantics
 from dpasp.errors import Diagnostic
 from dpasp.inference.models import Model
@@ -23,7 +32,9 @@ examples:
     dpasp models alarm.plp --given "alarm, not burglary"
     dpasp models queens.lp -n 1
 """
-HOW_MANY = Group("", (Option(("-n", "--number"), "so many at most (default: all)", "N", count),))
+HOW_MANY = OptionGroup(
+    "", (Flag(("-n", "--number"), "so many at most (default: all)", "N", count),)
+)
 OPTIONS = (FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)
 EMPTY = "(nothing is true)"
 
@@ -68,6 +79,6 @@ def write_json(models: Iterator[Model], warnings: Sequence[Diagnostic], console:
         text = json.dumps(model.to_dict(), ensure_ascii=False)
         console.answer(f"  {',' if some else ''}{text}")
         some = True
-    told = json.dumps([warning.to_dict() for warning in warnings], ensure_ascii=False)
-    console.answer(f'], "warnings": {told}}}' if warnings else "]}")
+    warned = json.dumps([warning.to_dict() for warning in warnings], ensure_ascii=False)
+    console.answer(f'], "warnings": {warned}}}' if warnings else "]}")
     return some

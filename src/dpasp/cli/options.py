@@ -6,19 +6,22 @@ Help texts, the parser and completion all read these tables, so an option is wri
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
+from dpasp.scale.clusters import checked
 
 LOGICS = tuple(logic.value for logic in Logic)
 PROBABILITIES = tuple(probability.value for probability in Probability)
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class Flag:
     """An option (or, with a name without dashes, what stands by itself on the command line).
 
     ``value`` is what it takes in help texts; an option without one is a switch. ``read``
@@ -60,11 +63,11 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OptionGroup:
     """Options under one title; those without a title stand first."""
 
     title: str
-    options: tuple[Option, ...]
+    options: tuple[Flag, ...]
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Tell a parser about all of them."""
@@ -113,6 +116,15 @@ def share(text: str) -> float:
     return value
 
 
+def cluster(text: str) -> str:
+    """The name of a cluster: local, a number of processes, or an address."""
+    try:
+        return checked(text)
+    except UsageError as error:
+        problem = error.diagnostics[0]
+        raise argparse.ArgumentTypeError(f"{problem.message}; {problem.help}") from None
+
+
 def constant(text: str) -> tuple[str, str]:
     """The name and the value in ``NAME=VALUE``."""
     name, equals, value = (part.strip() for part in text.partition("="))
@@ -121,20 +133,31 @@ def constant(text: str) -> tuple[str, str]:
     return name, value
 
 
+def device(text: str) -> str:
+    """A place to learn: ``cpu``, ``auto``, or a kind of accelerator with or without its number."""
+    if not DEVICE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a device: cpu, cuda, cuda:1 or auto")
+    return text
+
+
 def rule_pair(text: str) -> tuple[str, str]:
     """A rule of the program and the rule of a file that it takes its probabilities from."""
-    own, word, other = (part.strip() for part in text.partition(" from "))
-    if not (own and word and other):
+    rule, word, source = (part.strip() for part in text.partition(" from "))
+    if not (rule and word and source):
         form = "'?::a. from ?::b.'"
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form {form}")
-    return own, other
+    return rule, source
 
+
+DEVICE = re.compile(r"cpu|auto|(cuda|mps|xpu|hpu)(:\d+)?")
 
 # --- the options -------------------------------------------------------------------------------
 
-FILES = Group("", (Option(("files",), "a program (.plp); - is standard input", "FILE", count="+"),))
+FILES = OptionGroup(
+    "", (Flag(("files",), "a program (.plp); - is standard input", "FILE", count="+"),)
+)
 
-CONSTANT = Option(
+CONSTANT = Flag(
     ("-c", "--const"),
     "give a #const of the program another value (repeatable)",
     "NAME=VALUE",
@@ -142,9 +165,9 @@ CONSTANT = Option(
     repeatable=True,
     dest="constants",
 )
-CONSTANTS = Group("", (CONSTANT,))
+CONSTANTS = OptionGroup("", (CONSTANT,))
 
-QUERY = Option(
+QUERY = Flag(
     ("--query",),
     'ask this too, such as "a, not b | c" (repeatable)',
     "Q",
@@ -152,30 +175,30 @@ QUERY = Option(
     dest="queries",
 )
 SEMANTICS = (
-    Option(
+    Flag(
         ("--semantics",),
         f"in place of the program's: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
         "LOGIC,PROB",
     ),
-    Option(("-s", "--sem"), "only the logic one", choices=LOGICS, dest="logic"),
-    Option(
+    Flag(("-s", "--sem"), "only the logic one", choices=LOGICS, dest="logic"),
+    Flag(
         ("-p", "--psem"),
         "only the probabilistic one",
         choices=PROBABILITIES,
         dest="probability",
     ),
 )
-QUESTIONS = Group(
+QUESTIONS = OptionGroup(
     "questions",
     (
         QUERY,
-        Option(
+        Flag(
             ("--evidence",),
             "joined to the evidence of every query (repeatable)",
             "E",
             repeatable=True,
         ),
-        Option(
+        Flag(
             ("--marginals",),
             "in place of the queries: the probability of every atom that the program shows",
         ),
@@ -183,10 +206,10 @@ QUESTIONS = Group(
         CONSTANT,
     ),
 )
-MEANING = Group(
+MEANING = OptionGroup(
     "which models",
     (
-        Option(
+        Flag(
             ("--given",),
             "only models in which this holds, joined to the evidence (repeatable)",
             "LITERALS",
@@ -196,22 +219,30 @@ MEANING = Group(
         CONSTANT,
     ),
 )
-ENGINE = Group(
+CLUSTER = Flag(
+    ("--cluster",),
+    "share the work: local (a process for each core), a number of processes, or the address "
+    "of a Ray cluster; same seed, same answers",
+    "local|N|ADDRESS",
+    cluster,
+)
+ENGINE = OptionGroup(
     "how to answer",
     (
-        Option(
+        Flag(
             ("--engine",),
             "auto makes a circuit, by enumeration where it cannot be compiled "
             "(default: what #inference says, or auto)",
             choices=ENGINES.keys(),
         ),
-        Option(("--samples",), "of --engine sample (default: 10000)", "N", count),
-        Option(
+        Flag(("--samples",), "of --engine sample (default: 10000)", "N", count),
+        Flag(
             ("--gap",), "bounds (default: 0.01) and sample stop when they are so close", "G", share
         ),
-        Option(("--nmodels",), "the most total choices that bounds looks at", "N", count),
-        Option(("--exact",), "fail at a limit (124, 125) rather than answer with bounds"),
-        Option(
+        Flag(("--nmodels",), "the most total choices that bounds looks at", "N", count),
+        Flag(("--exact",), "fail at a limit (124, 125) rather than answer with bounds"),
+        CLUSTER,
+        Flag(
             ("--inconsistent",),
             "what to do with total choices that have no model (default: normalize)",
             choices=("normalize", "error"),
@@ -220,16 +251,16 @@ ENGINE = Group(
     ),
 )
 
-LEARNING = Group(
+LEARNING = OptionGroup(
     "learning",
     (
-        Option(("--no-learn",), "answer without learning first"),
-        Option(("--save",), "write what was learned to a file", "F"),
-        Option(("--learned",), "write the program with the learned numbers in place", "F.plp"),
-        Option(("--load",), "read what was learned; do not learn", "F"),
-        Option(("--resume",), "go on with learning that was interrupted", "F"),
-        Option(("--force",), "load or resume what another program learned, in its order"),
-        Option(
+        Flag(("--no-learn",), "answer without learning first"),
+        Flag(("--save",), "write what was learned to a file", "F"),
+        Flag(("--learned",), "write the program with the learned numbers in place", "F.plp"),
+        Flag(("--load",), "read what was learned; do not learn", "F"),
+        Flag(("--resume",), "go on with learning that was interrupted", "F"),
+        Flag(("--force",), "load or resume what another program learned, in its order"),
+        Flag(
             ("--rule",),
             "load by rule: the first takes what the second learned, others their own name's "
             "(repeatable)",
@@ -238,24 +269,24 @@ LEARNING = Group(
             repeatable=True,
             dest="rules",
         ),
-        Option(("--seed",), "of everything random", "N", whole),
-        Option(("--threads",), "how many networks may use", "N", count),
-        Option(("--device",), "where networks run: cpu, cuda or auto (default: cpu)", "DEVICE"),
+        Flag(("--seed",), "of everything random", "N", whole),
+        Flag(("--threads",), "how many networks may use", "N", count),
+        Flag(("--device",), "where to learn: cpu, cuda or auto (default: cpu)", "DEVICE", device),
     ),
 )
 
-LIMITS = Group(
+LIMITS = OptionGroup(
     "limits",
     (
-        Option(("--time-limit",), "stop after so many seconds in all (exit 124)", "S", positive),
-        Option(("--memory-limit",), "stop above so much memory (exit 125)", "MB", positive),
+        Flag(("--time-limit",), "stop after so many seconds in all (exit 124)", "S", positive),
+        Flag(("--memory-limit",), "stop above so much memory (exit 125)", "MB", positive),
     ),
 )
 
-PYTHON = Group(
+PYTHON = OptionGroup(
     "safety",
     (
-        Option(
+        Flag(
             ("--python",),
             "a file that you name may run its Python; a text may not, unless you say so",
             negatable=True,
@@ -263,27 +294,27 @@ PYTHON = Group(
     ),
 )
 
-PLOT = Option(("--plot",), "draw the answers: .svg, or (with dpasp[plot]) .png or .pdf", "F")
-FILES_WRITTEN = Group(
+PLOT = Flag(("--plot",), "draw the answers: .svg, or (with dpasp[plot]) .png or .pdf", "F")
+FILES_WRITTEN = OptionGroup(
     "files",
     (
-        Option(("--csv",), "write the answers as a table: .csv or .parquet", "F"),
+        Flag(("--csv",), "write the answers as a table: .csv or .parquet", "F"),
         PLOT,
-        Option(("--report",), "write a page with program, answers and reasons", "F.html"),
+        Flag(("--report",), "write a page with program, answers and reasons", "F.html"),
     ),
 )
 
 
-def drawing(what: str) -> Group:
+def drawing(what: str) -> OptionGroup:
     """The option to draw something else."""
-    return Group("", (replace(PLOT, help=PLOT.help.replace("the answers", what)),))
+    return OptionGroup("", (replace(PLOT, help=PLOT.help.replace("the answers", what)),))
 
 
-OUTPUT = Group(
+OUTPUT = OptionGroup(
     "output",
     (
-        Option(("--json",), "one JSON object on standard output"),
-        Option(("-q", "--quiet"), "no warnings, no progress"),
-        Option(("-v", "--verbose"), "more about what was done"),
+        Flag(("--json",), "one JSON object on standard output"),
+        Flag(("-q", "--quiet"), "no warnings, no progress"),
+        Flag(("-v", "--verbose"), "more about what was done"),
     ),
 )

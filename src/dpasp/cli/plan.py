@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from dpasp.circuits import HeadCycle, Plan
 from dpasp.cli.console import Console
-from dpasp.display.progress import PATIENCE, Report, watching
+from dpasp.display.progress import PATIENCE, watching
+from dpasp.limits import Report
 
 
 @contextmanager

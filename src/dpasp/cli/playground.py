@@ -7,7 +7,7 @@ from argparse import Namespace
 from contextlib import suppress
 
 from dpasp.cli.console import Console
-from dpasp.cli.options import OUTPUT, Group, Option, positive, whole
+from dpasp.cli.options import OUTPUT, Flag, OptionGroup, positive, whole
 from dpasp.limits import Limits
 from dpasp.playground.start import PORT, TOKEN, Wishes, start
 
@@ -24,28 +24,26 @@ examples:
     dpasp playground --port 9000 --no-browser
     dpasp playground --host 0.0.0.0 --allow-host class.example.org    for others too
 """
-WHERE = Group(
+WHERE = OptionGroup(
     "where",
     (
-        Option(("--port",), f"the port (default: {PORT}, or any free one)", "N", whole),
-        Option(
-            ("--host",), "listen at this address (default: 127.0.0.1)", "H", default="127.0.0.1"
-        ),
-        Option(
+        Flag(("--port",), f"the port (default: {PORT}, or any free one)", "N", whole),
+        Flag(("--host",), "listen at this address (default: 127.0.0.1)", "H", default="127.0.0.1"),
+        Flag(
             ("--allow-host",),
             "a name, or NAME:PORT, by which browsers may call it (repeatable)",
             "NAME",
             repeatable=True,
             dest="names",
         ),
-        Option(("--no-browser",), "do not open a browser"),
+        Flag(("--no-browser",), "do not open a browser"),
     ),
 )
-LIMITS = Group(
+LIMITS = OptionGroup(
     "limits of every request",
     (
-        Option(("--time-limit",), "seconds (default: 20)", "S", positive, default=20.0),
-        Option(("--memory-limit",), "megabytes (default: 1000)", "MB", positive, default=1000.0),
+        Flag(("--time-limit",), "seconds (default: 20)", "S", positive, default=20.0),
+        Flag(("--memory-limit",), "megabytes (default: 1000)", "MB", positive, default=1000.0),
     ),
 )
 OPTIONS = (WHERE, LIMITS, OUTPUT)

@@ -7,6 +7,7 @@ on; the imports stand where they are needed.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ def run_process() -> int:
     if hears:
         signal.signal(signal.SIGINT, _leave)
     _open_streams()
+    gc.set_threshold(20_000)  # most of what a short process makes stays: look for waste rarely
     from dpasp.cli.execution import main
 
     try:
@@ -61,8 +63,8 @@ def _open_streams() -> None:
             if opened != number:
                 os.dup2(opened, number)
                 os.close(opened)
-            way = "r" if name == "stdin" else "w"
-            setattr(sys, name, open(number, way, encoding="utf-8", closefd=False))  # noqa: SIM115
+            letter = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, letter, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _end_if_left(code: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from argparse import Namespace
 from dataclasses import replace
 from functools import partial
@@ -46,6 +45,7 @@ examples:
     dpasp run alarm.plp --marginals --evidence alarm  every atom that the program shows
     dpasp run alarm.plp --semantics lstable,maxent --json
     dpasp run graph.plp -c n=5 --time-limit 10
+    dpasp run alarm.plp --engine sample --cluster local
     dpasp run alarm.plp --report alarm.html           a page with answers and reasons
     dpasp run digits.plp --save digits.safetensors    learn, and keep what was learned
     dpasp run digits.plp --load digits.safetensors    answer with it, without learning
@@ -64,6 +64,8 @@ def execute(options: Namespace, console: Console) -> int:
         import torch
 
         torch.set_num_threads(options.threads)
+    if options.device not in (None, "cpu", "auto") and not uses_torch(program):
+        console.note(f"warning: the program has no network: --device {options.device} has no use")
     if learns(options, program):
         from dpasp.cli.learn import learn_first, speaks
 
@@ -80,6 +82,7 @@ def execute(options: Namespace, console: Console) -> int:
             semantics=semantics,
             engine=how,
             inconsistent=options.inconsistent,
+            cluster=options.cluster,
             limits=limits,
             progress=progress,
         )
@@ -117,6 +120,8 @@ def write_files(answers: Answers, program: Program, options: Namespace) -> None:
     if options.plot is not None:
         answers.plot(options.plot)
     if options.report is not None:
+        import shlex
+
         from dpasp.display.report import report
 
         write_text(options.report, report(program, answers, shlex.join(["dpasp", *options.words])))

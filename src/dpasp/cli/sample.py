@@ -7,7 +7,18 @@ from argparse import Namespace
 
 from dpasp.cli.console import Console
 from dpasp.cli.models import EMPTY
-from dpasp.cli.options import FILES, LIMITS, MEANING, OUTPUT, PYTHON, Group, Option, count, whole
+from dpasp.cli.options import (
+    CLUSTER,
+    FILES,
+    LIMITS,
+    MEANING,
+    OUTPUT,
+    PYTHON,
+    Flag,
+    OptionGroup,
+    count,
+    whole,
+)
 from dpasp.cli.reading import python_allowed, read_limits, read_program, wanted_semantics
 from dpasp.logic.shown import shown_by
 from dpasp.program import Program
@@ -20,11 +31,12 @@ examples:
     dpasp sample alarm.plp -n 10
     dpasp sample alarm.plp -n 1000 --given alarm --seed 1 --json
 """
-HOW_MANY = Group(
+HOW_MANY = OptionGroup(
     "",
     (
-        Option(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
-        Option(("--seed",), "same seed, same models", "N", whole),
+        Flag(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
+        Flag(("--seed",), "same seed, same models", "N", whole),
+        CLUSTER,
     ),
 )
 OPTIONS = (FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)
@@ -42,6 +54,7 @@ def execute(options: Namespace, console: Console) -> int:
         given=options.given,
         semantics=wanted_semantics(options),
         seed=options.seed,
+        cluster=options.cluster,
         limits=read_limits(options),
     )
     console.report(program.warnings)
@@ -49,10 +62,10 @@ def execute(options: Namespace, console: Console) -> int:
         without_terms = [
             {k: v for k, v in sample.items() if not shown.is_term(k)} for sample in samples
         ]
-        told: dict[str, object] = {"samples": without_terms}
+        fields: dict[str, object] = {"samples": without_terms}
         if program.warnings:
-            told["warnings"] = [warning.to_dict() for warning in program.warnings]
-        console.answer(json.dumps(told, indent=2, ensure_ascii=False))
+            fields["warnings"] = [warning.to_dict() for warning in program.warnings]
+        console.answer(json.dumps(fields, indent=2, ensure_ascii=False))
         return 0
     for sample in samples:
         undefined = (f"undef({name})" for name in shown.names(sample, "undef"))

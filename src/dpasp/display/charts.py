@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dpasp.inference.answers import Answer, number_text
-from dpasp.pictures.scene import Box, Scene, Shape, Stroke, Text, shortened, text_width
+from dpasp.pictures.scene import Box, Drawing, Scene, Stroke, Text, shortened, text_width
 
 MOST_BARS = 60
 ROW = 26.0
@@ -30,7 +30,7 @@ def bars(answers: Sequence[Answer], title: str = "") -> Scene:
     height = top + ROW * len(shown)
     numbers = [_numbers(answer) for answer in shown]
     right = max((text_width(text, 12) for _, text in numbers), default=0.0)
-    shapes: list[Shape] = []
+    shapes: list[Drawing] = []
     if title:
         shapes.append(Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
     shapes += _scale(left, top, height)
@@ -61,14 +61,14 @@ def _notes(answers: Sequence[Answer]) -> Iterator[str]:
         yield "answers with a number for each test row show their mean"
 
 
-def _scale(left: float, top: float, bottom: float) -> Iterator[Shape]:
+def _scale(left: float, top: float, bottom: float) -> Iterator[Drawing]:
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         x = left + BAR * tick
         yield Stroke(((x, top), (x, bottom + 4)), "rule", 1)
         yield Text(x, bottom + 19, f"{tick:g}", 11, fill="faint")
 
 
-def _bar(left: float, y: float, ends: Sequence[float]) -> Iterator[Shape]:
+def _bar(left: float, y: float, ends: Sequence[float]) -> Iterator[Drawing]:
     """The bar or the segment, with marks at its ends that show even where it has no length."""
     if len(ends) == 1:
         yield Box(left, y - 7, BAR * ends[0], 14, "accent", radius=1)
@@ -93,7 +93,7 @@ def curve(values: Sequence[float], title: str = "", validation: Sequence[float] 
         across = i / max(1, len(values) - 1)
         return left + width * across, top + height * (high - value) / (high - low)
 
-    shapes: list[Shape] = []
+    shapes: list[Drawing] = []
     if title:
         shapes.append(Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -114,7 +114,7 @@ def curve(values: Sequence[float], title: str = "", validation: Sequence[float] 
     return Scene(left + width + MARGIN, top + height + 74, tuple(shapes), title or "log-likelihood")
 
 
-def _curve(points: Sequence[tuple[float, float]], colour: str) -> Iterator[Shape]:
+def _curve(points: Sequence[tuple[float, float]], colour: str) -> Iterator[Drawing]:
     if len(points) > 1:
         yield Stroke(tuple(points), colour, 2)
     if len(points) <= 30:  # single iterations can be told apart

@@ -21,58 +21,58 @@ from dpasp.shown import harmless, printable
 LINES = 20  # contributions and numbers that are shown
 
 
-def explanation_text(found: Explanation, everything: bool = False) -> str:
+def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     """What the command line prints for an explanation, without a final line end.
 
     With ``everything``, also the most probable total choices.
     """
-    lines = [str(found.answer), *_attained(found)]
-    if found.ways:
-        note = outline.ways_note(found)
+    lines = [str(explanation.answer), *_attained(explanation)]
+    if explanation.ways:
+        note = outline.ways_note(explanation)
         lines.append(f"  what must be chosen for it{f' ({note})' if note else ''}:")
-        lines += _table(("share", "probability", "sure", "values"), map(_way, found.ways))
-    elif not any(found.answer.numbers):
+        lines += _table(("share", "probability", "sure", "values"), map(_way, explanation.ways))
+    elif not any(explanation.answer.numbers):
         lines.append("  impossible: no total choice is behind it")
-    if found.total_choices and everything:
-        few = "" if found.complete else " (of those that were looked at)"
+    if explanation.total_choices and everything:
+        few = "" if explanation.complete else " (of those that were looked at)"
         lines.append(f"  the most probable total choices behind it{few}:")
-        ways = map(_way, found.total_choices)
+        ways = map(_way, explanation.total_choices)
         lines += _table(("share", "probability", "sure", "total choice"), ways)
-    lines += _contributions(found.contributions)
-    lines += _numbers(found)
-    for title, tree in (("why it holds", found.tree), ("why not", found.why_not)):
+    lines += _contributions(explanation.contributions)
+    lines += _numbers(explanation)
+    for title, tree in (("why it holds", explanation.tree), ("why not", explanation.why_not)):
         if tree is not None:
             lines += [f"  {title}, {outline.where(tree)}:", *_outline(outline.tree(tree), 2)]
     return printable(harmless("\n".join(lines)))
 
 
-def tree_text(found: Tree) -> str:
+def tree_text(tree: Tree) -> str:
     """A tree as indented lines."""
-    return harmless("\n".join(_outline(outline.tree(found), 0)))
+    return harmless("\n".join(_outline(outline.tree(tree), 0)))
 
 
-def inconsistencies_text(found: Inconsistencies) -> str:
+def inconsistencies_text(inconsistencies: Inconsistencies) -> str:
     """All reasons why there is no model."""
-    return harmless("\n".join(_outline(outline.inconsistencies(found), 0)))
+    return harmless("\n".join(_outline(outline.inconsistencies(inconsistencies), 0)))
 
 
-def inconsistency_text(found: Inconsistency) -> str:
+def inconsistency_text(inconsistency: Inconsistency) -> str:
     """One reason why there is no model."""
-    return harmless("\n".join(_outline(outline.inconsistency(found), 0)))
+    return harmless("\n".join(_outline(outline.inconsistency(inconsistency), 0)))
 
 
-def _outline(found: Reason, depth: int) -> Iterator[str]:
-    note = f"  ({found.note})" if found.note and not found.kind else ""
-    if found.kind == "undefined" and found.note.startswith("probability"):
-        note = f"  ({found.note})"
-    yield f"{'  ' * depth}{found.text}{note}"
-    for below in found.below:
+def _outline(reason: Reason, depth: int) -> Iterator[str]:
+    note = f"  ({reason.note})" if reason.note and not reason.kind else ""
+    if reason.kind == "undefined" and reason.note.startswith("probability"):
+        note = f"  ({reason.note})"
+    yield f"{'  ' * depth}{reason.text}{note}"
+    for below in reason.below:
         yield from _outline(below, depth + 1)
 
 
-def _attained(found: Explanation) -> Iterator[str]:
+def _attained(explanation: Explanation) -> Iterator[str]:
     """Where in the intervals the bounds are attained."""
-    sides = (("lower", found.answer.lower_at), ("upper", found.answer.upper_at))
+    sides = (("lower", explanation.answer.lower_at), ("upper", explanation.answer.upper_at))
     for name, at in sides:
         if at:
             values = ", ".join(f"{value} = {number_text(number)}" for value, number in at.items())
@@ -85,38 +85,39 @@ def _way(way: Way) -> tuple[str, ...]:
     return share, bounds_text(way.bounds), "yes" if way.sure else "no", chosen
 
 
-def _contributions(found: Sequence[Contribution]) -> Iterator[str]:
-    if not found:
+def _contributions(contributions: Sequence[Contribution]) -> Iterator[str]:
+    if not contributions:
         return
     yield "  what the choices contribute:"
     rows = [
-        (number_text(c.prior), _given(c.posterior), _ends(c.certain), c.value)
-        for c in found[:LINES]
+        (number_text(c.prior), _posterior(c.posterior), _ends(c.certain), c.value)
+        for c in contributions[:LINES]
     ]
     yield from _table(("prior", "given query", "if certain", "value"), rows)
-    if len(found) > LINES:
-        yield f"    and {len(found) - LINES} more"
+    if len(contributions) > LINES:
+        yield f"    and {len(contributions) - LINES} more"
 
 
-def _numbers(found: Explanation) -> Iterator[str]:
-    some = outline.moving(found)
+def _numbers(explanation: Explanation) -> Iterator[str]:
+    some = outline.moving(explanation)
     if not some:
         return
     yield "  what the numbers of the program do to it:"
-    head = ["slope", *([f"for {found.target:g}"] if found.target is not None else []), "line"]
-    rows = [(*_slope(one, found.target), str(one.line), one.name) for one in some[:LINES]]
+    target = explanation.target
+    head = ["slope", *([f"for {target:g}"] if target is not None else []), "line"]
+    rows = [(*_slope(number, target), str(number.line), number.name) for number in some[:LINES]]
     yield from _table((*head, "number"), rows)
     if len(some) > LINES:
         yield f"    and {len(some) - LINES} more"
 
 
-def _slope(one: Sensitivity, target: float | None) -> list[str]:
-    reach = ["none" if value is None else number_text(value) for value in one.reach]
-    slope = _pair([number_text(number) for number in one.slope])
+def _slope(number: Sensitivity, target: float | None) -> list[str]:
+    reach = ["none" if value is None else number_text(value) for value in number.reach]
+    slope = _pair([number_text(slope) for slope in number.slope])
     return [slope, *([_pair(reach)] if target is not None else [])]
 
 
-def _given(posterior: float | None) -> str:
+def _posterior(posterior: float | None) -> str:
     return "impossible" if posterior is None else number_text(posterior)
 
 

@@ -20,7 +20,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dpasp.display.learning import line
-from dpasp.display.progress import PATIENCE, REFRESH, Report
+from dpasp.display.progress import PATIENCE, REFRESH
+from dpasp.limits import Report
 from dpasp.shown import markup
 
 if TYPE_CHECKING:

@@ -44,13 +44,22 @@ class Reason:
         }
 
 
-def explanation(found: Explanation) -> Reason:
+def explanation(explanation: Explanation) -> Reason:
     """Everything about one answer."""
-    parts = [*_ways(found), *_trees(found), *_contributions(found), *_numbers(found)]
+    parts = [
+        *_ways(explanation),
+        *_trees(explanation),
+        *_contributions(explanation),
+        *_numbers(explanation),
+    ]
     if not parts:
         parts = [Reason("it cannot come about", "no total choice is behind it")]
     return Reason(
-        f"ℙ({found.answer.query})", bounds_text(_ends(found.answer)), None, tuple(parts), True
+        f"ℙ({explanation.answer.query})",
+        bounds_text(_ends(explanation.answer)),
+        None,
+        tuple(parts),
+        True,
     )
 
 
@@ -58,20 +67,26 @@ def _ends(answer: Answer) -> list[float]:
     return [float(number) for number in answer.numbers]
 
 
-def _ways(found: Explanation) -> Iterator[Reason]:
-    if not found.ways:
+def _ways(explanation: Explanation) -> Iterator[Reason]:
+    if not explanation.ways:
         yield Reason("it cannot come about", "no total choice is behind it")
         return
     yield Reason(
-        "what must be chosen for it", ways_note(found), None, tuple(map(_way, found.ways)), True
+        "what must be chosen for it",
+        ways_note(explanation),
+        None,
+        tuple(map(_way, explanation.ways)),
+        True,
     )
 
 
-def ways_note(found: Explanation) -> str:
+def ways_note(explanation: Explanation) -> str:
     """How much the ways cover, and whether they are surely the most probable ones."""
-    covered = "" if found.covered is None else f"together {100 * found.covered:.3g} % of it"
-    few = "" if found.complete else "of those that were looked at"
-    overlap = "they may overlap" if len(found.ways) > 1 else ""
+    covered = (
+        "" if explanation.covered is None else f"together {100 * explanation.covered:.3g} % of it"
+    )
+    few = "" if explanation.complete else "of those that were looked at"
+    overlap = "they may overlap" if len(explanation.ways) > 1 else ""
     return ", ".join(filter(None, (covered, overlap, few)))
 
 
@@ -82,77 +97,85 @@ def _way(way: Way) -> Reason:
     return Reason(", ".join(way.values) or "nothing", note, way.share)
 
 
-def _trees(found: Explanation) -> Iterator[Reason]:
-    if found.tree is not None:
-        yield Reason("why it holds", where(found.tree), None, (tree(found.tree),), True)
-    if found.why_not is not None:
-        yield Reason("why not", where(found.why_not), None, (tree(found.why_not),))
+def _trees(explanation: Explanation) -> Iterator[Reason]:
+    if explanation.tree is not None:
+        yield Reason("why it holds", where(explanation.tree), None, (tree(explanation.tree),), True)
+    if explanation.why_not is not None:
+        yield Reason("why not", where(explanation.why_not), None, (tree(explanation.why_not),))
 
 
-def where(found: Tree) -> str:
+def where(tree: Tree) -> str:
     """Which model a tree is about."""
-    if not found.chosen:
+    if not tree.chosen:
         return "in a model"
-    taken = [one for one in found.chosen if not one.startswith(("not ", "none of "))]
+    taken = [value for value in tree.chosen if not value.startswith(("not ", "none of "))]
     if not taken:
         return "in a model where nothing is chosen"
-    rest = " and nothing else" if len(taken) < len(found.chosen) else ""
+    rest = " and nothing else" if len(taken) < len(tree.chosen) else ""
     return f"in a model where {', '.join(taken)}{rest} {'is' if len(taken) == 1 else 'are'} chosen"
 
 
-def tree(found: Tree) -> Reason:
+def tree(literal_tree: Tree) -> Reason:
     """The reasons of a literal."""
-    below = tuple(map(tree, found.below))
-    text = f"{found.literal} in all" if found.kind == "all" else found.words
-    return Reason(text, found.rule, None, below, True, found.kind)
+    below = tuple(map(tree, literal_tree.below))
+    text = f"{literal_tree.literal} in all" if literal_tree.kind == "all" else literal_tree.words
+    return Reason(text, literal_tree.rule, None, below, True, literal_tree.kind)
 
 
-def _contributions(found: Explanation) -> Iterator[Reason]:
-    some = [one for one in found.contributions if matters(one, found.answer)]
+def _contributions(explanation: Explanation) -> Iterator[Reason]:
+    some = contributing(explanation)
     if some:
-        given = tuple(map(_contribution, some[:MOST]))
-        yield Reason("what each choice does to it", _more(some), None, given)
+        lines = tuple(map(_contribution, some[:MOST]))
+        yield Reason("what each choice does to it", _more(some), None, lines)
 
 
-def _contribution(one: Contribution) -> Reason:
-    after = "impossible" if one.posterior is None else f"{one.posterior:.4g}"
-    certain = bounds_text(one.certain) if one.certain else "impossible"
-    note = (
-        f"probability {one.prior:.4g}, given the query {after}; if certain, the answer is {certain}"
-    )
-    return Reason(one.value, note, one.posterior)
+def _contribution(contribution: Contribution) -> Reason:
+    after = "impossible" if contribution.posterior is None else f"{contribution.posterior:.4g}"
+    certain = bounds_text(contribution.certain) if contribution.certain else "impossible"
+    prior = f"probability {contribution.prior:.4g}"
+    note = f"{prior}, given the query {after}; if certain, the answer is {certain}"
+    return Reason(contribution.value, note, contribution.posterior)
 
 
-def matters(one: Contribution, answer: Answer) -> bool:
+def contributing(explanation: Explanation) -> list[Contribution]:
+    """The choices that have to do with the answer."""
+    answer = explanation.answer
+    return [choice for choice in explanation.contributions if _matters(choice, answer)]
+
+
+def _matters(contribution: Contribution, answer: Answer) -> bool:
     """Whether a choice has to do with an answer: one of both would change with the other."""
-    if one.posterior is None or len(one.certain) != len(answer.numbers):
+    if contribution.posterior is None or len(contribution.certain) != len(answer.numbers):
         return True
-    pairs = [(one.posterior, one.prior), *zip(one.certain, answer.numbers, strict=True)]
+    pairs = [
+        (contribution.posterior, contribution.prior),
+        *zip(contribution.certain, answer.numbers, strict=True),
+    ]
     return any(abs(float(a) - float(b)) > SAME for a, b in pairs)
 
 
-def _numbers(found: Explanation) -> Iterator[Reason]:
-    some = moving(found)
+def _numbers(explanation: Explanation) -> Iterator[Reason]:
+    some = moving(explanation)
     if some:
-        lines = tuple(_number(one, found.target) for one in some[:MOST])
+        lines = tuple(_number(number, explanation.target) for number in some[:MOST])
         yield Reason("what its numbers do to it", _more(some), None, lines)
 
 
-def moving(found: Explanation) -> list[Sensitivity]:
+def moving(explanation: Explanation) -> list[Sensitivity]:
     """The numbers that the answer changes with."""
     return [
-        one
-        for one in found.sensitivity
-        if any(abs(slope) > SAME for slope in one.slope)
-        or any(value is not None for value in one.reach)
+        number
+        for number in explanation.sensitivity
+        if any(abs(slope) > SAME for slope in number.slope)
+        or any(value is not None for value in number.reach)
     ]
 
 
-def _number(one: Sensitivity, target: float | None) -> Reason:
-    note = f"line {one.line} · slope {slopes_text(one.slope)}"
+def _number(number: Sensitivity, target: float | None) -> Reason:
+    note = f"line {number.line} · slope {slopes_text(number.slope)}"
     if target is not None:
-        note += f" · {reach_text(one, target)}"
-    return Reason(one.name, note)
+        note += f" · {reach_text(number, target)}"
+    return Reason(number.name, note)
 
 
 def slopes_text(slope: Sequence[float]) -> str:
@@ -162,10 +185,10 @@ def slopes_text(slope: Sequence[float]) -> str:
     return f"{number_text(slope[0])} of the lower, {number_text(slope[-1])} of the upper value"
 
 
-def reach_text(one: Sensitivity, target: float) -> str:
+def reach_text(number: Sensitivity, target: float) -> str:
     """What a number must be for the answer to be the target."""
-    texts = ["no value" if value is None else number_text(value) for value in one.reach]
-    if len(texts) == 2 and one.reach[0] != one.reach[1]:
+    texts = ["no value" if value is None else number_text(value) for value in number.reach]
+    if len(texts) == 2 and number.reach[0] != number.reach[1]:
         return f"lower value {target:g} at {texts[0]}, upper value {target:g} at {texts[1]}"
     return f"{target:g} at {texts[0]}"
 
@@ -177,34 +200,36 @@ def _more(some: Sequence[object]) -> str:
 # --- what leaves no model ----------------------------------------------------------------------
 
 
-def inconsistencies(found: Inconsistencies) -> Reason:
+def inconsistencies(inconsistencies: Inconsistencies) -> Reason:
     """All reasons why there is no model."""
-    lines = tuple(map(inconsistency, found))
-    return Reason(headline(found), "", None, lines, True)
+    lines = tuple(map(inconsistency, inconsistencies))
+    return Reason(headline(inconsistencies), "", None, lines, True)
 
 
-def headline(found: Inconsistencies) -> str:
+def headline(inconsistencies: Inconsistencies) -> str:
     """What the reasons are about, in a sentence."""
-    what = f"that satisfies {', '.join(found.evidence)}" if found.evidence else ""
-    model = "stable model" if found.collapses else "model"
-    if not found.found and found.complete:
+    what = (
+        f"that satisfies {', '.join(inconsistencies.evidence)}" if inconsistencies.evidence else ""
+    )
+    model = "stable model" if inconsistencies.collapses else "model"
+    if not inconsistencies.reasons and inconsistencies.complete:
         return " ".join(filter(None, (f"every total choice has a {model}", what)))
-    text = f"total choices of probability {found.mass:.6g} have no {model}"
-    few = "" if found.complete else " (the most probable reasons that were found in time)"
+    text = f"total choices of probability {inconsistencies.mass:.6g} have no {model}"
+    few = "" if inconsistencies.complete else " (the most probable reasons that were found in time)"
     return " ".join(filter(None, (text, what))) + few
 
 
-def inconsistency(found: Inconsistency) -> Reason:
+def inconsistency(inconsistency: Inconsistency) -> Reason:
     """One reason why there is no model."""
-    chosen = ", ".join(found.values)
+    chosen = ", ".join(inconsistency.values)
     text = f"when {chosen}" if chosen else "whatever is chosen"
     lines = [
         Reason(f"line {rule.line}: {rule.text}", _values(rule.text, rule.instance))
-        for rule in found.rules
+        for rule in inconsistency.rules
     ]
-    lines += [Reason(f"the evidence {one}") for one in found.evidence]
-    lines += [Reason(f"{one} is certain", kind="fact") for one in found.facts]
-    note = f"probability {bounds_text(found.bounds)}"
+    lines += [Reason(f"the evidence {literal}") for literal in inconsistency.evidence]
+    lines += [Reason(f"{atom} is certain", kind="fact") for atom in inconsistency.facts]
+    note = f"probability {bounds_text(inconsistency.bounds)}"
     return Reason(text, note, None, tuple(lines), True, "undefined")
 
 

@@ -13,7 +13,7 @@ from dpasp.display.dependencies import dependencies
 from dpasp.errors import UsageError
 from dpasp.inference.answers import Answer, Answers
 from dpasp.logic.program import GroundProgram
-from dpasp.pictures.scene import Scene, Shape, moved
+from dpasp.pictures.scene import Drawing, Scene, moved
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History
@@ -56,7 +56,7 @@ def program(ground: GroundProgram, title: str) -> Scene:
 
 def above(scenes: Sequence[Scene]) -> Scene:
     """Some scenes as one, the first at the top."""
-    shapes: list[Shape] = []
+    shapes: list[Drawing] = []
     down = 0.0
     for scene in scenes:
         shapes += (moved(shape, 0, down) for shape in scene.shapes)

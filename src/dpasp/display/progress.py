@@ -10,23 +10,19 @@ it with what is done and, if known, the total. :func:`watching` gives one:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from dpasp.display.style import in_terminal
+from dpasp.limits import Report, silent
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-Report = Callable[[float, float | None], None]
 
 PATIENCE = 1.0  # seconds before a bar appears
 REFRESH = 0.1  # seconds between two updates
-
-
-def silent(done: float, total: float | None) -> None:
-    """The default: say nothing."""
 
 
 @contextmanager

@@ -94,10 +94,10 @@ def _inconsistent(program: Program, answers: Answers) -> str:
         return ""
     try:
         meaning = f"{answers.logic}, {answers.probability}"
-        found = program.why_inconsistent(semantics=meaning, limits=REASONS)
+        reasons = program.why_inconsistent(semantics=meaning, limits=REASONS)
     except Error as error:
         return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
-    return why.inconsistencies(found)
+    return why.inconsistencies(reasons)
 
 
 def _graph(program: Program) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 from dpasp.errors import Diagnostic, UsageError
@@ -25,6 +24,8 @@ def _write_csv(answers: Answers, file: Path) -> None:
     records = list(answers.records())
     names = list(dict.fromkeys(name for record in records for name in record))
     with file.open("w", encoding="utf-8", newline="") as stream:
+        import csv
+
         writer = csv.DictWriter(stream, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)

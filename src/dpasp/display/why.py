@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dpasp.display import outline
 from dpasp.display.html import FAINT, SHOWN, answer_line, bar, table, warnings
-from dpasp.display.outline import Reason, matters
+from dpasp.display.outline import Reason
 from dpasp.inference.answers import bounds_text, number_text
 from dpasp.inference.explain import (
     Contribution,
@@ -38,32 +38,32 @@ LIST = (
 )
 
 
-def explanations(found: Explanations) -> str:
+def explanations(explanations: Explanations) -> str:
     """All explanations, one below the other."""
-    return "".join(map(explanation, found)) + warnings(found.warnings)
+    return "".join(map(explanation, explanations)) + warnings(explanations.warnings)
 
 
-def explanation(found: Explanation) -> str:
+def explanation(explanation: Explanation) -> str:
     """An answer, what must be chosen for it, what choices and numbers do, and why."""
-    parts = [table([answer_line(found.answer)])]
-    if found.ways:
-        note = outline.ways_note(found)
+    parts = [table([answer_line(explanation.answer)])]
+    if explanation.ways:
+        note = outline.ways_note(explanation)
         parts.append(_title(f"what must be chosen for it{f' ({note})' if note else ''}"))
-        parts.append(table(_ways(found.ways), ("share", "probability", "values")))
-    elif not any(found.answer.numbers):
+        parts.append(table(_ways(explanation.ways), ("share", "probability", "values")))
+    elif not any(explanation.answer.numbers):
         parts.append(_title("impossible: no total choice is behind it"))
-    for title, one in (("why it holds", found.tree), ("why not", found.why_not)):
-        if one is not None:
+    for title, why in (("why it holds", explanation.tree), ("why not", explanation.why_not)):
+        if why is not None:
             opened = " open" if title == "why it holds" else ""
-            head = f"<summary>{title}, {markup(outline.where(one))}</summary>"
-            parts.append(f"<details{opened}>{head}{tree(one)}</details>")
-    parts += _numbers(found)
-    if found.total_choices:
-        few = "" if found.complete else " (of those that were looked at)"
-        rows = table(_ways(found.total_choices), ("share", "probability", "total choice"))
+            head = f"<summary>{title}, {markup(outline.where(why))}</summary>"
+            parts.append(f"<details{opened}>{head}{tree(why)}</details>")
+    parts += _numbers(explanation)
+    if explanation.total_choices:
+        few = "" if explanation.complete else " (of those that were looked at)"
+        rows = table(_ways(explanation.total_choices), ("share", "probability", "total choice"))
         head = f"<summary>the most probable total choices behind it{few}</summary>"
         parts.append(f"<details>{head}{rows}</details>")
-    parts += _contributions(found)
+    parts += _contributions(explanation)
     return f"<div>{''.join(parts)}</div>"
 
 
@@ -86,77 +86,77 @@ def _some() -> str:
     return f' <span style="{FAINT}">only in some of its models</span>'
 
 
-def _contributions(found: Explanation) -> list[str]:
-    some = [one for one in found.contributions if matters(one, found.answer)]
+def _contributions(explanation: Explanation) -> list[str]:
+    some = outline.contributing(explanation)
     if not some:
         return []
     rows = table(
-        [_contribution(one) for one in some[:SHOWN]],
+        [_contribution(contribution) for contribution in some[:SHOWN]],
         ("value", "prior", "given the query", "answer if certain"),
     )
     return [f"<details><summary>what the choices contribute</summary>{rows}</details>"]
 
 
-def _contribution(one: Contribution) -> tuple[str, ...]:
+def _contribution(contribution: Contribution) -> tuple[str, ...]:
     return (
-        f"<code>{markup(one.value)}</code>",
-        number_text(one.prior),
-        "impossible" if one.posterior is None else number_text(one.posterior),
-        bounds_text(one.certain) if one.certain else "impossible",
+        f"<code>{markup(contribution.value)}</code>",
+        number_text(contribution.prior),
+        "impossible" if contribution.posterior is None else number_text(contribution.posterior),
+        bounds_text(contribution.certain) if contribution.certain else "impossible",
     )
 
 
-def _numbers(found: Explanation) -> list[str]:
-    some = outline.moving(found)
+def _numbers(explanation: Explanation) -> list[str]:
+    some = outline.moving(explanation)
     if not some:
         return []
     head = ["number", "line", "slope"]
-    if found.target is not None:
-        head.append(f"for {found.target:g}")
-    rows = table([_number(one, found.target) for one in some[:SHOWN]], head)
+    if explanation.target is not None:
+        head.append(f"for {explanation.target:g}")
+    rows = table([_number(number, explanation.target) for number in some[:SHOWN]], head)
     title = "what the numbers of the program do to it"
-    opened = " open" if found.target is not None else ""
+    opened = " open" if explanation.target is not None else ""
     return [f"<details{opened}><summary>{title}</summary>{rows}</details>"]
 
 
-def _number(one: Sensitivity, target: float | None) -> tuple[str, ...]:
+def _number(number: Sensitivity, target: float | None) -> tuple[str, ...]:
     cells = [
-        f"<code>{markup(one.name)}</code>",
-        str(one.line),
-        markup(outline.slopes_text(one.slope)),
+        f"<code>{markup(number.name)}</code>",
+        str(number.line),
+        markup(outline.slopes_text(number.slope)),
     ]
     if target is not None:
-        cells.append(" / ".join(_reached(one)))
+        cells.append(" / ".join(_reached(number)))
     return tuple(cells)
 
 
-def _reached(one: Sensitivity) -> list[str]:
+def _reached(number: Sensitivity) -> list[str]:
     """The value of a number that reaches the target, or one for each bound where they differ."""
-    values = ["no value" if value is None else number_text(value) for value in one.reach]
+    values = ["no value" if value is None else number_text(value) for value in number.reach]
     return values[:1] if len(set(values)) == 1 else values
 
 
-def tree(found: Tree) -> str:
+def tree(literal_tree: Tree) -> str:
     """A tree that unfolds."""
-    return branch([outline.tree(found)])
+    return branch([outline.tree(literal_tree)])
 
 
-def inconsistencies(found: Inconsistencies) -> str:
+def inconsistencies(inconsistencies: Inconsistencies) -> str:
     """All reasons why there is no model."""
-    root = outline.inconsistencies(found)
+    root = outline.inconsistencies(inconsistencies)
     return f"<div><p>{markup(root.text)}</p>{branch(root.below)}</div>"
 
 
-def inconsistency(found: Inconsistency) -> str:
+def inconsistency(inconsistency: Inconsistency) -> str:
     """One reason why there is no model."""
-    return f"<div>{branch([outline.inconsistency(found)])}</div>"
+    return f"<div>{branch([outline.inconsistency(inconsistency)])}</div>"
 
 
 def branch(reasons: Sequence[Reason]) -> str:
     """Lines that unfold where there is something below them."""
     if not reasons:
         return ""
-    lines = "".join(f'<li style="margin:.15em 0">{_leaf(one)}</li>' for one in reasons)
+    lines = "".join(f'<li style="margin:.15em 0">{_leaf(reason)}</li>' for reason in reasons)
     return f'<ul style="{LIST}">{lines}</ul>'
 
 

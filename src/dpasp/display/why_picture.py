@@ -8,7 +8,7 @@ from dpasp.display import outline
 from dpasp.display.outline import Reason
 from dpasp.errors import UsageError
 from dpasp.inference.explain import Explanation, Explanations, Inconsistencies, Tree
-from dpasp.pictures.scene import Box, Scene, Shape, Stroke, Text, moved, shortened, text_width
+from dpasp.pictures.scene import Box, Drawing, Scene, Stroke, Text, moved, shortened, text_width
 
 ROW, STEP, MARGIN = 24.0, 24.0, 24.0
 WIDEST = 760.0  # of a line
@@ -27,38 +27,39 @@ KINDS = {
 }
 
 
-def explanation(found: Explanation) -> Scene:
+def explanation(explanation: Explanation) -> Scene:
     """An answer with its reasons."""
-    return _scene(outline.explanation(found))
+    return _scene(outline.explanation(explanation))
 
 
-def explanations(found: Explanations) -> Scene:
+def explanations(explanations: Explanations) -> Scene:
     """All answers with their reasons, one below the other."""
-    if not found.found:
+    if not explanations.explanations:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
-    shapes: list[Shape] = []
+    shapes: list[Drawing] = []
     down = width = 0.0
-    for one in found:
-        scene = explanation(one)
+    for each in explanations:
+        scene = explanation(each)
         shapes += (moved(shape, 0, down) for shape in scene.shapes)
         down += scene.height
         width = max(width, scene.width)
     return Scene(width, down, tuple(shapes), "reasons")
 
 
-def tree(found: Tree) -> Scene:
+def tree(literal_tree: Tree) -> Scene:
     """The reasons of one literal."""
-    return _scene(Reason(found.literal, outline.where(found), None, (outline.tree(found),)))
+    below = (outline.tree(literal_tree),)
+    return _scene(Reason(literal_tree.literal, outline.where(literal_tree), None, below))
 
 
-def inconsistencies(found: Inconsistencies) -> Scene:
+def inconsistencies(inconsistencies: Inconsistencies) -> Scene:
     """What leaves no model."""
-    return _scene(outline.inconsistencies(found))
+    return _scene(outline.inconsistencies(inconsistencies))
 
 
 def _scene(root: Reason) -> Scene:
     title = f"{root.text} = {root.note}" if root.note and root.text.startswith("ℙ") else root.text
-    shapes: list[Shape] = [Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True)]
+    shapes: list[Drawing] = [Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True)]
     top = MARGIN + 34.0
     row, right = 0, MARGIN + text_width(title, 15)
     for reason, depth, parent in _rows(root.below, 0, None):
@@ -75,7 +76,7 @@ def _scene(root: Reason) -> Scene:
     return Scene(max(right, 620.0) + MARGIN, height + 34, tuple(shapes), title)
 
 
-def _line(shapes: list[Shape], reason: Reason, x: float, y: float) -> float:
+def _line(shapes: list[Drawing], reason: Reason, x: float, y: float) -> float:
     """Draw one line; give back where it ends."""
     colour = KINDS.get(reason.kind, ("ink", ""))[0]
     if reason.kind:
@@ -108,8 +109,8 @@ def _rows(
         row += 1 + len(below)
 
 
-def _legend(root: Reason, x: float, y: float) -> Iterator[Shape]:
-    used = dict.fromkeys(KINDS[one.kind] for one in _walk(root) if one.kind in KINDS)
+def _legend(root: Reason, x: float, y: float) -> Iterator[Drawing]:
+    used = dict.fromkeys(KINDS[reason.kind] for reason in _walk(root) if reason.kind in KINDS)
     for colour, meaning in used:
         yield Box(x, y - 4, 8, 8, colour, radius=4)
         yield Text(x + 13, y + 4, meaning, 11, "start", "faint")

@@ -11,23 +11,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from importlib import import_module
-from typing import cast
 
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.result import EngineResult, inconsistent_choices
-from dpasp.language.statements.engines import ENGINES
+from dpasp.inference.engines.result import inconsistent_choices
+from dpasp.inference.engines.solvers import solver
+from dpasp.inference.sharing import shared_out
 
 NAMED = 12  # predicates that are named among those that were left out
-Solve = Callable[[Asked], EngineResult]
 
 
 def answer(asked: Asked) -> Answers:
     """The answers, with the warnings and statistics that belong to them."""
     started = time.perf_counter()
-    result = solver(asked.method.engine)(asked)
+    solve = shared_out if asked.pool.cuts else solver(asked.method.engine)
+    result = solve(asked)
     seconds = {result.engine: time.perf_counter() - started}
     return Answers(
         result.answers,
@@ -57,12 +55,3 @@ def _left_out(names: tuple[str, ...]) -> dict[str, str]:
         return {}
     more = len(names) - NAMED
     return {"left_out": ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")}
-
-
-def solver(engine: str) -> Solve:
-    """The function of an engine in the table, imported if it must be."""
-    solve = ENGINES[engine].solve
-    if not isinstance(solve, str):
-        return solve
-    module, _, name = solve.partition(":")
-    return cast(Solve, getattr(import_module(module), name))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dpasp.pictures.picture import Picture
 
-Number = float | NDArray[np.float64]  # an array has one number for each test row
+AnswerNumber = float | NDArray[np.float64]  # an array has one number for each test row
 Value = bool | Literal["undef"]  # of an atom in an assignment
 Assignment = Mapping[str, Value]
 SAME = 1e-12  # what bounds that are the same may differ by, relatively, because of rounding
@@ -55,15 +55,15 @@ class Answer:
     """
 
     query: str
-    value: Number | None = None
-    lower: Number | None = None
-    upper: Number | None = None
+    value: AnswerNumber | None = None
+    lower: AnswerNumber | None = None
+    upper: AnswerNumber | None = None
     lower_at: Mapping[str, float] | None = field(default=None, compare=False)
     upper_at: Mapping[str, float] | None = field(default=None, compare=False)
-    interval: tuple[Number, Number] | None = None
+    interval: tuple[AnswerNumber, AnswerNumber] | None = None
     samples: int | None = None
-    gap: Number | None = None
-    likely: tuple[Number, Number] | None = None
+    gap: AnswerNumber | None = None
+    likely: tuple[AnswerNumber, AnswerNumber] | None = None
 
     @property
     def exact(self) -> bool:
@@ -76,13 +76,13 @@ class Answer:
         return "probability"
 
     @property
-    def numbers(self) -> tuple[Number, ...]:
+    def numbers(self) -> tuple[AnswerNumber, ...]:
         """The value, or the lower and the upper value."""
         return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {"query": self.query, "kind": self.kind} | _given(
+        return {"query": self.query, "kind": self.kind} | _filled(
             value=self.value,
             lower=self.lower,
             upper=self.upper,
@@ -128,6 +128,9 @@ class MapAnswer:
     the largest upper probability ``upper``, and ``lower_assignment`` the largest lower
     probability ``lower``. ``ties`` and ``lower_ties`` are the other assignments that
     are as probable; ``more_ties`` and ``more_lower_ties`` say that there are more of them.
+
+    Where a limit stopped the search, these are the best that were found, with at least these
+    probabilities, and surely none has more than ``most`` (or a lower one than ``lower_most``).
     """
 
     query: str
@@ -140,6 +143,8 @@ class MapAnswer:
     lower_ties: tuple[Assignment, ...] = ()
     more_ties: bool = False
     more_lower_ties: bool = False
+    most: float | None = None
+    lower_most: float | None = None
 
     @property
     def kind(self) -> str:
@@ -147,13 +152,25 @@ class MapAnswer:
         return "map"
 
     @property
-    def numbers(self) -> tuple[Number, ...]:
+    def gap(self) -> float:
+        """By how much another assignment may be more probable at most; 0 if that is known."""
+        best = self.upper if self.value is None else self.value
+        pairs = ((best, self.most), (self.lower, self.lower_most))
+        return max((m - n for n, m in pairs if n is not None and m is not None), default=0.0)
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is more probable, as far as is known."""
+        return self.most is None and self.lower_most is None
+
+    @property
+    def numbers(self) -> tuple[AnswerNumber, ...]:
         """The value, or the lower and the upper value."""
         return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; ties only where there are some."""
-        return {"query": self.query, "kind": self.kind} | _given(
+        return {"query": self.query, "kind": self.kind} | _filled(
             value=self.value,
             lower=self.lower,
             upper=self.upper,
@@ -163,11 +180,15 @@ class MapAnswer:
             lower_ties=[dict(tie) for tie in self.lower_ties] or None,
             more_ties=self.more_ties or None,
             more_lower_ties=self.more_lower_ties or None,
+            most=self.most,
+            lower_most=self.lower_most,
+            gap=None if self.exact else self.gap,
+            exact=None if self.exact else False,
         )
 
     def __str__(self) -> str:
         value = self.upper if self.value is None else self.value
-        parts = [("max ℙ", value, self.assignment, self.ties, self.more_ties)]
+        parts = [("max ℙ", value, self.assignment, self.ties, self.more_ties, self.most)]
         if self.lower_assignment is not None and not self._coincide():
             parts = [
                 (
@@ -176,23 +197,26 @@ class MapAnswer:
                     self.lower_assignment,
                     self.lower_ties,
                     self.more_lower_ties,
+                    self.lower_most,
                 ),
-                ("max upper ℙ", self.upper, self.assignment, self.ties, self.more_ties),
+                ("max upper ℙ", self.upper, self.assignment, self.ties, self.more_ties, self.most),
             ]
         lines = []
-        for name, value, assignment, ties, more in parts:
+        for name, value, assignment, ties, more, most in parts:
             ways = " or ".join(assignment_text(tied) for tied in (assignment, *ties[:SHOWN]))
             left = len(ties) - SHOWN
             if left > 0:
                 ways += f" and more than {left} others" if more else f" and {left} more"
-            lines.append(f"{name}({self.query}) = {number_text(value or 0.0)} at {ways}")
+            bound = "" if most is None else f"  (no other has more than {number_text(most)})"
+            lines.append(f"{name}({self.query}) = {number_text(value or 0.0)} at {ways}{bound}")
         return printable(harmless("\n".join(lines)))
 
     def _coincide(self) -> bool:
         """Whether the lower and the upper probability say the same."""
         low, high = self.lower or 0.0, self.upper or 0.0
         ties = (self.assignment, *self.ties), (self.lower_assignment, *self.lower_ties)
-        return high - low <= SAME * high and ties[0] == ties[1]
+        most = self.most == self.lower_most
+        return high - low <= SAME * high and ties[0] == ties[1] and most
 
     def _repr_html_(self) -> str:
         return str(display("html.answer")(self))
@@ -348,7 +372,7 @@ def bounds_text(numbers: Sequence[Any]) -> str:
     return number_text(low) if high - low <= SAME * high else interval_text(numbers)
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _filled(**fields: Any) -> dict[str, Any]:
     """The fields that are not None, arrays as lists."""
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else value

@@ -20,6 +20,7 @@ from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.inference.method import Method
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, Interval
+from dpasp.scale.pools import HERE, Pool
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Question
@@ -73,6 +74,11 @@ class Asked:
     def has_intervals(self) -> bool:
         """Whether some probabilities are intervals."""
         return any(isinstance(choice.weight, Interval) for choice in self.ground.choices)
+
+    @property
+    def pool(self) -> Pool:
+        """Who does what can be done by many at the same time."""
+        return HERE if self.method.pool is None else self.method.pool
 
     def with_questions(self, questions: Sequence[Question]) -> Asked:
         """The same with other questions, which are over the same atoms."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpasp import circuits
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
-from dpasp.inference.answers import Answer, MapAnswer, Number
+from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.credal.extremes import Extremes, extremes
 from dpasp.inference.engines.circuit import on_circuit
@@ -65,15 +65,15 @@ def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult
     numbers = extremes(asked, evaluator)
     lost = _checked(asked, numbers)
     maps = _maps(asked, evaluator)
-    ways = {"map": "+".join(dict.fromkeys(way for _, way in maps.values()))} if maps else {}
+    searches = {"map": "+".join(dict.fromkeys(name for _, name in maps.values()))} if maps else {}
     taken = {evaluator.name: seconds, "evaluate": time.perf_counter() - ready}
     return EngineResult(
         _answers(asked, numbers, maps),
         evaluator.name,
         lost,
         "up to " if asked.has_intervals else "",
-        _stopped(numbers),
-        {**evaluator.statistics, **ways, "seconds": taken},
+        (*_stopped(numbers), *not_surely_best([answer for answer, _ in maps.values()])),
+        {**evaluator.statistics, **searches, "seconds": taken},
     )
 
 
@@ -112,6 +112,22 @@ def _stopped(numbers: Sequence[Extremes]) -> tuple[Diagnostic, ...]:
     return (stopped_early(limits[0].diagnostics[0].message, gap),)
 
 
+def not_surely_best(answers: Sequence[MapAnswer]) -> tuple[Diagnostic, ...]:
+    """The warning about most probable values that a limit stopped the search for."""
+    gap = max((answer.gap for answer in answers if not answer.exact), default=None)
+    if gap is None:
+        return ()
+    return (
+        Diagnostic(
+            "not-exact",
+            "a limit was reached before the most probable values were sure: those given are the "
+            f"best that were found, and no others are more probable by over {gap:.6g}",
+            help="raise the limit, or let it fail with --exact",
+            severity="warning",
+        ),
+    )
+
+
 def _not_compiled(asked: Asked, evaluator: Evaluator) -> tuple[Diagnostic, ...]:
     """The warning that ``compile`` was asked for and the program had to be enumerated."""
     if asked.method.engine != "compile" or evaluator.name == "compile":
@@ -134,7 +150,7 @@ def _answers(
 ) -> tuple[Answer | MapAnswer, ...]:
     """The answers in the order of the questions."""
 
-    def number(row: Array) -> Number:
+    def number(row: Array) -> AnswerNumber:
         return row if asked.has_rows else float(row[0])
 
     answers: list[Answer | MapAnswer] = []

@@ -15,6 +15,7 @@ from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.statements import engines
 from dpasp.language.statements.inference import inference_problems
+from dpasp.scale.pools import Pool
 
 TOP = 5  # how many reasons are given, the most probable first
 
@@ -23,12 +24,14 @@ TOP = 5  # how many reasons are given, the most probable first
 class Method:
     """The name of an engine in the table, and the options that it is given.
 
-    Where only an ``exact`` answer will do, a limit is an error.
+    Where only an ``exact`` answer will do, a limit is an error. The ``pool`` does what can be
+    done by many at the same time; without one, this process does.
     """
 
     engine: str = "auto"
     options: Mapping[str, object] = field(default_factory=dict)
     exact: bool = False
+    pool: Pool | None = field(default=None, repr=False, compare=False)
 
     def real(self, option: str) -> float | None:
         """The value of an option; None if it was not given."""
@@ -51,15 +54,17 @@ def method(
     engine: str | Method | None = None,
     options: Mapping[str, object] | None = None,
     exact: bool = False,
+    pool: Pool | None = None,
 ) -> Method:
     """The method of the program; ``engine`` and ``options`` win over what it says.
 
-    With ``exact``, or for the engine of that name, nothing but exact answers will do.
+    With ``exact``, or for the engine of that name, nothing but exact answers will do. The
+    ``pool`` does what can be done by many.
 
     Raises :class:`UsageError` for an engine or an option that does not exist.
     """
     if isinstance(engine, Method):
-        return replace(engine, exact=engine.exact or exact)
+        return replace(engine, exact=engine.exact or exact, pool=pool or engine.pool)
     directive = next((s for s in program.statements if isinstance(s, ast.Inference)), None)
     name = engine or (directive.method if directive else "auto")
     chosen = engines.named(name)
@@ -78,7 +83,14 @@ def method(
             f"the engine {name} does not give exact answers",
             help="ask for exact answers with the engine auto, compile or enumerate",
         )
-    return Method(chosen.name, chosen_options, exact or bool(implied.get("exact")))
+    return Method(chosen.name, chosen_options, exact or bool(implied.get("exact")), pool)
+
+
+# What people write for a limit, and what it is called.
+_LIMITS = {
+    **dict.fromkeys(("time_limit", "timeout", "seconds"), "seconds=10"),
+    **dict.fromkeys(("memory_limit", "megabytes", "memory"), "megabytes=2000"),
+}
 
 
 def _unknown(name: str, directive: ast.Inference | None) -> UsageError:
@@ -95,5 +107,7 @@ def _check(name: str, options: Mapping[str, object]) -> None:
         replace(d, span=None, message=d.message.removeprefix("#inference "))
         for d in inference_problems(ast.Inference(name, asked_for))
     ]
+    if problems and (limits := [_LIMITS[key] for key in options if key in _LIMITS]):
+        problems[0] = replace(problems[0], help=f"limits=dpasp.Limits({', '.join(limits)})")
     if problems:
         raise UsageError(problems)

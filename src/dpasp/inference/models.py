@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from dpasp.errors import ImpossibleEvidence
 from dpasp.inference.answers import Assignment, bounds_text
 from dpasp.inference.asked import Asked
-from dpasp.inference.sampling.draws import Source, contradictory
+from dpasp.inference.sampling.draws import ModelSource, contradictory
 from dpasp.logic.shown import Shown
 from dpasp.semantics.leaves import ends
 from dpasp.semantics.masses import impossible_evidence
@@ -63,7 +63,7 @@ def models(asked: Asked, shown: Shown) -> Iterator[Model]:
     ground, weights = asked.ground, asked.weights
     if contradictory(ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
-    source = Source(asked)
+    source = ModelSource(asked)
     names = leaf_names(ground)
     sides = ends(ground, weights) if asked.has_intervals else (weights,)
     for choice in most_probable_first(weights, source.starts):

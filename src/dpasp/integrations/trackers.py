@@ -19,10 +19,10 @@ def numbers(moment: Moment) -> dict[str, float]:
     record = moment.finished
     if record is None:
         return {}
-    found = {"log-likelihood/train": moment.log_likelihood, "seconds": moment.seconds}
+    reached = {"log-likelihood/train": moment.log_likelihood, "seconds": moment.seconds}
     if record.validation is not None:
-        found["log-likelihood/validation"] = record.validation
-    return found
+        reached["log-likelihood/validation"] = record.validation
+    return reached
 
 
 class MLflow:
@@ -37,19 +37,19 @@ class MLflow:
         except ImportError as error:
             raise _missing("MLflow", "mlflow") from error
         self._mlflow: Any = mlflow
-        self._own = mlflow.active_run() is None
-        if self._own:
+        self._started = mlflow.active_run() is None
+        if self._started:
             mlflow.start_run(**run)
 
     def __call__(self, moment: Moment) -> None:
         """Write what a finished iteration reached."""
-        found = numbers(moment)
-        if found:
-            self._mlflow.log_metrics(found, step=moment.iteration)
+        reached = numbers(moment)
+        if reached:
+            self._mlflow.log_metrics(reached, step=moment.iteration)
 
     def close(self) -> None:
         """End the run, if it was started here."""
-        if self._own:
+        if self._started:
             self._mlflow.end_run()
 
 
@@ -65,9 +65,9 @@ class WeightsAndBiases:
 
     def __call__(self, moment: Moment) -> None:
         """Write what a finished iteration reached."""
-        found = numbers(moment)
-        if found:
-            self._run.log(found, step=moment.iteration)
+        reached = numbers(moment)
+        if reached:
+            self._run.log(reached, step=moment.iteration)
 
     def close(self) -> None:
         """End the run."""

@@ -20,7 +20,7 @@ from dpasp.language.statements.learn import Learn
 from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
 from dpasp.language.statements.naming import Naming
 from dpasp.language.statements.neural import Network, Neural
-from dpasp.language.statements.options import Call, File, Option, Origin, Value
+from dpasp.language.statements.options import Call, File, Option, OptionValue, Origin
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.python import Python
 from dpasp.language.statements.questions import Evidence, Literal, Map, Mode, Query
@@ -64,7 +64,7 @@ __all__ = [
     "Query",
     "Semantics",
     "Statement",
-    "Value",
+    "OptionValue",
     "Variable",
     "Weight",
     "clingo_terms",

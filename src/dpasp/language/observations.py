@@ -18,7 +18,6 @@ refused with a :class:`DataError` that shows what to write.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from os import PathLike
@@ -66,10 +65,10 @@ def examples(value: object, what: str = "observations", span: Span | None = None
     ``what`` names the value in messages, ``span`` is the place in a program that asked for it.
     """
     reading = _Reading(what, span)
-    found = _examples(value, reading)
-    if not found:
+    read = _examples(value, reading)
+    if not read:
         raise reading.error("observation-none", "there are no observations")
-    return found
+    return read
 
 
 def one_example(value: object, what: str = "evidence", span: Span | None = None) -> Example:
@@ -78,14 +77,14 @@ def one_example(value: object, what: str = "evidence", span: Span | None = None)
     if isinstance(value, str | Symbol) or _is_row(value):
         return _example(value, 0, reading)
     if isinstance(value, list | tuple | set | frozenset) and all(
-        isinstance(one, str | Symbol) for one in value
+        isinstance(text, str | Symbol) for text in value
     ):
-        return tuple(literal for one in value for literal in split(str(one)))
-    found = _examples(value, reading)
-    if len(found) == 1:
-        return found[0]
+        return tuple(literal for text in value for literal in split(str(text)))
+    examples = _examples(value, reading)
+    if len(examples) == 1:
+        return examples[0]
     help = 'pass one of the rows, as in {"a": True, "b": False}'
-    raise reading.error("observation-many", f"it has {len(found)} rows and stands for one", help)
+    raise reading.error("observation-many", f"it has {len(examples)} rows and stands for one", help)
 
 
 def _examples(value: object, reading: _Reading) -> list[Example]:
@@ -104,7 +103,7 @@ def _examples(value: object, reading: _Reading) -> list[Example]:
     if not isinstance(value, Iterable):
         message = f"{shorten(repr(value), 40)} says of no atom what was seen"
         raise reading.error("observation-syntax", message)
-    return [_example(one, i, reading) for i, one in enumerate(value)]
+    return [_example(entry, i, reading) for i, entry in enumerate(value)]
 
 
 # --- one example -------------------------------------------------------------------------------
@@ -121,9 +120,9 @@ def _example(value: object, index: int, reading: _Reading) -> Example:
         codes = [_cell(atom, cell, index, reading) for atom, cell in pairs]
         return _literals([atom for atom, _ in pairs], codes)
     if isinstance(value, list | tuple | set | frozenset | np.ndarray) and all(
-        isinstance(one, str | Symbol) for one in value
+        isinstance(text, str | Symbol) for text in value
     ):
-        return tuple(literal for one in value for literal in split(str(one)))
+        return tuple(literal for text in value for literal in split(str(text)))
     message = f"example {index} observes {shorten(repr(value), 40)}, which is no text of literals"
     if isinstance(value, list | tuple | np.ndarray):
         help = 'name the columns: (matrix, ["a", "edge(1,2)"])'
@@ -205,8 +204,8 @@ def _is_columns(value: object) -> bool:
         isinstance(value, Mapping)
         and bool(value)
         and all(
-            isinstance(one, list | tuple) or (hasattr(one, "shape") and np.ndim(one) == 1)
-            for one in value.values()
+            isinstance(column, list | tuple) or (hasattr(column, "shape") and np.ndim(column) == 1)
+            for column in value.values()
         )
     )
 
@@ -251,8 +250,8 @@ def _table(names: list[str], columns: Sequence[Any], reading: _Reading) -> list[
     """The examples of a table, one a row; rows that are alike are put into words once."""
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
-        told = ", ".join(f"{n} has {len(c)}" for n, c in zip(names, columns, strict=True))
-        raise reading.error("observation-table", f"columns of unequal lengths: {told}")
+        listed = ", ".join(f"{n} has {len(c)}" for n, c in zip(names, columns, strict=True))
+        raise reading.error("observation-table", f"columns of unequal lengths: {listed}")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         message = f"two columns are named {twice[0]}"
@@ -262,8 +261,8 @@ def _table(names: list[str], columns: Sequence[Any], reading: _Reading) -> list[
     pairs = zip(names, columns, strict=True)
     codes = np.stack([_codes(name, column, reading) for name, column in pairs], axis=1)
     distinct, which = np.unique(codes, axis=0, return_inverse=True)
-    found = [_literals(names, row) for row in distinct.tolist()]
-    return [found[i] for i in which.ravel().tolist()]
+    examples = [_literals(names, row) for row in distinct.tolist()]
+    return [examples[i] for i in which.ravel().tolist()]
 
 
 def _codes(name: str, column: Any, reading: _Reading) -> Codes:
@@ -329,6 +328,8 @@ def _listed(value: Any, reading: _Reading) -> list[Any]:
 
 def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Example]:
     """The examples in a file: a CSV file with a header of atoms, or an array with names (.npy)."""
+    import csv
+
     reading = _Reading(what or f"the file {path}", span)
     try:
         match path.suffix.lower():
@@ -346,6 +347,8 @@ def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Exam
 
 
 def _csv(path: Path, reading: _Reading) -> list[Example]:
+    import csv
+
     with path.open(newline="", encoding="utf-8-sig") as text:
         header, *rows = [row for row in csv.reader(text, skipinitialspace=True) if row]
     for number, row in enumerate(rows, 2):

@@ -16,17 +16,17 @@ def accuracies(answers: Answers, labels: object) -> dict[str, float]:
     upper probability counts.
     """
     wanted = [_canonical(label[0]) if label else "" for label in examples(labels, "labels")]
-    found = {}
+    shares = {}
     for name in dict.fromkeys(map(_predicate, wanted)):
-        own = [a for a in answers if isinstance(a, Answer) and _predicate(a.query) == name]
-        numbers = [np.asarray(answer.numbers[-1]) for answer in own]
-        if len(own) < 2 or any(rows.shape != (len(wanted),) for rows in numbers):
+        about = [a for a in answers if isinstance(a, Answer) and _predicate(a.query) == name]
+        numbers = [np.asarray(answer.numbers[-1]) for answer in about]
+        if len(about) < 2 or any(rows.shape != (len(wanted),) for rows in numbers):
             continue
         best = np.stack(numbers).argmax(axis=0)
-        texts = [_canonical(answer.query) for answer in own]
+        texts = [_canonical(answer.query) for answer in about]
         rows = [i for i, text in enumerate(wanted) if _predicate(text) == name]
-        found[name] = float(np.mean([texts[best[i]] == wanted[i] for i in rows]))
-    return found
+        shares[name] = float(np.mean([texts[best[i]] == wanted[i] for i in rows]))
+    return shares
 
 
 def _canonical(text: str) -> str:

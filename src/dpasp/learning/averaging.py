@@ -63,11 +63,11 @@ class Average:
 
     def tensors(self) -> dict[str, Tensor]:
         """All that is needed to go on, by name."""
-        found = {f"average.{i}": mean for i, mean in enumerate(self._mean)}
-        return {**found, "average.count": self._count} if self._live else {}
+        means = {f"average.{i}": mean for i, mean in enumerate(self._mean)}
+        return {**means, "average.count": self._count} if self._live else {}
 
     @torch.no_grad()
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Go on from what :meth:`tensors` gave."""
-        for name, own in self.tensors().items():
-            own.copy_(tensors[name])
+        for name, tensor in self.tensors().items():
+            tensor.copy_(tensors[name])

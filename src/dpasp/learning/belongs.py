@@ -18,7 +18,7 @@ from dpasp.language import ast
 from dpasp.language.printer import statement_text
 from dpasp.neural.module import ProgramModule
 
-SHOWN = 3  # differences that are told
+SHOWN = 3  # differences, at most
 LOGITS = "probabilities.logits"
 
 
@@ -33,12 +33,12 @@ def described(model: ProgramModule) -> dict[str, Any]:
 
 def rules(model: ProgramModule) -> list[str]:
     """The rule of each parameter; of one rule with several, also what they are for."""
-    found = []
+    texts = []
     for parameter in model.ground.parameters:
         text = statement_text(model.ground.program.statements[parameter.statement])
         key = ", ".join(f"{name} = {value}" for name, value in parameter.key)
-        found.append(f"{text} with {key}" if key else text)
-    return found
+        texts.append(f"{text} with {key}" if key else text)
+    return texts
 
 
 def _network(statement: ast.Neural) -> str:
@@ -47,10 +47,10 @@ def _network(statement: ast.Neural) -> str:
 
 def check(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> None:
     """Raise :class:`DataError` with the difference if a file is of another program."""
-    saved, own = facts.get("program", {}), described(model)
+    saved, here = facts.get("program", {}), described(model)
     lines = []
     for kind in ("rules", "networks"):
-        lines += _differences(saved.get(kind, []), own[kind])
+        lines += _differences(saved.get(kind, []), here[kind])
     if not lines:
         return
     more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
@@ -62,15 +62,15 @@ def check(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> N
     raise DataError(Diagnostic("checkpoint-other", message, help=help))
 
 
-def _differences(saved: list[str], own: list[str]) -> list[str]:
+def _differences(saved: list[str], here: list[str]) -> list[str]:
     """What differs, in words, place by place."""
-    found = [
+    lines = [
         f"it has '{old}' where this program has '{new}'"
-        for old, new in zip(saved, own, strict=False)
+        for old, new in zip(saved, here, strict=False)
         if old != new
     ]
-    found += [f"it has '{old}', and this program has not" for old in saved[len(own) :]]
-    return found + [f"it has no '{new}'" for new in own[len(saved) :]]
+    lines += [f"it has '{old}', and this program has not" for old in saved[len(here) :]]
+    return lines + [f"it has no '{new}'" for new in here[len(saved) :]]
 
 
 def by_rule(
@@ -83,24 +83,24 @@ def by_rule(
 
     ``wanted`` says from which where the names differ.
     """
-    own, saved = described(model), facts.get("program", {})
+    here, saved = described(model), facts.get("program", {})
     names, sizes = saved.get("rules", []), saved.get("free", [])
     parts = dict(zip(names, torch.split(tensors[LOGITS], sizes), strict=True))
-    _check_names(wanted, own["rules"], names)
-    found = []
-    for rule, size in zip(own["rules"], own["free"], strict=True):
+    _check_names(wanted, here["rules"], names)
+    logits = []
+    for rule, size in zip(here["rules"], here["free"], strict=True):
         part = parts.get(wanted.get(rule, rule))
         if part is None or len(part) != size:
             message = f"the file has no parameters for the rule '{rule}'"
             help = f"it has: {'; '.join(names)}"
             raise DataError(Diagnostic("checkpoint-other", message, help=help))
-        found.append(part)
-    return {**tensors, LOGITS: torch.cat(found)}
+        logits.append(part)
+    return {**tensors, LOGITS: torch.cat(logits)}
 
 
-def _check_names(wanted: Mapping[str, str], own: list[str], saved: list[str]) -> None:
+def _check_names(wanted: Mapping[str, str], here: list[str], saved: list[str]) -> None:
     for names, known, where in (
-        (wanted.keys(), own, "the program"),
+        (wanted.keys(), here, "the program"),
         (wanted.values(), saved, "the file"),
     ):
         for name in names:

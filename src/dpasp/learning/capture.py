@@ -51,9 +51,9 @@ class Captured:
         stream = torch.cuda.Stream(batch.device)  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream(batch.device))
         with torch.cuda.stream(stream):
-            found = self._step(batch)
+            total = self._step(batch)
         torch.cuda.current_stream(batch.device).wait_stream(stream)
-        return found
+        return total
 
     def _record(self) -> None:
         graph = torch.cuda.CUDAGraph()
@@ -80,7 +80,7 @@ def check_capture(
         reason = f"steps are recorded on a GPU only, not on {device}"
     elif rule == "fixpoint" or len(model.probabilities):
         reason = "learned probabilities are moved by the CPU, which cannot be recorded"
-    elif any(not isinstance(own.source, Tensor) for own in data.values()):
+    elif any(not isinstance(rows.source, Tensor) for rows in data.values()):
         reason = "a Dataset is read by the CPU, which cannot be recorded"
     elif processes > 1:
         reason = "several processes wait for each other, which cannot be recorded"
@@ -91,7 +91,7 @@ def check_capture(
 
 def check_optimisers(optimisers: Sequence[Optimizer]) -> None:
     """Refuse optimisers whose steps a GPU cannot record."""
-    other = [one for one in optimisers if "capturable" not in one.defaults]
+    other = [optimiser for optimiser in optimisers if "capturable" not in optimiser.defaults]
     if other:
         message = f"the steps of {type(other[0]).__name__} cannot be recorded"
         help = "learn with Adam, AdamW or RMSprop, or leave capture = true out"

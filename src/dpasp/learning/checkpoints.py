@@ -31,12 +31,12 @@ def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, A
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
     if path.is_dir():
         raise UsageError(f"cannot write {path}: Is a directory", help="name a file in it")
-    own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    told = json.dumps(dict(facts))
-    header = {"format": FORMAT, "version": __version__, "facts": told}
-    header["checksum"] = checksum(own, told)
+    copies = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    facts_text = json.dumps(dict(facts))
+    header = {"format": FORMAT, "version": __version__, "facts": facts_text}
+    header["checksum"] = checksum(copies, facts_text)
     try:
-        write_aside(path, lambda aside: save_file(own, str(aside), metadata=header))
+        write_aside(path, lambda aside: save_file(copies, str(aside), metadata=header))
     except SafetensorError as error:  # which wraps those of the system
         raise OutputError(f"cannot write {path}: {error}") from error
 
@@ -61,11 +61,11 @@ def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
     """A hash of all that a file says."""
-    found = hashlib.sha256(facts.encode())
+    digest = hashlib.sha256(facts.encode())
     for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        found.update(tensor.contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 def pack_optimiser(prefix: str, state: Mapping[str, Any], tensors: dict[str, Tensor]) -> Any:
@@ -102,9 +102,9 @@ def unpack_optimiser(packed: Any, tensors: Mapping[str, Tensor]) -> Any:
 
 def load_state(module: torch.nn.Module, tensors: Mapping[str, Tensor], path: str | Path) -> None:
     """Give a module the tensors of a file; :class:`DataError` when they belong to another."""
-    own = module.state_dict()
-    missing, extra = sorted(own.keys() - tensors.keys()), sorted(tensors.keys() - own.keys())
-    wrong = [n for n in own.keys() & tensors.keys() if own[n].shape != tensors[n].shape]
+    state = module.state_dict()
+    missing, extra = sorted(state.keys() - tensors.keys()), sorted(tensors.keys() - state.keys())
+    wrong = [n for n in state.keys() & tensors.keys() if state[n].shape != tensors[n].shape]
     if missing or extra or wrong:
         names = ", ".join([*missing, *extra, *sorted(wrong)][:3])
         message = f"{path} was learned by another program: {names} differ"

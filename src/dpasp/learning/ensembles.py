@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from dpasp.neural.answers import Bounds
-from dpasp.neural.module import Data, ProgramModule
+from dpasp.neural.module import DataByName, ProgramModule
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +27,23 @@ class Ensemble:
         return len(self.members)
 
     @torch.no_grad()
-    def all(self, query: str | Sequence[str], data: Data | None = None) -> Bounds:
+    def all(self, query: str | Sequence[str], data: DataByName | None = None) -> Bounds:
         """The probabilities by each member, [members, batch, answers]."""
-        found = [member.bounds(query, data) for member in self.members]
+        by_member = [member.bounds(query, data) for member in self.members]
         return Bounds(
-            torch.stack([one.lower for one in found]), torch.stack([one.upper for one in found])
+            torch.stack([bounds.lower for bounds in by_member]),
+            torch.stack([bounds.upper for bounds in by_member]),
         )
 
-    def bounds(self, query: str | Sequence[str], data: Data | None = None) -> Bounds:
+    def bounds(self, query: str | Sequence[str], data: DataByName | None = None) -> Bounds:
         """The least and the greatest probability by any member, [batch, answers]."""
-        found = self.all(query, data)
-        return Bounds(found.lower.amin(dim=0), found.upper.amax(dim=0))
+        by_member = self.all(query, data)
+        return Bounds(by_member.lower.amin(dim=0), by_member.upper.amax(dim=0))
 
-    def mean(self, query: str | Sequence[str], data: Data | None = None) -> Tensor:
+    def mean(self, query: str | Sequence[str], data: DataByName | None = None) -> Tensor:
         """The mean over the members, of the middles of their bounds, [batch, answers]."""
-        found = self.all(query, data)
-        return ((found.lower + found.upper) / 2).mean(dim=0)
+        by_member = self.all(query, data)
+        return ((by_member.lower + by_member.upper) / 2).mean(dim=0)
 
 
 def ensemble(learners: Sequence[Any], observations: object, options: dict[str, Any]) -> Ensemble:

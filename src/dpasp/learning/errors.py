@@ -39,59 +39,58 @@ class Fit:
     def directions(self) -> list[Direction]:
         """The ways in which the probabilities can change, away from their borders."""
         parameters = self.learner.model.probabilities
-        found, rows = [], parameters().detach()
+        directions, rows = [], parameters().detach()
         for row, (values, free) in enumerate(zip(rows, parameters.free, strict=True)):
             inside = [i for i in range(len(values)) if free[i] and float(values[i]) > EDGE]
             if len(inside) < 2:
                 continue
             falls = max(inside, key=lambda i: float(values[i]))
-            found += [Direction(row, i, falls) for i in inside if i != falls]
-        return found
+            directions += [Direction(row, i, falls) for i in inside if i != falls]
+        return directions
 
     def standard_errors(self) -> Errors:
         """The standard error of every head of every parameter.
 
         None where the observations do not determine it, or where it is at the border.
         """
-        ways = self.directions()
+        directions = self.directions()
         sizes = [len(parameter.initial) for parameter in self.learner.model.ground.parameters]
         errors: Errors = [[None] * size for size in sizes]
-        covariance, known = _inverse(self._information(ways))
-        for falls in {(way.row, way.falls) for way in ways}:
-            own = [i for i, way in enumerate(ways) if (way.row, way.falls) == falls]
-            for i in own:
-                _set(errors, ways[i].row, ways[i].rises, covariance[i, i], bool(known[i]))
-            variance = covariance[own][:, own].sum()
-            _set(errors, *falls, variance, bool(known[own].all()))
+        covariance, known = _inverse(self._information(directions))
+        for falls in {(d.row, d.falls) for d in directions}:
+            same = [i for i, d in enumerate(directions) if (d.row, d.falls) == falls]
+            for i in same:
+                d = directions[i]
+                _set(errors, d.row, d.rises, covariance[i, i], bool(known[i]))
+            variance = covariance[same][:, same].sum()
+            _set(errors, *falls, variance, bool(known[same].all()))
         return errors
 
     @torch.no_grad()
-    def _information(self, ways: list[Direction]) -> Tensor:
+    def _information(self, directions: list[Direction]) -> Tensor:
         """The negative second derivatives of the log-likelihood along the directions."""
         parameters = self.learner.model.probabilities
         before, start = parameters.logits.detach().clone(), parameters().detach().clone()
-        found = torch.zeros(len(ways), len(ways), dtype=torch.float64)
+        information = torch.zeros(len(directions), len(directions), dtype=torch.float64)
         try:
-            for i, way in enumerate(ways):
-                step = STEP * float(min(start[way.row, way.rises], start[way.row, way.falls]))
+            for i, d in enumerate(directions):
+                step = STEP * float(min(start[d.row, d.rises], start[d.row, d.falls]))
                 sides = []
                 for sign in (1.0, -1.0):
                     moved = start.clone()
-                    moved[way.row, way.rises] += sign * step
-                    moved[way.row, way.falls] -= sign * step
+                    moved[d.row, d.rises] += sign * step
+                    moved[d.row, d.falls] -= sign * step
                     parameters.assign(moved)
-                    sides.append(self._slopes(ways))
-                found[i] = -(sides[0] - sides[1]) / (2 * step)
+                    sides.append(self._slopes(directions))
+                information[i] = -(sides[0] - sides[1]) / (2 * step)
         finally:
             parameters.logits.copy_(before)
-        return (found + found.T) / 2
+        return (information + information.T) / 2
 
-    def _slopes(self, ways: list[Direction]) -> Tensor:
+    def _slopes(self, directions: list[Direction]) -> Tensor:
         """The derivatives of the log-likelihood along the directions."""
         slopes = self.learner.slopes(self.examples).cpu()
-        return torch.stack(
-            [slopes[way.row, way.rises] - slopes[way.row, way.falls] for way in ways]
-        )
+        return torch.stack([slopes[d.row, d.rises] - slopes[d.row, d.falls] for d in directions])
 
 
 def _inverse(information: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display
 
 
-class Reason(Enum):
+class StopReason(Enum):
     """Why learning stopped; the value is what a person reads."""
 
     DONE = "all iterations are done"
@@ -29,11 +29,11 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; validation only where there is some."""
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "iteration": self.iteration,
             "log_likelihood": self.log_likelihood,
         }
-        return found if self.validation is None else found | {"validation": self.validation}
+        return fields if self.validation is None else fields | {"validation": self.validation}
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class History(Sequence[Record]):
     """The iterations in order."""
 
     records: tuple[Record, ...]
-    reason: Reason = Reason.DONE
+    reason: StopReason = StopReason.DONE
     examples: int = 0
     seconds: float = 0.0
     first_step: float | None = None  # seconds until the first step was done, compiling included

@@ -18,15 +18,15 @@ from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.logic.program import Choice, GroundProgram, Interval, Learned
 from dpasp.neural.module import ProgramModule
 
-Table = tuple[tuple[float, ...], ...]  # by parameter and head
+ByParameter = tuple[tuple[float, ...], ...]  # by parameter and head
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedIntervals:
     """The ends of the learned intervals, by parameter and head."""
 
-    lower: Table
-    upper: Table
+    lower: ByParameter
+    upper: ByParameter
 
     @classmethod
     def read(cls, facts: Sequence[Sequence[Sequence[float]]] | None) -> LearnedIntervals | None:
@@ -64,9 +64,9 @@ def dirichlet_bounds(
     >>> dirichlet_bounds(counts, free, torch.ones(1, 1), 1.0)
     (tensor([[0.6000, 0.2000]]), tensor([[0.8000, 0.4000]]))
     """
-    own = counts.clamp(min=0.0) * free
-    total = own.sum(dim=1, keepdim=True) + strength
-    return room * own / total, room * (own + strength * free) / total
+    seen = counts.clamp(min=0.0) * free
+    total = seen.sum(dim=1, keepdim=True) + strength
+    return room * seen / total, room * (seen + strength * free) / total
 
 
 def intervals_of(model: ProgramModule, counts: Tensor, strength: float) -> LearnedIntervals:
@@ -75,7 +75,7 @@ def intervals_of(model: ProgramModule, counts: Tensor, strength: float) -> Learn
     ends = dirichlet_bounds(counts, learned.free, learned.room, strength)
     sizes = [len(parameter.initial) for parameter in model.ground.parameters]
 
-    def table(end: Tensor) -> Table:
+    def table(end: Tensor) -> ByParameter:
         whole = torch.where(learned.free, end, learned.fixed).cpu().tolist()
         return tuple(tuple(row[:size]) for row, size in zip(whole, sizes, strict=True))
 

@@ -21,7 +21,7 @@ class StepStopped(BaseException):
     """A step was stopped before it changed any parameter."""
 
 
-class Request:
+class StopRequest:
     """Whether someone asked to stop."""
 
     def __init__(self) -> None:
@@ -47,12 +47,12 @@ class Request:
 
 
 @contextmanager
-def interrupts(watch: Watch = UNLIMITED) -> Iterator[Request]:
+def interrupts(watch: Watch = UNLIMITED) -> Iterator[StopRequest]:
     """A request that Ctrl-C and SIGTERM make; the end of the time ends a step, too.
 
     Signals reach the main thread only: elsewhere learning stops between two steps.
     """
-    request = Request()
+    request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
@@ -73,7 +73,7 @@ def interrupts(watch: Watch = UNLIMITED) -> Iterator[Request]:
 
 
 @contextmanager
-def _alarm(request: Request, watch: Watch) -> Iterator[None]:
+def _alarm(request: StopRequest, watch: Watch) -> Iterator[None]:
     """Within it, a step is stopped when the time is over (not if others use the alarm)."""
     left = watch.remaining()
     if left is None or not hasattr(signal, "setitimer") or signal.getitimer(signal.ITIMER_REAL)[0]:

@@ -14,7 +14,7 @@ from dpasp.neural.data import beside, may_quote
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The examples to learn from, and those of the test rows, where they are told."""
+    """The examples to learn from, and those of the test rows, where there are some."""
 
     train: list[Example]
     test: list[Example] | None = None
@@ -36,14 +36,16 @@ def read(
         return Observed(_in_file(origin, python, query))
     value, what = python.call(origin), f"@{origin.function}"
 
-    def told(some: object) -> list[Example]:
+    def read_all(some: object) -> list[Example]:
         return labels(some) if labels is not None else examples(some, what, origin.span)
 
     with guarded(what, python.program, origin.span):
         if isinstance(value, Mapping) and "train" in value:
             test = value.get("test")
-            return Observed(told(value["train"]), None if test is None else told(test), query)
-        return Observed(told(value), None, query)
+            return Observed(
+                read_all(value["train"]), None if test is None else read_all(test), query
+            )
+        return Observed(read_all(value), None, query)
 
 
 def _in_file(origin: ast.File, python: Python, query: str | None) -> list[Example]:

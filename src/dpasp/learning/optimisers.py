@@ -25,13 +25,15 @@ def optimisers(
 
     ``captured``: their steps will be recorded on a GPU.
     """
-    found, seen = [], set[int]()
+    made, seen = [], set[int]()
     for network in trainable(networks):
-        own = [p for p in network.module.parameters() if p.requires_grad and id(p) not in seen]
-        seen.update(map(id, own))
-        if own:
-            found.append(make(network.statement, own, rate, captured))
-    return found
+        parameters = [
+            p for p in network.module.parameters() if p.requires_grad and id(p) not in seen
+        ]
+        seen.update(map(id, parameters))
+        if parameters:
+            made.append(make(network.statement, parameters, rate, captured))
+    return made
 
 
 def make(
@@ -41,25 +43,25 @@ def make(
     captured: bool = False,
 ) -> Optimizer:
     """The optimiser that a neural statement asks for; Adam unless it says otherwise."""
-    given = {option.name: option for option in statement.options}
-    kind = _kind(given.get("optim"))
+    options = {option.name: option for option in statement.options}
+    optimiser = _kind(options.get("optim"))
     arguments: dict[str, Any] = {"lr": NETWORK_RATE if rate is None else rate}
-    known = inspect.signature(kind).parameters
+    known = inspect.signature(optimiser).parameters
     if captured and "capturable" in known:
         arguments["capturable"] = True
-    for name, option in given.items():
+    for name, option in options.items():
         if name in OURS:
             continue
         if name not in known or name == "params":
             names = [key for key in known if key != "params"]
             help = nearest(name, [*names, *OURS]) or f"it has {', '.join(names)}"
-            message = f"{kind.__name__} has no option {name}"
+            message = f"{optimiser.__name__} has no option {name}"
             raise DataError(Diagnostic("optimiser-option", message, option.span, help))
         arguments[name] = option.value
     try:
-        return kind(list(parameters), **arguments)
+        return optimiser(list(parameters), **arguments)
     except (TypeError, ValueError) as error:
-        message = f"{kind.__name__} refuses its options: {error}"
+        message = f"{optimiser.__name__} refuses its options: {error}"
         raise DataError(Diagnostic("optimiser-option", message, statement.span)) from error
 
 
@@ -68,14 +70,14 @@ def _kind(option: ast.Option | None) -> type[Optimizer]:
     if option is None:
         return torch.optim.Adam
     known = {
-        name.lower(): kind
-        for name, kind in vars(torch.optim).items()
-        if isinstance(kind, type) and issubclass(kind, Optimizer) and kind is not Optimizer
+        name.lower(): value
+        for name, value in vars(torch.optim).items()
+        if isinstance(value, type) and issubclass(value, Optimizer) and value is not Optimizer
     }
-    found = known.get(str(option.value).lower())
-    if found is None:
-        names = sorted(kind.__name__ for kind in known.values())
+    wanted = known.get(str(option.value).lower())
+    if wanted is None:
+        names = sorted(optimiser.__name__ for optimiser in known.values())
         help = nearest(str(option.value), names) or f"known are {', '.join(names)}"
         message = f"torch has no optimiser {option.value}"
         raise DataError(Diagnostic("unknown-optimiser", message, option.span, help))
-    return found
+    return wanted

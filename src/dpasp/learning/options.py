@@ -92,9 +92,9 @@ def learn_options(program: ast.Program, given: Mapping[str, Any]) -> LearnOption
     5
     """
     statement = learn_statement(program)
-    found: dict[str, Any] = {}
-    for one in statement.options if statement else ():
-        found[one.name] = one.value
+    values: dict[str, Any] = {}
+    for option in statement.options if statement else ():
+        values[option.name] = option.value
     known = {field.name for field in fields(LearnOptions)}
     for name, value in given.items():
         if name not in known:
@@ -105,9 +105,9 @@ def learn_options(program: ast.Program, given: Mapping[str, Any]) -> LearnOption
         if value is not None and not LEARN[name].holds(value):
             message = f"{name} must be {LEARN[name].words}, not {value!r}"
             raise UsageError(Diagnostic("option-value", message))
-        found[name] = value
-    for name in _WHOLE & found.keys():
-        found[name] = found[name] if found[name] is None else int(found[name])
-    for name in _SWITCHES & found.keys():
-        found[name] = bool(found[name])
-    return replace(LearnOptions(), **found)
+        values[name] = value
+    for name in _WHOLE & values.keys():
+        values[name] = values[name] if values[name] is None else int(values[name])
+    for name in _SWITCHES & values.keys():
+        values[name] = bool(values[name])
+    return replace(LearnOptions(), **values)

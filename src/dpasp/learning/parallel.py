@@ -16,7 +16,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ProcessGroup:
     """The processes that learn together, and which of them this is."""
 
     rank: int = 0
@@ -45,16 +45,16 @@ class Group:
 
 
 @contextmanager
-def group(device: torch.device) -> Iterator[Group]:
+def group(device: torch.device) -> Iterator[ProcessGroup]:
     """The group that this process was started in."""
     if int(os.environ.get("WORLD_SIZE", "1")) <= 1 or "RANK" not in os.environ:
-        yield Group()
+        yield ProcessGroup()
         return
     ours = not distributed.is_initialized()
     if ours:
         distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
-        yield Group(distributed.get_rank(), distributed.get_world_size())
+        yield ProcessGroup(distributed.get_rank(), distributed.get_world_size())
     finally:
         if ours:
             distributed.destroy_process_group()

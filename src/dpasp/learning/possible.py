@@ -29,7 +29,7 @@ def check_possible(
     if not never:
         return
     examples = [i for i, number in enumerate(observations.ids.tolist()) if number in never]
-    told = {
+    briefs = {
         i: observation_brief(observations.distinct[observations.ids[i]]) for i in examples[:SHOWN]
     }
     what, help = "probability", "no total choice has a model with it: correct the observation"
@@ -40,7 +40,7 @@ def check_possible(
     problems = [
         Diagnostic(
             "observation-impossible",
-            f"example {i} observes {told[i]}, which has {what} 0",
+            f"example {i} observes {briefs[i]}, which has {what} 0",
             span,
             help,
         )
@@ -58,8 +58,8 @@ def anything(model: ProgramModule) -> torch.Tensor:
     weights = place.constants.clone()
     if len(model.probabilities):
         matrix = model.probabilities().detach().cpu().reshape(-1)
-        own = place.parameter >= 0
-        weights[own] = matrix[place.parameter[own]]
+        learned = place.parameter >= 0
+        weights[learned] = matrix[place.parameter[learned]]
     starts = layout(model.ground.choices).starts
     for first, last in pairwise(starts):
         if bool(place.network[first] >= 0):

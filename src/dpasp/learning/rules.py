@@ -53,8 +53,8 @@ def groups(ground: GroundProgram) -> Groups:
     choice = np.repeat(np.arange(len(sizes)), sizes)
     false = np.zeros(len(choice), dtype=np.bool_)
     place = leaves.layout(ground.choices)
-    for i, one in enumerate(ground.choices):
-        if isinstance(one.weight, FromNetwork) and one.nothing:
+    for i, drawn in enumerate(ground.choices):
+        if isinstance(drawn.weight, FromNetwork) and drawn.nothing:
             false[place.starts[i + 1] - 1] = True
     return Groups(*map(torch.from_numpy, (choice, sizes, false)))
 
@@ -97,7 +97,7 @@ def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing:
 
     ``smoothing`` is added to the count of every value that is learned.
     """
-    own = (counts.clamp(min=0.0) + smoothing) * free
-    total = own.sum(dim=1, keepdim=True)
-    new = torch.where(total > 0, room * own / total.clamp(min=1e-300), old)
+    smoothed = (counts.clamp(min=0.0) + smoothing) * free
+    total = smoothed.sum(dim=1, keepdim=True)
+    new = torch.where(total > 0, room * smoothed / total.clamp(min=1e-300), old)
     return torch.where(free, new, old)

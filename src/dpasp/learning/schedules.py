@@ -38,18 +38,20 @@ class Rates:
     def __init__(self, optimisers: Sequence[Optimizer], device: torch.device, kept: bool) -> None:
         """``kept``: the rates lie in the device's memory, where a recorded step finds them."""
         self._optimisers = optimisers
-        self._first = [float(group["lr"]) for one in optimisers for group in one.param_groups]
-        self._own: list[Tensor | float] = [
+        self._first = [
+            float(group["lr"]) for optimiser in optimisers for group in optimiser.param_groups
+        ]
+        self._kept: list[Tensor | float] = [
             torch.tensor(rate, device=device) if kept else rate for rate in self._first
         ]
 
     def scale(self, by: float) -> None:
         """Set every rate to what it was at first, times a factor."""
-        groups = [group for one in self._optimisers for group in one.param_groups]
+        groups = [group for optimiser in self._optimisers for group in optimiser.param_groups]
         for place, (group, first) in enumerate(zip(groups, self._first, strict=True)):
-            own = self._own[place]
-            if isinstance(own, Tensor):
-                own.fill_(first * by)
-                group["lr"] = own  # a checkpoint that was read may have put another there
+            kept = self._kept[place]
+            if isinstance(kept, Tensor):
+                kept.fill_(first * by)
+                group["lr"] = kept  # a checkpoint that was read may have put another there
             else:
                 group["lr"] = first * by

@@ -80,14 +80,15 @@ class Shortcuts:
     @property
     def determined(self) -> float:
         """The share of all choices of all examples that their observations determine."""
-        total = sum(one.examples for one in self.settled)
-        return sum(one.examples for one in self.settled if one.determined) / max(total, 1)
+        total = sum(settled.examples for settled in self.settled)
+        sure = sum(settled.examples for settled in self.settled if settled.determined)
+        return sure / max(total, 1)
 
     def __str__(self) -> str:
         lines = [f"the observations never tell {pair}" for pair in self.alike[: 4 * SHOWN]]
         if len(self.alike) > 4 * SHOWN:
             lines.append(f"… and {len(self.alike) - 4 * SHOWN} more pairs")
-        lines += [str(one) for one in self.settled[: 4 * SHOWN]]
+        lines += [str(settled) for settled in self.settled[: 4 * SHOWN]]
         if len(self.settled) > 4 * SHOWN:
             lines.append(f"… and {len(self.settled) - 4 * SHOWN} more")
         share = f"{100 * self.determined:.1f} % of the choices are determined by their observations"
@@ -107,9 +108,11 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
         return
     pairs = list(alike(model, likelihood))
     if pairs:
-        told = ", ".join(map(str, pairs[:SHOWN]))
+        listed = ", ".join(map(str, pairs[:SHOWN]))
         rest = f" (and {len(pairs) - SHOWN} more pairs)" if len(pairs) > SHOWN else ""
-        message = f"the observations never tell {told}{rest}: the network may learn them the other"
+        message = (
+            f"the observations never tell {listed}{rest}: the network may learn them the other"
+        )
         warnings.warn(f"{message} way round", ShortcutWarning, stacklevel=2)
 
 
@@ -146,8 +149,8 @@ def _without_pattern(model: ProgramModule) -> Tensor:
     place = layout(model.ground.choices)
     for index, choice in enumerate(model.ground.choices):
         if isinstance(choice.weight, FromNetwork):
-            own = 0.5 + random[place.of(index)]
-            weights[place.of(index)] = own / own.sum()
+            shares = 0.5 + random[place.of(index)]
+            weights[place.of(index)] = shares / shares.sum()
     return weights
 
 
@@ -187,8 +190,8 @@ def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -
     for some in torch.split(torch.tensor(order), COLUMNS):
         open_ = _possible(likelihood, weights.expand(-1, len(some)), some, group)
         for column, number in enumerate(some.tolist()):
-            told = observation_brief(seen.distinct[number]), int(counts[number])
-            yield from _of_choices(model.ground, open_[:, column], told)
+            observation = observation_brief(seen.distinct[number]), int(counts[number])
+            yield from _of_choices(model.ground, open_[:, column], observation)
 
 
 def _possible(likelihood: Likelihood, weights: Tensor, ids: Tensor, group: Groups) -> Tensor:
@@ -198,7 +201,7 @@ def _possible(likelihood: Likelihood, weights: Tensor, ids: Tensor, group: Group
 
 
 def _of_choices(
-    ground: GroundProgram, possible: Tensor, told: tuple[str, int]
+    ground: GroundProgram, possible: Tensor, observation: tuple[str, int]
 ) -> Iterator[Settled]:
     place = layout(ground.choices)
     for index, choice in enumerate(ground.choices):
@@ -207,4 +210,4 @@ def _of_choices(
             names: Sequence[str] = _names(ground, choice)
             yes = tuple(name for name, flag in zip(names, flags, strict=True) if flag)
             no = tuple(name for name, flag in zip(names, flags, strict=True) if not flag)
-            yield Settled(*told, yes, no)
+            yield Settled(*observation, yes, no)

@@ -16,7 +16,7 @@ from torch.optim import LBFGS, Optimizer
 from dpasp.learning.averaging import Average
 from dpasp.learning.entropy import MeanEntropy
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
-from dpasp.learning.parallel import Group
+from dpasp.learning.parallel import ProcessGroup
 from dpasp.learning.rules import direction, fixpoint, groups, lagrange, with_omitted
 from dpasp.learning.schedules import Rates, factor
 from dpasp.neural.ahead import Ahead
@@ -34,7 +34,7 @@ SMALL = 1e-3  # below this probability a prior pulls no harder
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenBatch:
     """What a batch says: its log-likelihood, and the gradient of it by the leaf weights."""
 
     total: Tensor
@@ -58,7 +58,7 @@ class Steps:
     rule: str
     options: LearnOptions
     optimisers: Sequence[Optimizer]
-    group: Group
+    group: ProcessGroup
 
 
 class Learner:
@@ -71,13 +71,15 @@ class Learner:
         self.model, self.examples, self.steps = model, examples, steps
         self.observed = likelihood.to(device)
         self.groups = groups(model.ground).to(device)
-        own = model.leaf_sources_on(torch.device("cpu")).parameter.numpy()
-        self.learned = torch.from_numpy(np.flatnonzero(own >= 0)).to(device)
-        self.instances = Sums.by(own[own >= 0]).to(device)
+        parameter = model.leaf_sources_on(torch.device("cpu")).parameter.numpy()
+        self.learned = torch.from_numpy(np.flatnonzero(parameter >= 0)).to(device)
+        self.instances = Sums.by(parameter[parameter >= 0]).to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
         self._rates = Rates(steps.optimisers, device, steps.options.capture)
         self._factor = 1.0
-        moved = [p for one in steps.optimisers for g in one.param_groups for p in g["params"]]
+        moved = [
+            p for optimiser in steps.optimisers for g in optimiser.param_groups for p in g["params"]
+        ]
         average = steps.options.average
         self._ahead = Ahead(examples.data, (), 0)
         self.average = Average(moved, average) if average else None
@@ -122,7 +124,7 @@ class Learner:
         """The log-likelihood of some examples, summed."""
         return self._look(self._weights(batch), batch).total
 
-    def _ascend(self, batch: Tensor) -> Seen:
+    def _ascend(self, batch: Tensor) -> SeenBatch:
         """Set the gradients of everything that an optimiser moves; what the batch says."""
         for optimiser in self.steps.optimisers:
             optimiser.zero_grad()
@@ -140,7 +142,7 @@ class Learner:
             self.steps.group.add([seen.total, *self._gradients()])
         return seen
 
-    def _add_gradients(self, part: Tensor, examples: int) -> Seen:
+    def _add_gradients(self, part: Tensor, examples: int) -> SeenBatch:
         """Add the gradients of some of a batch's examples; what they say."""
         with record_function("dpasp: networks"):
             weights = self._weights(part)
@@ -166,18 +168,18 @@ class Learner:
                         parameter.grad = torch.zeros_like(parameter)
                     yield parameter.grad
 
-    def _look(self, weights: Tensor, batch: Tensor) -> Seen:
+    def _look(self, weights: Tensor, batch: Tensor) -> SeenBatch:
         """The log-likelihood of a batch under its weights, and the gradient."""
         ids = self.examples.ids[batch]
         if not weights.shape[1]:
-            return Seen(weights.new_zeros(()), weights, weights, weights.new_ones(1))
+            return SeenBatch(weights.new_zeros(()), weights, weights, weights.new_ones(1))
         if self.examples.data:
             logs, slopes = self.observed.log(weights, ids)
-            return Seen(_told(logs).sum(), weights, slopes, weights.new_ones(1))
+            return SeenBatch(_finite(logs).sum(), weights, slopes, weights.new_ones(1))
         counts = torch.bincount(ids, minlength=self.observed.count).to(weights.dtype)
         logs, slopes = self.observed.log_shared(weights, counts)
-        total = torch.where(counts > 0, _told(logs), 0.0) @ counts
-        return Seen(total, weights, slopes, counts.sum().reshape(1))
+        total = torch.where(counts > 0, _finite(logs), 0.0) @ counts
+        return SeenBatch(total, weights, slopes, counts.sum().reshape(1))
 
     def _weights(self, batch: Tensor) -> Tensor:
         """The leaf weights of some examples; a process may be left without any."""
@@ -230,12 +232,12 @@ class Learner:
         if not self.examples.data:
             ids, times = torch.unique(ids, return_counts=True)
         for place in torch.split(torch.arange(len(ids), device=ids.device), COLUMNS):
-            own, rows = ids[place], examples[place] if self.examples.data else place
+            observed, rows = ids[place], examples[place] if self.examples.data else place
             weights = self._weights(rows).expand(-1, len(place))
             whole = with_omitted(
-                self.observed.log(weights, own)[1], weights, self.groups, weights.new_ones(1)
+                self.observed.log(weights, observed)[1], weights, self.groups, weights.new_ones(1)
             )
-            seen = weights * whole * times[place] * self._tells(own, rows)
+            seen = weights * whole * times[place] * self._tells(observed, rows)
             counts += self._by_parameter(seen)
         return counts
 
@@ -265,7 +267,7 @@ class Learner:
         return total
 
     @torch.no_grad()
-    def _climb(self, seen: Seen, examples: int) -> None:
+    def _climb(self, seen: SeenBatch, examples: int) -> None:
         """Move the probabilities in the direction of the rule, and back to the simplex."""
         parameters = self.model.probabilities
         old = parameters()
@@ -282,8 +284,8 @@ class Learner:
         """Leaf values [leaves, columns] summed over columns and instances, [parameters, width]."""
         shape = self.model.probabilities.fixed.shape
         total = values.new_zeros(shape.numel(), 1)
-        own = values.sum(dim=1, keepdim=True).index_select(0, self.learned)
-        self.instances.add(total, own)
+        learned = values.sum(dim=1, keepdim=True).index_select(0, self.learned)
+        self.instances.add(total, learned)
         return total.reshape(shape)
 
     def _share_of_prior(self) -> float:
@@ -297,18 +299,18 @@ class Learner:
         torch.autograd.backward(-self._share_of_prior() / self.steps.group.size * logs)
 
 
-def _together(seen: Sequence[Seen]) -> Seen:
+def _together(seen: Sequence[SeenBatch]) -> SeenBatch:
     """What the parts of a batch say together."""
     if len(seen) == 1:
         return seen[0]
-    return Seen(
-        torch.stack([one.total for one in seen]).sum(),
-        torch.cat([one.weights for one in seen], dim=1),
-        torch.cat([one.slopes for one in seen], dim=1),
+    return SeenBatch(
+        torch.stack([part.total for part in seen]).sum(),
+        torch.cat([part.weights for part in seen], dim=1),
+        torch.cat([part.slopes for part in seen], dim=1),
         seen[0].mass,
     )
 
 
-def _told(logs: Tensor) -> Tensor:
+def _finite(logs: Tensor) -> Tensor:
     """Logarithms that can be summed: that of 0 is replaced."""
     return torch.where(logs == -torch.inf, LEAST, logs)

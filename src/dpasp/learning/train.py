@@ -17,12 +17,12 @@ from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
 from dpasp.learning import unfinished
 from dpasp.learning.capture import Captured, check_capture, check_optimisers
 from dpasp.learning.errors import Fit
-from dpasp.learning.history import History, Moment, Reason, Record, Watcher, unwatched
+from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
 from dpasp.learning.imprecise import check_imprecise
-from dpasp.learning.interrupts import Request, StepStopped, interrupts
+from dpasp.learning.interrupts import StepStopped, StopRequest, interrupts
 from dpasp.learning.optimisers import optimisers
 from dpasp.learning.options import BATCH, PARAMETER_RATE, LearnOptions
-from dpasp.learning.parallel import Group
+from dpasp.learning.parallel import ProcessGroup
 from dpasp.learning.possible import check_possible
 from dpasp.learning.shortcuts import warn_of_shortcuts
 from dpasp.learning.steps import Examples, Learner, Steps
@@ -58,7 +58,7 @@ class Job:
     data: Mapping[Symbol, DataRows]
     how: HowToLearn
     span: Span | None = None  # of the statement that asked for it
-    group: Group = Group()  # noqa: RUF009 - frozen
+    group: ProcessGroup = ProcessGroup()  # noqa: RUF009 - frozen
 
     @property
     def options(self) -> LearnOptions:
@@ -107,16 +107,16 @@ def start(model: ProgramModule, job: Job) -> Loop:
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
-    found = optimisers(model.nets, job.options.lr, job.options.capture)
+    movers = optimisers(model.nets, job.options.lr, job.options.capture)
     if job.options.capture:
-        check_optimisers(found)
+        check_optimisers(movers)
     if len(learned) and rule == "gradient":
         rate = PARAMETER_RATE if job.options.lr is None else job.options.lr
         betas = (job.options.momentum or 0.9, 0.999)
-        found.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
+        movers.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
     job.group.copy(model.state_dict().values())
     examples = Examples(job.observations.ids.to(device), _on(device, job.data))
-    learner = Learner(model, likelihood, examples, Steps(rule, job.options, found, job.group))
+    learner = Learner(model, likelihood, examples, Steps(rule, job.options, movers, job.group))
     return Loop(learner, job, device)
 
 
@@ -187,13 +187,13 @@ class Loop:
         """Run to the end; what happened."""
         if self.job.how.resume is not None:
             unfinished.restore(self, self.job.how.resume)
-        reason = Reason.DONE
+        reason = StopReason.DONE
         with interrupts(self.job.how.watch) as request:
             while self.position.iteration < self.job.options.niters:
                 self.iterate(request)
                 if self._is_patient():
                     continue
-                reason = Reason.PATIENCE
+                reason = StopReason.PATIENCE
                 break
         if self.best:
             self.model.load_state_dict(self.best)
@@ -223,7 +223,7 @@ class Loop:
         generator = torch.Generator().manual_seed(seed)
         return self.train[torch.randperm(len(self.train), generator=generator)].to(self.device)
 
-    def iterate(self, request: Request) -> None:
+    def iterate(self, request: StopRequest) -> None:
         """One pass over the examples."""
         self.model.train()
         batches = torch.split(self.order(), self.size)
@@ -242,7 +242,7 @@ class Loop:
         self.position.total = float(total)
         self._finish()
 
-    def _step(self, batch: Tensor, request: Request) -> Tensor | None:
+    def _step(self, batch: Tensor, request: StopRequest) -> Tensor | None:
         """Learn from a batch; None, and everything as before, if the step was stopped."""
         if self.captured is not None:
             return self.captured(batch)
@@ -326,7 +326,7 @@ class Loop:
             )
         )
 
-    def _check(self, request: Request, total: Tensor) -> None:
+    def _check(self, request: StopRequest, total: Tensor) -> None:
         """Stop here if a limit is reached or someone asked for it."""
         try:
             self.job.how.watch.check()

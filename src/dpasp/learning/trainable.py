@@ -30,10 +30,10 @@ from dpasp.learning.parallel import group
 from dpasp.learning.possible import check_possible
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.train import HowToLearn, Job, learn
-from dpasp.learning.written import Values, learned_text
+from dpasp.learning.written import LearnedValues, learned_text
 from dpasp.logic.python import Python
 from dpasp.neural.answers import Bounds
-from dpasp.neural.data import DataRows, Part, check_lengths
+from dpasp.neural.data import DataPart, DataRows, check_lengths
 from dpasp.neural.labels import LabelReader
 from dpasp.neural.likelihood import likelihood_of
 from dpasp.neural.loading import load, no_dataset_for
@@ -58,41 +58,43 @@ class Trainable:
     _fit: Fit | None = None
     _errors: tuple[torch.Tensor, Errors] | None = None  # with the parameters that they are of
 
-    def rows(self, part: Part, given: Mapping[str, object] | None = None) -> dict[Symbol, DataRows]:
+    def rows(
+        self, part: DataPart, data: Mapping[str, object] | None = None
+    ) -> dict[Symbol, DataRows]:
         """The data of the program, those given in place of its own."""
         ground, optional = self.model.ground, self.model.optional
         wanted = dict.fromkeys((*needed(ground), *optional.values()))
-        found: dict[Symbol, DataRows] = {}
-        for key, value in (given or {}).items():
+        by_atom: dict[Symbol, DataRows] = {}
+        for key, value in (data or {}).items():
             if isinstance(value, Dataset):
                 atoms = self.model.atoms_of(key)
                 if len(atoms) > 1:
                     raise no_dataset_for(atoms)
-                found[atoms[0]] = DataRows(value)
+                by_atom[atoms[0]] = DataRows(value)
             else:
                 parts = self.model.rows_of(key, value)
-                found |= {atom: DataRows(rows) for atom, rows in parts.items()}
-        found = {atom: rows for atom, rows in found.items() if atom in wanted}
+                by_atom |= {atom: DataRows(rows) for atom, rows in parts.items()}
+        by_atom = {atom: rows for atom, rows in by_atom.items() if atom in wanted}
         # Of objects that may be missing, those that were given are all that there are.
-        given_names = {atom.name for atom in found}
-        rest = {atom for atom in needed(ground) if atom not in found}
+        given_names = {atom.name for atom in by_atom}
+        rest = {atom for atom in needed(ground) if atom not in by_atom}
         if rest := {a for a in rest if not (a in optional and a.name in given_names)}:
-            own = load(ground, self.python, part, rest)
-            found |= {atom: rows for atom, rows in own.items() if atom not in found}
-        check_lengths(found, {}, part)
+            loaded = load(ground, self.python, part, rest)
+            by_atom |= {atom: rows for atom, rows in loaded.items() if atom not in by_atom}
+        check_lengths(by_atom, {}, part)
         for atom in needed(ground):
-            if atom not in found and atom not in optional:
+            if atom not in by_atom and atom not in optional:
                 message = f"{atom} has no {part} data"
                 help = f"say where it comes from: {atom} ~ {part}(@function)., or pass data="
                 help += f'{{"{atom}": rows}}'
                 span = self.model.nets[0].statement.span
                 raise DataError(Diagnostic("data-none", message, span, help))
-        return {atom: found[atom] for atom in wanted if atom in found}
+        return {atom: by_atom[atom] for atom in wanted if atom in by_atom}
 
     @torch.no_grad()
-    def weights(self, part: Part = "test", given: Mapping[str, object] | None = None) -> Weights:
+    def weights(self, part: DataPart = "test", data: Mapping[str, object] | None = None) -> Weights:
         """The leaf weights: [leaves], or [leaves, rows] when networks read data."""
-        rows = self.rows(part, given)
+        rows = self.rows(part, data)
         with in_use(self.model):
             if not rows:
                 return self.model.weights().cpu().numpy()[:, 0]
@@ -103,7 +105,7 @@ class Trainable:
     def _batch(self, rows: Mapping[Symbol, DataRows], start: int) -> dict[Symbol, torch.Tensor]:
         """Some of the rows, where the networks are."""
         device = next(self.model.parameters(), torch.empty(0)).device
-        return {atom: own.span(start, start + ROWS).to(device) for atom, own in rows.items()}
+        return {atom: source.span(start, start + ROWS).to(device) for atom, source in rows.items()}
 
     def learn(
         self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
@@ -122,39 +124,39 @@ class Trainable:
         """What is to be learned from, read and checked."""
         seen, span = self._seen(observations, how.options.query, "learn()")
         rows = self.rows("train", data)
-        for atom, own in rows.items():
-            if len(own) != len(seen):
-                message = f"there are {len(seen)} observations but {len(own)} rows for {atom}"
+        for atom, source in rows.items():
+            if len(source) != len(seen):
+                message = f"there are {len(seen)} observations but {len(source)} rows for {atom}"
                 help = "observation i belongs to row i of the train data"
                 raise DataError(Diagnostic("data-length", message, span, help))
         return Job(seen, rows, how, span)
 
     def _seen(
-        self, given: object, query: str | None, what: str
+        self, observations: object, query: str | None, what: str
     ) -> tuple[Observations, Span | None]:
         """Observations (None: what ``#learn`` names), and where they are named."""
         statement = learn_statement(self.model.ground.program)
         span = statement.span if statement is not None else None
         reader = ObservationReader(self.model.ground, span)
-        if query is not None and given is not None:
-            return self._label_reader(reader).read(given, query)[0], span
-        return reader.read(self._observations(given, statement, query), what), span
+        if query is not None and observations is not None:
+            return self._label_reader(reader).read(observations, query)[0], span
+        return reader.read(self._observations(observations, statement, query), what), span
 
     def _label_reader(self, reader: ObservationReader) -> LabelReader:
         return LabelReader(reader, self.model.instances, self.model.places)
 
     def _observations(
-        self, given: object, statement: ast.Learn | None, query: str | None = None
+        self, observations: object, statement: ast.Learn | None, query: str | None = None
     ) -> object:
-        if given is not None:
-            return given
+        if observations is not None:
+            return observations
         if statement is None:
             message = "there is nothing to learn from"
             help = 'pass observations, as in learn([["a"], ["not a"]]), or say #learn @labels.'
             raise UsageError(Diagnostic("learn-observations", message, help=help))
-        return self._told(statement, query).train
+        return self._named(statement, query).train
 
-    def _told(self, statement: ast.Learn, query: str | None) -> observed.Observed:
+    def _named(self, statement: ast.Learn, query: str | None) -> observed.Observed:
         if self._observed is None or self._observed.query != query:
             labels = None if query is None else self._labels_as_texts(query)
             self._observed = observed.read(statement.observations, self.python, query, labels)
@@ -165,9 +167,9 @@ class Trainable:
 
         def texts(labels: object) -> list[Example]:
             reader = ObservationReader(self.model.ground)
-            found, _ = self._label_reader(reader).read(labels, query)
-            own = [tuple(map(str, one)) for one in found.distinct]
-            return [own[i] for i in found.ids.tolist()]
+            seen, _ = self._label_reader(reader).read(labels, query)
+            distinct = [tuple(map(str, observation)) for observation in seen.distinct]
+            return [distinct[i] for i in seen.ids.tolist()]
 
         return texts
 
@@ -177,7 +179,7 @@ class Trainable:
         if statement is None or not self.model.ground.networks:
             return []
         query = learn_options(self.model.ground.program, {}).query
-        return self._told(statement, query).test or []
+        return self._named(statement, query).test or []
 
     def save(self, path: str | Path) -> None:
         """Write the learned parameters to a file."""
@@ -226,7 +228,7 @@ class Trainable:
         ends = self.intervals or LearnedIntervals(points, points)
         return learned_text(
             self.model.ground,
-            [Values(*one) for one in zip(parameters, ends.lower, ends.upper, strict=True)],
+            list(map(LearnedValues, parameters, ends.lower, ends.upper)),
         )
 
     def shortcuts(self, observations: object) -> Shortcuts:
@@ -257,7 +259,7 @@ class Trainable:
 
         Standard errors are with them unless more than ``most`` probabilities move.
         """
-        found: list[dict[str, Any]] = []
+        records: list[dict[str, Any]] = []
         ground, errors = self.model.ground, self.errors(most)
         table = self.model.probabilities.table()
         for place, (parameter, values) in enumerate(zip(ground.parameters, table, strict=True)):
@@ -275,8 +277,8 @@ class Trainable:
             if self.intervals is not None:
                 record["lower"] = list(self.intervals.lower[place])
                 record["upper"] = list(self.intervals.upper[place])
-            found.append(record)
-        return found
+            records.append(record)
+        return records
 
     @torch.no_grad()
     def accuracy(
@@ -295,8 +297,12 @@ class Trainable:
         hits = 0
         with in_use(self.model):
             for start in range(0, len(right), ROWS):
-                found = self.model.prob(query, self._batch(rows, start))
-                best = (found.upper if isinstance(found, Bounds) else found).argmax(dim=1).cpu()
+                probabilities = self.model.prob(query, self._batch(rows, start))
+                best = (
+                    (probabilities.upper if isinstance(probabilities, Bounds) else probabilities)
+                    .argmax(dim=1)
+                    .cpu()
+                )
                 hits += int((best == torch.tensor(right[start : start + ROWS])).sum())
         return hits / max(len(right), 1)
 

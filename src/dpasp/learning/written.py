@@ -20,7 +20,7 @@ NETWORKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class LearnedValues:
     """What was learned of one parameter: numbers, or the ends of intervals, by head."""
 
     parameter: Parameter
@@ -48,16 +48,19 @@ def _number(value: float) -> ast.Number:
     return ast.Number(value if short in (0.0, 1.0) else short)
 
 
-def learned_text(ground: GroundProgram, learned: Sequence[Values]) -> str:
+def learned_text(ground: GroundProgram, learned: Sequence[LearnedValues]) -> str:
     """The program as text, with what was learned of each parameter.
 
     The files of a program come one after the other, included ones in place.
     """
     program = ground.program
-    found: dict[int, list[Values]] = {}
-    for one in learned:
-        found.setdefault(one.parameter.statement, []).append(one)
-    new = {index: _lines(program.statements[index], own) for index, own in found.items()}
+    by_statement: dict[int, list[LearnedValues]] = {}
+    for values in learned:
+        by_statement.setdefault(values.parameter.statement, []).append(values)
+    new = {
+        index: _lines(program.statements[index], learned_values)
+        for index, learned_values in by_statement.items()
+    }
     for index, statement in enumerate(program.statements):
         if isinstance(statement, ast.Learn):
             new[index] = []
@@ -74,14 +77,14 @@ def learned_text(ground: GroundProgram, learned: Sequence[Values]) -> str:
     return f"{NETWORKS}\n{text}" if ground.networks else text
 
 
-def _lines(statement: ast.Statement, learned: Sequence[Values]) -> list[str]:
+def _lines(statement: ast.Statement, learned: Sequence[LearnedValues]) -> list[str]:
     """The statements that stand in place of one with parameters."""
     assert isinstance(statement, ast.Annotated)
     lines = []
-    for one in learned:
-        line = statement_text(replace(statement, heads=one.heads(statement), written=None))
-        if one.parameter.key:
-            key = ", ".join(f"{name} = {value}" for name, value in one.parameter.key)
+    for values in learned:
+        line = statement_text(replace(statement, heads=values.heads(statement), written=None))
+        if values.parameter.key:
+            key = ", ".join(f"{name} = {value}" for name, value in values.parameter.key)
             line = f"{line.removesuffix('.')}, {key}."
         lines.append(line)
     return lines

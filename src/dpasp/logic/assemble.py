@@ -20,7 +20,7 @@ from dpasp.language import ast
 from dpasp.logic.clingo import GroundRules
 from dpasp.logic.edges import EDGE, PATH
 from dpasp.logic.encode import Encoding
-from dpasp.logic.markers import Instance, is_choice_marker, is_hidden
+from dpasp.logic.markers import StatementInstance, is_choice_marker, is_hidden
 from dpasp.logic.neural import NeuralInstances, NeuralMarker, external_names, read_data
 from dpasp.logic.origins import RULE
 from dpasp.logic.program import (
@@ -32,7 +32,7 @@ from dpasp.logic.program import (
     Rule,
     data_atoms,
 )
-from dpasp.logic.weights import Weights
+from dpasp.logic.weights import ChoiceWeights
 
 Bodies = Mapping[int, Sequence[tuple[int, ...]]]
 
@@ -42,7 +42,7 @@ class Assembly:
     """The parts of a ground program, being put together."""
 
     atoms: dict[Symbol, int]
-    weights: Weights
+    weights: ChoiceWeights
     fresh: Iterator[int]  # atoms that are not yet used
     bodies: Bodies  # of the markers
     rules: list[Rule]
@@ -67,7 +67,7 @@ def assemble(
         fresh = count(backend.add_atom())
     markers = encoding.choices.find(control)
     rules, bodies, links = _split(ground.rules, {m.atom for m in markers} | _hidden_atoms(control))
-    assembly = Assembly(_atoms(control), Weights(numbers), fresh, bodies, rules)
+    assembly = Assembly(_atoms(control), ChoiceWeights(numbers), fresh, bodies, rules)
     instances = encoding.choices.read(markers, links, assembly.atoms)
     _add_annotated(assembly, instances, encoding.program)
     for neural in encoding.neural.read(control):
@@ -140,17 +140,19 @@ def _add_present(
     """The external atoms that networks read are choices: the data says whether they are there."""
     rows = [row for network in assembly.networks for row in network.rows]
     atoms = dict.fromkeys(atom for row in rows for atom in data_atoms(row))
-    derived = {head for one in assembly.rules for head in one.head} if externals else set()
+    derived = {head for rule in assembly.rules for head in rule.head} if externals else set()
     names = external_names(program)
     for atom in atoms:
-        own = assembly.atoms.get(atom, 0)
-        if own in externals and externals[own] == TruthValue.False_ and own not in derived:
+        number = assembly.atoms.get(atom, 0)
+        if number in externals and externals[number] == TruthValue.False_ and number not in derived:
             selectors = (next(assembly.fresh),)
-            choice = Choice(names[atom.name], (), selectors, (own,), Present(atom), True)
+            choice = Choice(names[atom.name], (), selectors, (number,), Present(atom), True)
             _add_choice(assembly, choice, ((),))
 
 
-def _add_annotated(assembly: Assembly, instances: Iterable[Instance], program: ast.Program) -> None:
+def _add_annotated(
+    assembly: Assembly, instances: Iterable[StatementInstance], program: ast.Program
+) -> None:
     failed: set[int] = set()
     for index, substitution, heads, marker in instances:
         statement = program.statements[index]

@@ -13,19 +13,16 @@ from __future__ import annotations
 
 import io
 import os
-import pickle
 import select
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
-
-from clingo import Symbol, parse_term
+from collections.abc import Callable
+from typing import TypeVar
 
 from dpasp.errors import Error
-from dpasp.language.collector import collector_paused
 from dpasp.limits import Watch
+from dpasp.logic.packing import packed, unpacked
 
 T = TypeVar("T")
 TICK = 0.02  # seconds between two looks at the clock
@@ -60,7 +57,7 @@ def in_child(work: Callable[[], T], watch: Watch) -> T:
         os.waitpid(child, 0)
     if not data:  # it was killed, most likely for its memory
         raise watch.out_of_memory()
-    kind, value = _unpacked(data)
+    kind, value = unpacked(data)
     if kind is not None:
         raise kind(value)
     return value  # type: ignore[no-any-return]
@@ -91,47 +88,7 @@ def _serve(work: Callable[[], object], reading: int, writing: int) -> None:
         except Error as error:
             result = (type(error), error.diagnostics)
         with os.fdopen(writing, "wb") as pipe:
-            pipe.write(_packed(result))
+            pipe.write(packed(result))
         code = 0
     finally:
         os._exit(code)
-
-
-# --- what is sent -----------------------------------------------------------------------------
-
-
-def _packed(result: object) -> bytes:
-    """A value as bytes; clingo's symbols, which are numbers in its memory, as their texts."""
-    texts: dict[str, int] = {}
-    buffer = io.BytesIO()
-    pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
-    pickler.dispatch_table = {
-        Symbol: lambda symbol: (_symbol, (texts.setdefault(str(symbol), len(texts)),))
-    }
-    with collector_paused():
-        pickler.dump(result)
-    text = f"({','.join(texts)},)" if texts else "()"
-    return pickle.dumps((text, buffer.getvalue()))
-
-
-def _unpacked(data: bytes) -> Any:
-    """The value; all symbols are read at once, which is many times faster than one by one."""
-    text, rest = pickle.loads(data)  # what our own copy has written
-    with collector_paused():
-        return _Unpickler(rest, parse_term(text).arguments).load()
-
-
-def _symbol(number: int) -> Symbol:
-    """Stands for the symbol of this number; the reader puts its own list in this place."""
-    raise LookupError(number)
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, data: bytes, symbols: Sequence[Symbol]) -> None:
-        super().__init__(io.BytesIO(data))
-        self._symbols = symbols
-
-    def find_class(self, module: str, name: str) -> Any:
-        if name == _symbol.__name__:
-            return self._symbols.__getitem__
-        return super().find_class(module, name)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import inf
 
 from clingo import Control, MessageCode, Observer, Symbol, TruthValue
 
@@ -45,20 +46,30 @@ def while_grounding(error: TimeLimit | MemoryLimit, seconds: float) -> LimitReac
     return type(error)(replace(d, help=help) for d in error.diagnostics)
 
 
-class GroundRules(Observer):
-    """Gathers ground rules; ``check`` is called at each, and may raise to stop the grounder."""
+class TooLarge(Exception):
+    """A program has more ground rules than were allowed."""
 
-    def __init__(self, check: Callable[[], None]) -> None:
+
+class GroundRules(Observer):
+    """Gathers ground rules; ``check`` is called at each, and may raise to stop the grounder.
+
+    Raises :class:`TooLarge` where there are more than ``most`` of them.
+    """
+
+    def __init__(self, check: Callable[[], None], most: float = inf) -> None:
         self.rules: list[Rule] = []
         self.externals: dict[int, TruthValue] = {}
         self.open = True
         self._check = check
+        self._most = most
 
     def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
         """Called by clingo for each rule."""
         self._check()
         if self.open:
             self.rules.append(Rule(tuple(head), tuple(body), choice))
+            if len(self.rules) > self._most:
+                raise TooLarge
 
     def weight_rule(
         self,
@@ -82,14 +93,16 @@ class GroundRules(Observer):
 class ClingoGrounder:
     """A control of clingo's for a program, with what it said and what went wrong."""
 
-    def __init__(self, encoding: Encoding, functions: Functions, watch: Watch) -> None:
+    def __init__(
+        self, encoding: Encoding, functions: Functions, watch: Watch, most: float = inf
+    ) -> None:
         self._program = encoding.program
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
         self._lines = encoding.choices.lines
         self._rewriter = Messages(encoding.program.sources, self._lines)
         self._supervisor = Supervisor(watch)
-        self.rules = GroundRules(lambda: self._supervisor.check())
+        self.rules = GroundRules(lambda: self._supervisor.check(), most)
         self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
         self.control.register_observer(self.rules, replace=True)
         encoding.add_to(self.control)

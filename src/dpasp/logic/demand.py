@@ -30,7 +30,7 @@ from clingo.ast import AST, ASTType
 
 from dpasp.language import ast
 from dpasp.logic.markers import HIDDEN
-from dpasp.logic.questions import Question, question_literals
+from dpasp.logic.questions import QuestionStatement, question_literals
 from dpasp.logic.shapes import Atom, Shape, names, read_atom, read_shape
 from dpasp.logic.terms import Signature, unpooled_atoms
 
@@ -49,7 +49,7 @@ class Parts:
             shape = read_shape(statement, constants)
             if shape is not None and all(head.kind.positive for head in shape.heads):
                 self.shapes[index] = shape
-            elif isinstance(statement, Question):
+            elif isinstance(statement, QuestionStatement):
                 roots |= names(_unreadable(statement))
             else:
                 mentioned = names(statement_nodes(statement))
@@ -57,7 +57,7 @@ class Parts:
                 self.open |= mentioned if _can_define(statement) else set()
         self._above = self._dependents()
         self._open_loops()
-        self.open |= self._upwards(self.open)
+        self.open |= self.upwards(self.open)
         for shape in self.shapes.values():  # what is open asks for all that it looks at
             if any(head.kind.name in self.open for head in shape.heads):
                 roots |= {kind.name for kind in shape.kinds}
@@ -69,7 +69,7 @@ class Parts:
             for head in shape.heads
         }
         uncertain = chosen | self.open
-        uncertain |= self._upwards(uncertain)
+        uncertain |= self.upwards(uncertain)
         defined = {h.kind for shape in self.shapes.values() for h in shape.heads}
         # Predicates of facts and of rules over them: the same in every total choice.
         self.certain = frozenset(kind for kind in defined if kind.name not in uncertain)
@@ -88,7 +88,7 @@ class Parts:
                 above[kind.name].update(head.kind.name for head in shape.heads)
         return above
 
-    def _upwards(self, start: Iterable[str]) -> set[str]:
+    def upwards(self, start: Iterable[str]) -> set[str]:
         """All predicates that depend on some, directly or not."""
         found: set[str] = set()
         todo = list(start)
@@ -107,7 +107,7 @@ class Parts:
             for head in shape.heads
         }
         for below, head in edges:
-            if below == head or below in self._upwards([head]):
+            if below == head or below in self.upwards([head]):
                 self.open |= {below, head}
 
 
@@ -135,6 +135,7 @@ class Demand:
             members[self.find(kind)] += indices
         self.members = members
         self.places: dict[Signature, frozenset[int]] = {}
+        self._loops: dict[str, set[str]] = {}
         self._settle()
         self._numbers = {leader: number for number, leader in enumerate(self.places)}
 
@@ -211,11 +212,20 @@ class Demand:
             return places
         # Nothing says where a recursion through larger or smaller values would end.
         moved = {name for test in shape.tests if test.grows for name, _ in test.gives}
+        head = shape.heads[0]
+        if call.kind.name in self._asking(head.kind.name):
+            moved |= {name for term in head.terms if term.shifts for name in term.names}
         return frozenset(
             place
             for place in places
             if not call.terms[place].grows and not call.terms[place].names & moved
         )
+
+    def _asking(self, name: str) -> set[str]:
+        """The predicates whose rules look at one, directly or not."""
+        if name not in self._loops:
+            self._loops[name] = self.parts.upwards([name])
+        return self._loops[name]
 
     def known(self, shape: Shape) -> tuple[set[str], bool]:
         """The variables that have values when a rule is asked for, and whether they are bounded."""
@@ -282,7 +292,7 @@ def _given(atom: Atom, known: set[str]) -> frozenset[int]:
     )
 
 
-def _unreadable(question: Question) -> Iterator[AST]:
+def _unreadable(question: QuestionStatement) -> Iterator[AST]:
     """The atoms of a question of which the arguments are not known."""
     for literal in question_literals(question):
         if any(read_atom(symbol) is None for symbol in unpooled_atoms(literal.atom)):
@@ -292,7 +302,7 @@ def _unreadable(question: Question) -> Iterator[AST]:
 def question_atoms(program: ast.Program) -> Iterator[Atom]:
     """The atoms that questions and evidence name."""
     for statement in program.statements:
-        if isinstance(statement, Question):
+        if isinstance(statement, QuestionStatement):
             for literal in question_literals(statement):
                 for symbol in unpooled_atoms(literal.atom):
                     if (atom := read_atom(symbol)) is not None:

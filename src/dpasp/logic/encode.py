@@ -22,7 +22,7 @@ from dpasp.logic.edges import acyclic, edges_of
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
 from dpasp.logic.neural import NeuralMarkers, data_rules, external_names
 from dpasp.logic.origins import RuleMarkers
-from dpasp.logic.questions import Question, QuestionMarkers
+from dpasp.logic.questions import QuestionMarkers, QuestionStatement
 from dpasp.logic.terms import NOWHERE
 
 QUESTIONS = f"{HIDDEN}questions"  # what the program parts of questions are called
@@ -75,7 +75,7 @@ def encode_questions(program: ast.Program, round: int) -> QuestionMarkers:
     """The questions of a program, apart from the rest of it."""
     markers = QuestionMarkers(round)
     for index, statement in enumerate(program.statements):
-        if isinstance(statement, Question):
+        if isinstance(statement, QuestionStatement):
             markers.add(index, statement)
     return markers
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import inf
 from threading import Lock
 from typing import Any
 
@@ -24,7 +25,7 @@ from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.assemble import Assembly, assemble
 from dpasp.logic.child import in_child
-from dpasp.logic.clingo import ClingoGrounder, while_grounding
+from dpasp.logic.clingo import ClingoGrounder, TooLarge, while_grounding
 from dpasp.logic.constants import unused
 from dpasp.logic.encode import (
     add_questions,
@@ -32,10 +33,10 @@ from dpasp.logic.encode import (
     encode_questions,
     questions_part,
 )
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.overflow import overflows
 from dpasp.logic.program import GroundProgram
-from dpasp.logic.python import Functions, Given, run_scripts
+from dpasp.logic.python import CallerObjects, Functions, run_scripts
 from dpasp.logic.questions import QuestionMarkers, ground_questions
 
 
@@ -59,32 +60,47 @@ def ground(
 
 
 def ground_in_child(
-    program: ast.Program, *, constants: Mapping[str, str] | None = None, watch: Watch
+    program: ast.Program,
+    *,
+    constants: Mapping[str, str] | None = None,
+    watch: Watch,
+    most: float = inf,
 ) -> GroundProgram:
-    """Like :func:`ground` for a program without Python, so that nothing is left at a limit."""
+    """Like :func:`ground` for a program without Python, so that nothing is left at a limit.
 
-    def work() -> tuple[GroundProgram, int]:
-        found = ground(program, constants=constants, watch=watch)
+    Raises :class:`TooLarge` where it has more than ``most`` ground rules.
+    """
+
+    def work() -> tuple[GroundProgram, int] | None:
+        try:
+            grounder = Grounder(program, constants=constants, watch=watch, most=most)
+        except TooLarge:
+            return None
+        grounded = grounder.ask(program, watch)
         empty: Any = None  # what is here already, or follows from the rest, is not sent
-        return replace(found, program=empty, symbols=()), len(found.symbols)
+        return replace(grounded, program=empty, symbols=()), len(grounded.symbols)
 
     started = time.monotonic()
     try:
-        found, count = in_child(work, watch)
+        received = in_child(work, watch)
     except (TimeLimit, MemoryLimit) as error:
         raise while_grounding(error, time.monotonic() - started) from None
+    if received is None:
+        raise TooLarge
+    grounded, count = received
     names: list[Symbol | None] = [None] * count
-    for symbol, atom in found.atoms.items():
+    for symbol, atom in grounded.atoms.items():
         names[atom] = symbol
-    return replace(found, program=program, symbols=tuple(names))
+    return replace(grounded, program=program, symbols=tuple(names))
 
 
 class Grounder:
     """A program that is ground once, and asked any number of questions.
 
     The arguments are those of :func:`ground`. With ``origins``, the ``instances`` of its rules
-    are known, and every ground rule of the program has its instance's atom for a body. After
-    an error of :meth:`ask` it cannot be asked again: make a new one.
+    are known, and every ground rule of the program has its instance's atom for a body. Raises
+    :class:`TooLarge` where there are more than ``most`` ground rules. After an error of
+    :meth:`ask` it cannot be asked again: make a new one.
 
     >>> from dpasp.language import extend, parse
     >>> program = parse("d(1..2). 0.5::b(X) :- d(X).")
@@ -104,15 +120,16 @@ class Grounder:
         python: object | None = None,
         watch: Watch = UNLIMITED,
         origins: bool = False,
+        most: float = inf,
     ) -> None:
         overrides = constants or {}
-        allowed = python is not None and not isinstance(python, Given)
+        allowed = python is not None and not isinstance(python, CallerObjects)
         scripts = run_scripts(program, allowed=allowed)
         self._lock = Lock()  # clingo's controls are not for several threads at once
         with collector_paused():
             encoding = encode(program, overrides, origins=origins)
             functions = Functions(program, scripts, python, encoding.choices.facts)
-            clingo = self._clingo = ClingoGrounder(encoding, functions, watch)
+            clingo = self._clingo = ClingoGrounder(encoding, functions, watch, most)
             clingo.ground("base")
             if encoding.rules is not None:
                 clingo.rules.rules = encoding.rules.closed(clingo.control, clingo.rules.rules)
@@ -123,7 +140,7 @@ class Grounder:
             warnings += overflows(program, assembly.atoms, overrides)
             self._ground = _without_questions(program, clingo, assembly, warnings)
             clingo.rules.open = False
-            self.instances: tuple[Instance, ...] = ()
+            self.instances: tuple[RuleInstance, ...] = ()
             if encoding.rules is not None:
                 self.instances = encoding.rules.read(clingo.control)
         self._first: QuestionMarkers | None = encoding.questions

@@ -113,7 +113,7 @@ class _GroundHead(NamedTuple):
     text: str
 
 
-class Line(NamedTuple):
+class RuleText(NamedTuple):
     """A rule as text, and the literals that it ends with."""
 
     text: str
@@ -128,7 +128,7 @@ class FoundMarker(NamedTuple):
     shape: _Shape
 
 
-class Instance(NamedTuple):
+class StatementInstance(NamedTuple):
     """A ground instance of an annotated statement; its heads are atoms."""
 
     statement: int
@@ -143,7 +143,7 @@ class ChoiceMarkers:
 
     constants: frozenset[str]  # names that clingo replaces
     rules: list[AST] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)  # rules without variables
+    lines: list[RuleText] = field(default_factory=list)  # rules without variables
     facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
     _heads: dict[str, _GroundHead | None] = field(default_factory=dict)  # by text
     _predicates: dict[_Shape, int] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class ChoiceMarkers:
             texts = [head.text for head in possible if head.text]
             texts = [_tuple_text(texts)] if shape.is_wide else texts
             marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
-            self.lines.append(Line(f"{{{marker}}} :- {body}.", statement.body))
+            self.lines.append(RuleText(f"{{{marker}}} :- {body}.", statement.body))
             return True
         if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
@@ -243,13 +243,15 @@ class ChoiceMarkers:
 
     def read(
         self, markers: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
-    ) -> list[Instance]:
+    ) -> list[StatementInstance]:
         """What markers say, in the order of the statements."""
         instances = [self._instance(marker, links, atoms) for marker in markers]
         instances.sort(key=itemgetter(0))
         return instances
 
-    def _instance(self, marker: FoundMarker, links: Links, atoms: Mapping[Symbol, int]) -> Instance:
+    def _instance(
+        self, marker: FoundMarker, links: Links, atoms: Mapping[Symbol, int]
+    ) -> StatementInstance:
         atom, symbol, shape = marker
         arguments = symbol.arguments
         statement, at = arguments[0].number, 1 + shape.values
@@ -257,14 +259,14 @@ class ChoiceMarkers:
         if statement in self._pooled:
             substitution = tuple(pair for pair in substitution if pair[1] != ABSENT)
         if len(shape.heads) == 1 and atom in links:  # the short way: no need for the name
-            return Instance(statement, substitution, (links[atom],), atom)
+            return StatementInstance(statement, substitution, (links[atom],), atom)
         heads = []
         if shape.is_wide:
             arguments, at = arguments[at].arguments, 0
         for name, arity, positive in shape.heads:
             heads.append(atoms[Function(name, arguments[at : at + arity], positive)])
             at += arity
-        return Instance(statement, substitution, tuple(heads), atom)
+        return StatementInstance(statement, substitution, tuple(heads), atom)
 
 
 def _ground_head(symbol: Symbol, text: str) -> _GroundHead:

@@ -29,25 +29,25 @@ def match(atom: AST, symbol: Symbol, known: Values) -> Values | None:
     functions) is taken to fit.
     """
     if atom.ast_type == ASTType.Pool:
-        found = (match(part, symbol, known) for part in atom.arguments)
-        return next((values for values in found if values is not None), None)
+        matches = (match(part, symbol, known) for part in atom.arguments)
+        return next((values for values in matches if values is not None), None)
     signature, arguments = split_atom(atom)
-    own = symbol.arguments
+    symbols = symbol.arguments
     if (signature.name, signature.arity, signature.positive) != (
         symbol.name,
-        len(own),
+        len(symbols),
         symbol.positive,
     ):
         return None
-    return _terms(arguments, own, known)
+    return _terms(arguments, symbols, known)
 
 
 def _terms(terms: Sequence[AST], symbols: Sequence[Symbol], known: Values) -> Values | None:
     for term, symbol in zip(terms, symbols, strict=True):
-        found = _term(term, symbol, known)
-        if found is None:
+        matched = _term(term, symbol, known)
+        if matched is None:
             return None
-        known = found
+        known = matched
     return known
 
 
@@ -69,8 +69,8 @@ def _term(term: AST, symbol: Symbol, known: Values) -> Values | None:
                 return known
             return known if ends[0] <= Number(symbol.number) <= ends[1] else None
         case ASTType.Pool:
-            found = (_term(part, symbol, known) for part in term.arguments)
-            return next((values for values in found if values is not None), None)
+            matches = (_term(part, symbol, known) for part in term.arguments)
+            return next((values for values in matches if values is not None), None)
     value = term_value(term, known)
     return known if value is None or value == symbol else None
 

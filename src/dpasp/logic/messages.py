@@ -20,7 +20,7 @@ from clingo.ast import AST, ASTType
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.text.source import Sources
 from dpasp.language.text.trees import walk
-from dpasp.logic.markers import Line, is_hidden
+from dpasp.logic.markers import RuleText, is_hidden
 from dpasp.logic.terms import Signature
 
 _LINE = re.compile(
@@ -50,7 +50,7 @@ class Messages:
     """
 
     sources: Sources
-    lines: Sequence[Line] = ()
+    lines: Sequence[RuleText] = ()
 
     def rewrite(self, message: str, known: Iterable[Signature]) -> Iterator[Diagnostic]:
         """The diagnostics that a message becomes; ``known`` predicates help with wrong names."""
@@ -87,7 +87,7 @@ class Messages:
         end = self.sources.place(int(match["end_line"] or line), int(match["end"] or column + 1))
         return _Line(self.sources.span(begin, end), text, detail)
 
-    def _find(self, line: Line, column: int, detail: str) -> Span:
+    def _find(self, line: RuleText, column: int, detail: str) -> Span:
         """What a message about one of our lines means: in the literal that has the column."""
         sizes = [len(str(node).encode()) + len("; ") for node in line.body]
         left = len(line.text.encode()) + len("; ") - column  # to the end of the last literal

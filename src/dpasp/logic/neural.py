@@ -174,37 +174,38 @@ def data_rules(index: int, statement: ast.Data, may_be_missing: bool) -> list[AS
 
 def _call_variables(statement: ast.Data) -> list[str]:
     """The variables that the functions of a data statement are called with."""
-    origins = [one for one in (statement.test, statement.train) if isinstance(one, ast.Call)]
-    terms = [term for origin in origins for term in origin.arguments]
+    origins = (statement.test, statement.train)
+    calls = [origin for origin in origins if isinstance(origin, ast.Call)]
+    terms = [term for call in calls for term in call.arguments]
     return sorted({variable.name for term in terms for variable in variables(term)})
 
 
 def external_names(program: ast.Program) -> dict[str, int]:
     """The predicates that ``#external`` names, each with the first statement that does."""
-    found: dict[str, int] = {}
+    named: dict[str, int] = {}
     for index, statement in enumerate(program.statements):
         if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.External:
             for symbol in unpooled_atoms(statement.node.atom):
-                found.setdefault(split_atom(symbol)[0].name, index)
-    return found
+                named.setdefault(split_atom(symbol)[0].name, index)
+    return named
 
 
 def read_data(
     control: Control, program: ast.Program, problems: list[Diagnostic]
 ) -> Iterator[GroundData]:
     """The data atoms of a ground program, in the order of the statements."""
-    found: dict[int, dict[Symbol, tuple[Symbol, ...]]] = {}
+    by_statement: dict[int, dict[Symbol, tuple[Symbol, ...]]] = {}
     for atom in control.symbolic_atoms.by_signature(_DATA, 3):
         index, argument, values = atom.symbol.arguments
-        own = found.setdefault(index.number, {})
+        values_of = by_statement.setdefault(index.number, {})
         statement = program.statements[index.number]
-        if not atom.is_fact or argument in own:
+        if not atom.is_fact or argument in values_of:
             problems.append(_unclear(statement, argument, atom.is_fact))
-        own[argument] = tuple(values.arguments)
+        values_of[argument] = tuple(values.arguments)
     for position, statement in enumerate(program.statements):
         if isinstance(statement, ast.Data):
             names = _call_variables(statement)
-            for argument, symbols in found.get(position, {}).items():
+            for argument, symbols in by_statement.get(position, {}).items():
                 pairs = tuple(zip(names, symbols, strict=True))
                 yield GroundData(position, Function(statement.name, [argument]), pairs)
 

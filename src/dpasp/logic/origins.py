@@ -46,7 +46,7 @@ RULE = f"{HIDDEN}rule"
 OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
 
 
-class Instance(NamedTuple):
+class RuleInstance(NamedTuple):
     """A ground instance of a rule that can hold; its ``atom`` is true where its body is."""
 
     statement: int
@@ -87,10 +87,10 @@ class RuleMarkers:
 
     def closed(self, control: Control, ground: Iterable[Rule]) -> list[Rule]:
         """The ground rules without the atom that kept markers from being certain."""
-        found = control.symbolic_atoms[Function(OPEN)] if self._open else None
-        if found is None:
+        open_atom = control.symbolic_atoms[Function(OPEN)] if self._open else None
+        if open_atom is None:
             return list(ground)
-        added = found.literal
+        added = open_atom.literal
         return [
             rule._replace(body=tuple(b for b in rule.body if b != added))
             if added in rule.body
@@ -99,21 +99,21 @@ class RuleMarkers:
             if rule.head != (added,)
         ]
 
-    def read(self, control: Control) -> tuple[Instance, ...]:
+    def read(self, control: Control) -> tuple[RuleInstance, ...]:
         """The instances that clingo has found, in the order of the statements."""
-        found = []
+        instances = []
         for atom in control.symbolic_atoms.by_signature(RULE, 2):
             index, values = atom.symbol.arguments
             names = self._names[index.number]
             pairs = zip(names, values.arguments, strict=True)
             substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
-            found.append(Instance(index.number, substitution, atom.literal, atom.is_fact))
-        return tuple(sorted(found, key=lambda own: (own.statement, _order(own.substitution))))
+            instances.append(RuleInstance(index.number, substitution, atom.literal, atom.is_fact))
+        return tuple(sorted(instances, key=_instance_order))
 
 
-def _order(substitution: Substitution) -> Symbol:
-    """Something to sort by, as clingo orders terms."""
-    return Function("", [value for _, value in substitution])
+def _instance_order(instance: RuleInstance) -> tuple[int, Symbol]:
+    """Something to sort by: the statement, then the values as clingo orders terms."""
+    return instance.statement, Function("", [value for _, value in instance.substitution])
 
 
 def _is_atom(head: AST) -> bool:

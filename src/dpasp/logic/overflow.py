@@ -34,7 +34,9 @@ from dpasp.language.text.trees import walk
 from dpasp.logic.constants import symbol_constants
 
 LEAST, MOST = -(2**31), 2**31 - 1
-LONG = re.compile(r"\d{7,}")  # digits of a number from which sums of few numbers can leave 32 bits
+# An integer from which sums of few numbers can leave 32 bits; not the digits of a probability.
+LONG = re.compile(r"(?:(?<![\d.])|(?<=\.\.))(?:\d{7,}|0x\w{5,}|0o\w{7,}|0b\w{20,})")
+FAR = re.compile(r"\*|#sum")  # what else can take numbers far
 ARITHMETIC = (ASTType.BinaryOperation, ASTType.BodyAggregate)
 GROWING = (BinaryOperator.Multiplication, BinaryOperator.Power)
 SUMS = (AggregateFunction.Sum, AggregateFunction.SumPlus)
@@ -60,7 +62,10 @@ def overflows(
     program: ast.Program, atoms: Iterable[Symbol], overrides: Mapping[str, str]
 ) -> list[Diagnostic]:
     """A warning for each statement whose integers can leave 32 bits, given the ground atoms."""
-    long = any(LONG.search(file.text) for file in program.sources.files)
+    texts = [*(file.text for file in program.sources.files), *overrides.values()]
+    long = any(map(LONG.search, texts))
+    if not long and not any(map(FAR.search, texts)):
+        return []
     warnings = []
     seen: _Seen | None = None
     for statement in program.statements:

@@ -28,12 +28,12 @@ class People:
     @classmethod
     def of(cls, program: ast.Program) -> People:
         """The names that a program gives."""
-        found: dict[Signature, tuple[ast.Naming, ...]] = {}
+        names: dict[Signature, tuple[ast.Naming, ...]] = {}
         for statement in program.statements:
             if isinstance(statement, ast.Naming):
                 signature, _ = split_atom(statement.atom)
-                found[signature] = (*found.get(signature, ()), statement)
-        return cls(found)
+                names[signature] = (*names.get(signature, ()), statement)
+        return cls(names)
 
     def name(self, symbol: Symbol) -> str:
         """What an atom is called; itself, where it has no name."""

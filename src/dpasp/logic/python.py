@@ -48,7 +48,7 @@ def run_blocks(program: ast.Program) -> ModuleType:
     return module
 
 
-class Given(ModuleType):
+class CallerObjects(ModuleType):
     """Objects of the calling program alone: nothing of a program's own Python may run."""
 
 
@@ -59,7 +59,7 @@ def with_objects(module: ModuleType | None, objects: Mapping[str, object]) -> Mo
     """
     if not objects:
         return module
-    filled = Given(MODULE_NAME) if module is None else module
+    filled = CallerObjects(MODULE_NAME) if module is None else module
     for name, value in objects.items():
         setattr(filled, name, value if callable(value) else partial(_same, value))
     return filled
@@ -130,11 +130,11 @@ class Python:
     @property
     def allowed(self) -> bool:
         """Whether the program's own Python may run."""
-        return self.module is not None and not isinstance(self.module, Given)
+        return self.module is not None and not isinstance(self.module, CallerObjects)
 
     def function(self, name: str, span: Span | None = None) -> Callable[..., Any]:
         """The function behind ``@name`` or ``@package.module:name``."""
-        if self.module is None or (not self.allowed and name not in self.program.given):
+        if self.module is None or (not self.allowed and name not in self.program.supplied):
             raise self.refusal(f"@{name} runs Python", span)
         if ":" in name:
             return _imported(name, span)

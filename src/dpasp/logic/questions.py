@@ -45,7 +45,7 @@ from dpasp.logic.messages import suggest
 from dpasp.logic.program import GroundLiteral, GroundMap, GroundQuery
 from dpasp.logic.terms import NOWHERE, Signature, choice_rule, function, split_atom, unpooled_atoms
 
-Question = ast.Query | ast.Map | ast.Evidence
+QuestionStatement = ast.Query | ast.Map | ast.Evidence
 _CANDIDATES = 2_000  # how many atoms are compared with one that cannot occur
 _UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
 _CONSEQUENCE = {
@@ -100,7 +100,7 @@ class QuestionMarkers:
     rules: list[AST] = field(default_factory=list)
     _patterns: dict[int, list[_Pattern]] = field(default_factory=dict)
 
-    def add(self, index: int, question: Question) -> None:
+    def add(self, index: int, question: QuestionStatement) -> None:
         """Encode a question.
 
         The literals of a query are joined: each way to satisfy them is an instance. In
@@ -147,7 +147,7 @@ class QuestionMarkers:
         return sorted(groups, key=order)
 
 
-def question_literals(question: Question) -> list[QuestionLiteral]:
+def question_literals(question: QuestionStatement) -> list[QuestionLiteral]:
     """The literals of a question as written, evidence last."""
     if isinstance(question, ast.Evidence):
         return [QuestionLiteral(part.mode, part.atom, True) for part in question.literals]
@@ -272,7 +272,7 @@ def ground_questions(
     statements = [
         (statement, markers.read(control, index))
         for index, statement in enumerate(program.statements)
-        if isinstance(statement, Question)
+        if isinstance(statement, QuestionStatement)
     ]
     evidence = _literals(
         (
@@ -338,7 +338,7 @@ def _text(words: Iterable[str], condition: Sequence[GroundLiteral]) -> str:
 
 
 def _warnings(
-    statement: Question, instances: Instances, program: ast.Program, atoms: Atoms
+    statement: QuestionStatement, instances: Instances, program: ast.Program, atoms: Atoms
 ) -> Iterator[Diagnostic]:
     literals = question_literals(statement)
     if literals and not instances:

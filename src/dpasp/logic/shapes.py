@@ -48,6 +48,11 @@ class Term(NamedTuple):
     grows: bool
     is_interval: bool = False
 
+    @property
+    def shifts(self) -> bool:
+        """Whether its variables may be found at other numbers, as in ``X+1``."""
+        return self.grows and ("+" in self.text or "-" in self.text)
+
 
 class Atom(NamedTuple):
     """An atom of a statement; ``kind`` is its predicate."""

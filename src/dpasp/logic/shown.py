@@ -19,7 +19,7 @@ from dpasp.language import ast
 from dpasp.language.ast import Mode
 from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
 
-Signature = tuple[str, int, bool]  # a name, how many arguments, and whether it is not negated
+SignedName = tuple[str, int, bool]  # a name, how many arguments, and whether it is not negated
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Shown:
 
     program: ast.Program
     marker: str  # the predicate of the terms that are shown
-    signatures: frozenset[Signature] | None  # None: all atoms
+    signatures: frozenset[SignedName] | None  # None: all atoms
 
     def names(self, values: Mapping[str, object], wanted: object = True) -> list[str]:
         """What is shown of a model: the atoms and terms that have the wanted value."""
@@ -83,7 +83,7 @@ def _is_signature(node: AST) -> bool:
     return bool(node.ast_type == ASTType.ShowSignature)
 
 
-def _of_statement(node: AST) -> Signature:
+def _of_statement(node: AST) -> SignedName:
     return node.name, node.arity, bool(node.positive)
 
 
@@ -95,7 +95,7 @@ def _rule(node: AST, marker: str) -> AST:
 
 
 @cache
-def _signature(name: str) -> Signature:
+def _signature(name: str) -> SignedName:
     symbol: Symbol = parse_term(name)
     assert symbol.type == SymbolType.Function
     return symbol.name, len(symbol.arguments), symbol.positive

@@ -28,10 +28,10 @@ TICK = 0.05  # seconds between two looks at the clock and at Ctrl-C
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Free atoms of which at most one is true, or exactly one when ``one`` is set."""
+    """Free atoms of which at most one is true, or exactly one when ``exactly`` is set."""
 
     atoms: tuple[int, ...]
-    one: bool
+    exactly: bool
 
 
 def models(
@@ -46,7 +46,7 @@ def models(
 
     With ``project``, models that agree on these atoms come once.
     """
-    yield from _solve(_control(rules, groups, read, project), read, watch)
+    yield from _solve(control_of(rules, groups, read, project), read, watch)
 
 
 class Solver:
@@ -66,7 +66,7 @@ class Solver:
         project: bool = False,
     ) -> None:
         self.read = read
-        self._control = _control(rules, groups, read, project)
+        self._control = control_of(rules, groups, read, project)
 
     def models(self, chosen: Sequence[int], watch: Watch = UNLIMITED) -> NDArray[np.bool_]:
         """The models in which the literals ``chosen`` hold, a row of bits each."""
@@ -98,8 +98,8 @@ class Solver:
             configuration.models = before  # type: ignore[union-attr]
 
 
-def _control(
-    rules: Iterable[Rule], groups: Iterable[Group], read: Sequence[int], project: bool
+def control_of(
+    rules: Iterable[Rule], groups: Iterable[Group], read: Sequence[int], project: bool = False
 ) -> Control:
     """A solver that holds the rules."""
     rules = tuple(rules)
@@ -151,7 +151,7 @@ def _add_rule(backend: Backend, rule: Rule) -> None:
 
 def _add_group(backend: Backend, group: Group) -> None:
     backend.add_rule(group.atoms, (), True)
-    if group.one:
+    if group.exactly:
         backend.add_rule((), [-atom for atom in group.atoms])
     if len(group.atoms) > 1:
         backend.add_weight_rule((), 2, [(atom, 1) for atom in group.atoms])

@@ -27,7 +27,7 @@ GRACE = 0.01  # seconds that stopped work is given to come to its end
 NAME = "dpasp-ground"  # of the threads that ground
 
 
-class Stopped(BaseException):
+class Abandoned(BaseException):
     """Raised inside work that nobody waits for any more."""
 
 
@@ -41,7 +41,7 @@ class Supervisor:
     def check(self) -> None:
         """Leave the work if nobody waits for it any more."""
         if self._left:
-            raise Stopped
+            raise Abandoned
 
     def run(self, work: Callable[[], None]) -> None:
         """Run the work to its end and pass on what it raises; stop it at a limit or Ctrl-C."""

@@ -3,7 +3,7 @@
 >>> from dpasp.language import parse
 >>> program = parse("W/10::a(W) :- w(W). w(3).")
 >>> from clingo import Number
->>> Weights({}).weigh(0, program.statements[0], (("W", Number(3)),))
+>>> ChoiceWeights({}).weigh(0, program.statements[0], (("W", Number(3)),))
 (Fixed(probabilities=(0.3,)), True)
 """
 
@@ -19,7 +19,7 @@ from dpasp.language import ast
 from dpasp.language.statements.distributions import (
     Bounded,
     Distribution,
-    Given,
+    Known,
     Start,
     distribution,
 )
@@ -31,7 +31,7 @@ Substitution = tuple[tuple[str, Symbol], ...]
 
 
 @dataclass(slots=True)
-class Weights:
+class ChoiceWeights:
     """Gives each choice its weight and gathers the parameters of learnable ones."""
 
     numbers: Mapping[str, float]
@@ -46,7 +46,7 @@ class Weights:
         """The weight of an instance of a statement, and whether it can choose nothing."""
         distribution = self._distribution(index, statement, substitution)
         match distribution:
-            case Given(probabilities, nothing):
+            case Known(probabilities, nothing):
                 return Fixed(probabilities), nothing
             case Bounded(lower, upper, nothing):
                 return Interval(lower, upper), nothing

@@ -51,8 +51,8 @@ class Ahead:
     def _rows(self, atom: Symbol, rows: DataRows, batch: Tensor) -> Tensor:
         coming = self._coming.get(atom)
         if coming is not None:
-            found = next(coming, None)
-            if found is not None and torch.equal(found[0], batch.cpu()):
-                return found[1]
+            next_batch = next(coming, None)
+            if next_batch is not None and torch.equal(next_batch[0], batch.cpu()):
+                return next_batch[1]
             del self._coming[atom]  # someone asked for other rows: no order to go by
         return rows.take(batch)

@@ -40,48 +40,48 @@ def probabilities(
     """
     fields: Fields = ("qe", "e") if meaning.maxent else ("a", "b", "c", "d")
     wanted = (*fields, "consistent") if meaning.has_undefined_model else fields
-    found = dict(zip(wanted, masses(weights, engine, wanted).unbind(1), strict=True))
+    by_field = dict(zip(wanted, masses(weights, engine, wanted).unbind(1), strict=True))
     if meaning.has_undefined_model:
-        _add_undefined(found, queries, meaning)
+        _add_undefined(by_field, queries, meaning)
     shape = (len(queries), -1, vertices)
     if meaning.maxent:
-        return _maxent(found, queries).T
-    lower, upper, possible = _credal(found)
+        return _maxent(by_field, queries).T
+    lower, upper, possible = _credal(by_field)
     lower = torch.where(possible, lower, torch.inf).reshape(shape).amin(dim=2)
     upper = torch.where(possible, upper, -torch.inf).reshape(shape).amax(dim=2)
     _check(possible.reshape(shape).any(dim=2), queries)
     return Bounds(lower.T, upper.T)
 
 
-def _maxent(found: dict[str, Tensor], queries: Sequence[GroundQuery]) -> Tensor:
-    _check(found["e"] > 0, queries)
-    return (found["qe"] / found["e"]).clamp(max=1.0)
+def _maxent(by_field: dict[str, Tensor], queries: Sequence[GroundQuery]) -> Tensor:
+    _check(by_field["e"] > 0, queries)
+    return (by_field["qe"] / by_field["e"]).clamp(max=1.0)
 
 
-def _credal(found: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    a, b, c, d = (found[name] for name in "abcd")
+def _credal(by_field: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    a, b, c, d = (by_field[name] for name in "abcd")
     lower = torch.where(a + d > 0, a / torch.where(a + d > 0, a + d, 1.0), 1.0)
     upper = torch.where(b + c > 0, b / torch.where(b + c > 0, b + c, 1.0), 0.0)
     return lower, upper, b + d > 0
 
 
 def _add_undefined(
-    found: dict[str, Tensor], queries: Sequence[GroundQuery], meaning: Meaning
+    by_field: dict[str, Tensor], queries: Sequence[GroundQuery], meaning: Meaning
 ) -> None:
     """Add the mass of total choices whose only model has every atom undefined."""
-    rest = 1.0 - found["consistent"]
+    rest = 1.0 - by_field["consistent"]
     rest = torch.where(rest > ROUNDING, rest, 0.0)
 
     def masked(rows: Sequence[bool]) -> Tensor:
         return rest * torch.tensor(rows, device=rest.device)[:, None]
 
-    given = [meaning.holds_without_models(query.evidence) for query in queries]
-    asked = [meaning.holds_without_models(query.literals) for query in queries]
-    yes = masked([g and a for g, a in zip(given, asked, strict=True)])
-    no = masked([g and not a for g, a in zip(given, asked, strict=True)])
+    evidence = [meaning.holds_without_models(query.evidence) for query in queries]
+    literals = [meaning.holds_without_models(query.literals) for query in queries]
+    yes = masked([e and q for e, q in zip(evidence, literals, strict=True)])
+    no = masked([e and not q for e, q in zip(evidence, literals, strict=True)])
     for name, more in (("e", yes + no), ("qe", yes), ("a", yes), ("b", yes), ("c", no), ("d", no)):
-        if name in found:
-            found[name] = found[name] + more
+        if name in by_field:
+            by_field[name] = by_field[name] + more
 
 
 def _check(possible: Tensor, queries: Sequence[GroundQuery]) -> None:

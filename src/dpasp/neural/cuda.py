@@ -27,7 +27,7 @@ MOST_COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class WalkValues:
     """What a walk forward leaves for the way back."""
 
     parts: Tensor
@@ -48,7 +48,7 @@ class CutTape:
     def of(cls, tape: Tape, device: torch.device) -> CutTape:
         """A tape with what does not depend on the size of blocks."""
         numbers = torch.from_numpy(tape.constants)
-        constants = {kind: numbers.to(device, kind) for kind in (torch.float32, torch.float64)}
+        constants = {dtype: numbers.to(device, dtype) for dtype in (torch.float32, torch.float64)}
         return cls(tape, device, constants, torch.from_numpy(tape.out.astype(np.int32)).to(device))
 
     def steps(self, columns: int, threads: int, factors: int) -> Tensor:
@@ -75,28 +75,30 @@ def _steps(tape: Tape, columns: int, threads: int) -> NDArray[np.int64]:
     """
     slots, most = threads // columns, WARP // columns
     counts = np.diff(tape.starts)
-    found = []
+    steps = []
     for begin, end in pairwise(tape.levels.tolist()):
         longest, shift = int(counts[begin]), 0  # the longest sum of a level comes first
         while (2 << shift) <= min(most, longest) and (end - begin) << (shift + 1) <= slots:
             shift += 1
         for at in range(begin, end, slots >> shift):
             stop = min(end, at + (slots >> shift))
-            found.append((at, stop, shift, int(stop == end)))
-    found += [(0, 0, 0, 0)] * 3
-    return np.array(found, dtype=np.int64)
+            steps.append((at, stop, shift, int(stop == end)))
+    steps += [(0, 0, 0, 0)] * 3
+    return np.array(steps, dtype=np.int64)
 
 
-def walk(moved: CutTape, head: Tensor, log: bool) -> tuple[Tensor, Values]:
+def walk(moved: CutTape, head: Tensor, log: bool) -> tuple[Tensor, WalkValues]:
     """Walk a tape forward over heads [heads, batch]: the results [out, batch], and all values.
 
     With ``log``, the results are logarithms, and nothing underflows on the way.
     """
-    nothing = Values(head.new_empty(0), head.new_empty(0, dtype=torch.int32))
+    nothing = WalkValues(head.new_empty(0), head.new_empty(0, dtype=torch.int32))
     return _launch(moved, head, nothing, None, log)
 
 
-def walk_back(moved: CutTape, seeds: Tensor, values: Values, there: CutTape, log: bool) -> Tensor:
+def walk_back(
+    moved: CutTape, seeds: Tensor, values: WalkValues, there: CutTape, log: bool
+) -> Tensor:
     """The slopes [out, batch] of Σ seeds · results, given what the walk ``there`` left.
 
     With ``log``, those of the logarithms of the results.
@@ -105,10 +107,10 @@ def walk_back(moved: CutTape, seeds: Tensor, values: Values, there: CutTape, log
 
 
 def _launch(
-    moved: CutTape, head: Tensor, factors: Values, there: CutTape | None, log: bool
-) -> tuple[Tensor, Values]:
+    moved: CutTape, head: Tensor, factors: WalkValues, there: CutTape | None, log: bool
+) -> tuple[Tensor, WalkValues]:
     """Walk a tape over a batch; the results [out, batch], and the values of all entries."""
-    tape, batch, kind = moved.tape, head.shape[1], head.dtype
+    tape, batch, dtype = moved.tape, head.shape[1], head.dtype
     columns = _columns(batch)
     blocks = -(-batch // columns)
     other = there.tape.entries if there else 0
@@ -118,13 +120,13 @@ def _launch(
     factor_shared = own_shared and there is not None and own_bytes + factor_bytes <= SHARED
     keep = there is None
     room = blocks * tape.entries * columns if keep or not own_shared else 0
-    values = Values(
-        torch.empty(room, dtype=kind, device=head.device),
+    values = WalkValues(
+        torch.empty(room, dtype=dtype, device=head.device),
         torch.empty(room if log else 0, dtype=torch.int32, device=head.device),
     )
-    out = torch.empty(len(tape.out), batch, dtype=kind, device=head.device)
+    out = torch.empty(len(tape.out), batch, dtype=dtype, device=head.device)
     threads = _threads(tape, columns)
-    real = "double" if kind is torch.float64 else "float"
+    real = "double" if dtype is torch.float64 else "float"
     kernel = _kernel(
         _Switches(real, columns, threads, log, own_shared, factor_shared, there is not None, keep)
     )
@@ -132,7 +134,7 @@ def _launch(
         grid=(blocks, 1, 1),
         block=(threads, 1, 1),
         args=[
-            head, moved.constants[kind], moved.steps(columns, threads, other), out,
+            head, moved.constants[dtype], moved.steps(columns, threads, other), out,
             values.parts, values.exponents, factors.parts, factors.exponents,
             there.out if there else moved.out, batch,
         ],

@@ -21,7 +21,7 @@ from torch.utils.data import Dataset, default_collate
 from dpasp.errors import DataError, Diagnostic, ProgramError, Span
 from dpasp.language import ast
 
-Part = Literal["train", "test"]
+DataPart = Literal["train", "test"]
 FILES = (".csv", ".npy", ".pt")
 
 

@@ -76,10 +76,10 @@ class NativeEngine:
 
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
         """The masses, or their logarithms, and what takes seeds back to slopes."""
-        found = self.circuit.masses(
+        every = self.circuit.masses(
             _array(weights), fields=fields, log=log, threads=self._threads(weights)
         )
-        picked = torch.from_numpy(found[:, [FIELDS.index(name) for name in fields]])
+        picked = torch.from_numpy(every[:, [FIELDS.index(name) for name in fields]])
         return picked, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
 
     def gradient(
@@ -126,8 +126,8 @@ class _Masses(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, weights: Tensor, engine: MassEngine, fields: Fields) -> Tensor:
-        found, ctx.pullback = engine.traced(weights.detach(), fields)
-        return found
+        traced, ctx.pullback = engine.traced(weights.detach(), fields)
+        return traced
 
     @staticmethod
     @torch.autograd.function.once_differentiable

@@ -71,14 +71,14 @@ class AtExtremes:
         wide = at_vertices(weights, self.points)
         traced = [self._traced(side.mixture, wide) for side in self.sides]
         shape = (self.count, batch, self.points.shape[1])
-        found = [logs.view(shape)[ids, columns] for logs, _ in traced]
+        observed = [logs.view(shape)[ids, columns] for logs, _ in traced]
 
-        def seeds(own: Tensor) -> Tensor:
-            every = own.new_zeros(shape)
-            every[ids, columns] = own
+        def seeds(chosen: Tensor) -> Tensor:
+            every = chosen.new_zeros(shape)
+            every[ids, columns] = chosen
             return every.reshape(self.count, -1)
 
-        logs, slopes = self._combined(found, [back for _, back in traced], seeds)
+        logs, slopes = self._combined(observed, [back for _, back in traced], seeds)
         return logs, slopes.view(len(weights), batch, -1).sum(dim=2)
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
@@ -88,16 +88,16 @@ class AtExtremes:
         """
         wide = at_vertices(weights, self.points)
         traced = [self._traced(side.mixture, wide) for side in self.sides]
-        found, backs = [logs for logs, _ in traced], [back for _, back in traced]
+        side_logs, backs = [logs for logs, _ in traced], [back for _, back in traced]
         scaled = counts.to(weights.dtype)[:, None]
-        logs, slopes = self._combined(found, backs, lambda own: own * scaled)
+        logs, slopes = self._combined(side_logs, backs, lambda chosen: chosen * scaled)
         return logs, slopes.sum(dim=1, keepdim=True)
 
     def _combined(
-        self, found: Sequence[Tensor], backs: Sequence[Back], seeds: Callable[[Tensor], Tensor]
+        self, side_logs: Sequence[Tensor], backs: Sequence[Back], seeds: Callable[[Tensor], Tensor]
     ) -> tuple[Tensor, Tensor]:
         """The objective's logarithm from that of each side [rows, vertices], and the slopes."""
-        bests = [side.best(logs) for side, logs in zip(self.sides, found, strict=True)]
+        bests = [side.best(logs) for side, logs in zip(self.sides, side_logs, strict=True)]
         shares = torch.stack([
             best + math.log(side.share) for side, (best, _) in zip(self.sides, bests, strict=True)
         ])  # fmt: skip
@@ -116,12 +116,12 @@ class AtExtremes:
             return logs[:, 0], lambda seeds: back(seeds[:, None])
         masses, back = self.engine.traced(wide, mixture.fields)
         rates = mixture.coefficients[:, :, None]
-        own = (masses * rates).sum(dim=1) + mixture.constant[:, None]
+        mixed = (masses * rates).sum(dim=1) + mixture.constant[:, None]
 
         def scaled(seeds: Tensor) -> Tensor:
-            return back((seeds / own.clamp(min=TINY))[:, None] * rates)
+            return back((seeds / mixed.clamp(min=TINY))[:, None] * rates)
 
-        return log_or_never(own), scaled
+        return log_or_never(mixed), scaled
 
 
 def at_extremes(

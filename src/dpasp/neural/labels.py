@@ -35,9 +35,9 @@ from dpasp.neural.likelihood import FEW
 from dpasp.neural.observations import Observation, ObservationReader, Observations
 
 UNSEEN = -100  # the label of what was not observed, as in the losses of torch
-Instances = Callable[[str], Sequence[GroundQuery]]
+InstancesOf = Callable[[str], Sequence[GroundQuery]]
 Column = Sequence[Observation | None]  # by label; None where it cannot be
-Places = Mapping[int, tuple[Symbol, int]]
+ChoicePlaces = Mapping[int, tuple[Symbol, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class LabelReader:
     """Reads labels; ``instances`` gives the answers that a query has, in their order."""
 
     reader: ObservationReader
-    instances: Instances
-    places: Places
+    instances: InstancesOf
+    places: ChoicePlaces
 
     def read(
         self, labels: object, query: str | Sequence[str]
@@ -86,44 +86,47 @@ class LabelReader:
     def _columns(self, query: str | Sequence[str], single: bool) -> list[tuple[str, Column]]:
         """What the labels of each column stand for, with its name for messages."""
         if not isinstance(query, str):
-            return [self._whole(one) for one in query]
+            return [self._whole(text) for text in query]
         return [self._whole(query)] if single else self._objects(query)
 
     def _whole(self, query: str) -> tuple[str, Column]:
         """The labels that are numbers of a query's answers."""
-        return query, [one.literals for one in self._unconditional(query)]
+        return query, [instance.literals for instance in self._unconditional(query)]
 
     def _objects(self, query: str) -> list[tuple[str, Column]]:
         """The objects of a query, and for each the labels that are values of its last variable."""
         place = _last_variable(query)
-        found: dict[Symbol, dict[Symbol, Observation]] = {}
+        objects: dict[Symbol, dict[Symbol, Observation]] = {}
         order: dict[Symbol, tuple[int, Symbol]] = {}
         for question in self._unconditional(query):
             (literal,) = question.literals
-            own, value = literal.symbol, literal.symbol.arguments[place]
-            rest = [*own.arguments[:place], Function("_"), *own.arguments[place + 1 :]]
-            found.setdefault(Function(own.name, rest, own.positive), {})[value] = (literal,)
+            symbol, value = literal.symbol, literal.symbol.arguments[place]
+            rest = [*symbol.arguments[:place], Function("_"), *symbol.arguments[place + 1 :]]
+            objects.setdefault(Function(symbol.name, rest, symbol.positive), {})[value] = (literal,)
             listed = self.places.get(literal.atom)
             order.setdefault(value, (listed[1] if listed else 0, value))
         values = sorted(order, key=lambda value: order[value])
-        return [(str(one), [found[one].get(value) for value in values]) for one in sorted(found)]
+        return [
+            (str(name), [labels.get(value) for value in values])
+            for name, labels in sorted(objects.items())
+        ]
 
     def _unconditional(self, query: str) -> Sequence[GroundQuery]:
-        found = self.instances(query)
-        if not found:
+        instances = self.instances(query)
+        if not instances:
             message = f"no atoms match {query}"
             raise UsageError(Diagnostic("label-query", message, help="see `dpasp ground`"))
-        if any(question.evidence for question in found):
+        if any(question.evidence for question in instances):
             message = f"the answers to {query} are conditional, and observations are not"
             raise UsageError(Diagnostic("label-query", message, help="leave the evidence out"))
-        return found
+        return instances
 
 
 def _atoms(columns: Sequence[tuple[str, Column]]) -> frozenset[int]:
     """The atoms that labels can be about, where they have too many values for all to come."""
     if math.prod(len(column) for _, column in columns) <= FEW:
         return frozenset()
-    literals = (one for _, column in columns for seen in column for one in seen or ())
+    literals = (literal for _, column in columns for seen in column for literal in seen or ())
     return frozenset(literal.atom for literal in literals if literal.atom)
 
 
@@ -131,18 +134,18 @@ def _rows(labels: Any) -> tuple[list[list[int]], bool]:
     """The labels of each row, and whether they came one a row, without a list of their own."""
     if isinstance(labels, list | tuple) and labels and all(np.ndim(row) == 1 for row in labels):
         return [_integers(row).tolist() if len(row) else [] for row in labels], False
-    found = _integers(labels)
-    return found.reshape(len(found), -1).tolist(), found.ndim == 1
+    rows = _integers(labels)
+    return rows.reshape(len(rows), -1).tolist(), rows.ndim == 1
 
 
 def _integers(labels: Any) -> NDArray[np.int64]:
-    found = as_tensor(labels, "labels").detach().cpu().numpy()
-    if found.ndim not in (1, 2) or found.dtype.kind not in "iu":
-        shape = " × ".join(map(str, found.shape)) or "no"
-        message = f"labels are whole numbers, one a row, or [rows, objects], not {found.dtype}"
+    numbers = as_tensor(labels, "labels").detach().cpu().numpy()
+    if numbers.ndim not in (1, 2) or numbers.dtype.kind not in "iu":
+        shape = " × ".join(map(str, numbers.shape)) or "no"
+        message = f"labels are whole numbers, one a row, or [rows, objects], not {numbers.dtype}"
         message += f" of shape {shape}"
         raise DataError(Diagnostic("label-values", message, help="such as labels.long()"))
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)
 
 
 def _filled(
@@ -164,9 +167,9 @@ def _last_variable(query: str) -> int:
     """The place of the argument that labels are values of: the last one that is a variable."""
     statement = parse(queries_given((query,))[0]).statements[-1]
     assert isinstance(statement, ast.Query)
-    one = statement.literals[0]
-    if len(statement.literals) == 1 and one.mode is Mode.TRUE:
-        _, arguments = split_atom(one.atom.symbol)
+    literal = statement.literals[0]
+    if len(statement.literals) == 1 and literal.mode is Mode.TRUE:
+        _, arguments = split_atom(literal.atom.symbol)
         named = [i for i, part in enumerate(arguments) if part.ast_type == ASTType.Variable]
         if named and str(arguments[named[-1]]) not in _others(arguments, named[-1]):
             return named[-1]
@@ -181,9 +184,9 @@ def _others(arguments: Sequence[Any], place: int) -> set[str]:
     return {str(variable) for part in rest for variable in variables(part)}
 
 
-def in_order(queries: Sequence[GroundQuery], places: Places) -> Sequence[GroundQuery]:
+def in_order(queries: Sequence[GroundQuery], places: ChoicePlaces) -> Sequence[GroundQuery]:
     """The instances of a query: values of choices in the order in which these list them."""
-    keys = [[places.get(one.atom) for one in query.literals] for query in queries]
+    keys = [[places.get(literal.atom) for literal in query.literals] for query in queries]
     if any(place is None for key in keys for place in key):
         return queries
     return [query for _, query in sorted(zip(keys, queries, strict=True), key=lambda p: p[0])]
@@ -192,9 +195,9 @@ def in_order(queries: Sequence[GroundQuery], places: Places) -> Sequence[GroundQ
 def places(ground: GroundProgram) -> dict[int, tuple[Symbol, int]]:
     """By atom that a choice derives: that choice (by its first value), and the place in it."""
     names = ground.symbols
-    found: dict[int, tuple[Symbol, int]] = {}
+    places: dict[int, tuple[Symbol, int]] = {}
     for choice in ground.choices:
         heads = [symbol for atom in choice.heads if (symbol := names[atom]) is not None]
         for place, atom in enumerate(choice.heads):
-            found.setdefault(atom, (min(heads), place))
-    return found
+            places.setdefault(atom, (min(heads), place))
+    return places

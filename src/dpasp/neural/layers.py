@@ -68,10 +68,10 @@ class LayeredTape:
         tape, first = self.tape, self.tape.heads + len(self.tape.constants)
         pairs = torch.from_numpy(tape.pairs).to(self.device)
         starts = torch.from_numpy(tape.starts).to(self.device)
-        found = []
+        levels = []
         for begin, end in pairwise(tape.levels.tolist()):
-            one, last = int(tape.starts[begin]), int(tape.starts[end])
-            left, right = pairs[one:last, 0].contiguous(), pairs[one:last, 1].contiguous()
-            offsets = starts[begin : end + 1] - one
-            found.append(Level(first + begin, first + end, left, right, offsets))
-        return tuple(found)
+            low, last = int(tape.starts[begin]), int(tape.starts[end])
+            left, right = pairs[low:last, 0].contiguous(), pairs[low:last, 1].contiguous()
+            offsets = starts[begin : end + 1] - low
+            levels.append(Level(first + begin, first + end, left, right, offsets))
+        return tuple(levels)

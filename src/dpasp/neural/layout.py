@@ -18,12 +18,12 @@ def convolve_channels_last(module: nn.Module) -> list[nn.Sequential]:
 
     Gives back the parts that do; :func:`lay_out` follows them to another device.
     """
-    found = islands(module)
-    for island in found:
+    parts = islands(module)
+    for island in parts:
         island.register_forward_pre_hook(_enter)
         island.register_forward_hook(_leave)
-    lay_out(found)
-    return found
+    lay_out(parts)
+    return parts
 
 
 def lay_out(parts: Iterable[nn.Sequential]) -> None:

@@ -49,8 +49,8 @@ class AsRoots:
 
     def probability(self, weights: Tensor) -> Tensor:
         """The probabilities [distinct observations, batch], differentiable."""
-        found = masses(weights, self.engine, self.mixture.fields)
-        mixed = (found * self.mixture.coefficients[:, :, None]).sum(dim=1)
+        by_field = masses(weights, self.engine, self.mixture.fields)
+        mixed = (by_field * self.mixture.coefficients[:, :, None]).sum(dim=1)
         return mixed + self.mixture.constant[:, None]
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -60,23 +60,23 @@ class AsRoots:
         seeds[ids, :, columns] = mix.coefficients[ids]
         if mix.single and self.engine.scaled:
             return _in_log_space(self, weights, seeds)
-        found, slopes = self.engine.gradient(weights, seeds, mix.fields)
-        own = (found[ids, :, columns] * mix.coefficients[ids]).sum(1) + mix.constant[ids]
-        return _logarithm(self, weights, seeds, own, slopes)
+        by_field, slopes = self.engine.gradient(weights, seeds, mix.fields)
+        mixed = (by_field[ids, :, columns] * mix.coefficients[ids]).sum(1) + mix.constant[ids]
+        return _logarithm(self, weights, seeds, mixed, slopes)
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector [leaves, 1].
 
         The gradient [leaves, 1] is that of Σ counts · log P over the observations.
         """
-        found = self.engine.masses(weights, self.mixture.fields)
-        own = (found[:, :, 0] * self.mixture.coefficients).sum(1) + self.mixture.constant
-        if self.mixture.single and bool((own <= TINY).any()):
+        by_field = self.engine.masses(weights, self.mixture.fields)
+        mixed = (by_field[:, :, 0] * self.mixture.coefficients).sum(1) + self.mixture.constant
+        if self.mixture.single and bool((mixed <= TINY).any()):
             return self._log_shared_in_log_space(weights, counts)
-        scale = torch.where(own > TINY, counts / own.clamp(min=TINY), 0.0)
+        scale = torch.where(mixed > TINY, counts / mixed.clamp(min=TINY), 0.0)
         seeds = (self.mixture.coefficients * scale[:, None])[:, :, None]
         slopes = self.engine.gradient(weights, seeds, self.mixture.fields)[1]
-        return log_or_never(own), slopes
+        return log_or_never(mixed), slopes
 
     def _log_shared_in_log_space(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """As :meth:`log_shared` where some P are 0 or smaller than a number can be."""
@@ -111,7 +111,9 @@ class AsLeaves:
         """With more observations; None where they are about other atoms."""
         known = {0, *self.atoms}
         literals = (literal for observation in observations for literal in observation)
-        if not all(one.atom in known and one.mode is not Mode.UNDEFINED for one in literals):
+        if not all(
+            literal.atom in known and literal.mode is not Mode.UNDEFINED for literal in literals
+        ):
             return None
         more = _evidence(observations, self.atoms).to(self.evidence.device)
         return replace(self, evidence=torch.cat([self.evidence, more]))
@@ -121,19 +123,19 @@ class AsLeaves:
         wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
         seeds = wide.new_ones(1, 1, len(ids))
         if self.engine.scaled:
-            own, slopes = _in_log_space(self, wide, seeds)
+            logs, slopes = _in_log_space(self, wide, seeds)
         else:
-            found, slopes = self.engine.gradient(wide, seeds, self.mixture.fields)
-            own, slopes = _logarithm(self, wide, seeds, found[0, 0], slopes)
-        return own, slopes[: len(weights)]
+            by_field, slopes = self.engine.gradient(wide, seeds, self.mixture.fields)
+            logs, slopes = _logarithm(self, wide, seeds, by_field[0, 0], slopes)
+        return logs, slopes[: len(weights)]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector, and the total gradient."""
         used = counts.nonzero()[:, 0]
         logs, total = torch.zeros_like(counts), torch.zeros_like(weights)
         for some in torch.split(used, 1024):
-            own, slopes = self.log(weights.expand(-1, len(some)), some)
-            logs[some] = own
+            some_logs, slopes = self.log(weights.expand(-1, len(some)), some)
+            logs[some] = some_logs
             total += slopes @ counts[some][:, None]
         return logs, total
 
@@ -150,14 +152,18 @@ class Outlook:
 
 
 def _logarithm(
-    likelihood: AsRoots | AsLeaves, weights: Tensor, seeds: Tensor, own: Tensor, slopes: Tensor
+    likelihood: AsRoots | AsLeaves,
+    weights: Tensor,
+    seeds: Tensor,
+    probability: Tensor,
+    slopes: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """log P and its gradient from those of P; once more in log space where P is too small."""
-    small = own <= TINY
-    if own.device.type == "cpu" and likelihood.mixture.single and bool(small.any()):
+    small = probability <= TINY
+    if probability.device.type == "cpu" and likelihood.mixture.single and bool(small.any()):
         return _in_log_space(likelihood, weights, seeds)
-    safe = own.clamp(min=TINY)
-    return log_or_never(own), torch.where(small, 0.0, slopes / safe)
+    safe = probability.clamp(min=TINY)
+    return log_or_never(probability), torch.where(small, 0.0, slopes / safe)
 
 
 def _in_log_space(
@@ -206,9 +212,9 @@ def likelihood_of(
     intervals = any(isinstance(choice.weight, Interval) for choice in ground.choices)
     many = len(observations) > outlook.few or sum(map(len, observations)) > LONG
     if (many or outlook.atoms) and not intervals:
-        found = _leaf_for_each(ground, meaning, observations, watch, outlook.atoms)
-        if found is not None:
-            return found
+        as_leaves = _leaf_for_each(ground, meaning, observations, watch, outlook.atoms)
+        if as_leaves is not None:
+            return as_leaves
     questions = [
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     ]
@@ -228,8 +234,9 @@ def _leaf_for_each(
     """The second way, where all observed atoms are determined; None where it does not go."""
     literals = {literal for observation in observations for literal in observation}
     known = determined(ground.rules, len(ground.symbols))
-    literals = {one for one in literals if one.atom}  # of the others only 'not' is observed
-    if not all(known[one.atom] and one.mode is not Mode.UNDEFINED for one in literals):
+    # Of literals without an atom only 'not' is observed.
+    literals = {literal for literal in literals if literal.atom}
+    if not all(known[literal.atom] and literal.mode is not Mode.UNDEFINED for literal in literals):
         return None
     more = (atom for atom in expected if known[atom])
     atoms = tuple(sorted({*more, *(literal.atom for literal in literals)}))
@@ -238,8 +245,8 @@ def _leaf_for_each(
         engine = native_engine(ground, meaning, [always], atoms, watch)
     except (InferenceError, SizeLimit):
         return None
-    one, none = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-    mixture = Mixture(("consistent",), one, none, True)
+    whole, zero = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
+    mixture = Mixture(("consistent",), whole, zero, True)
     return AsLeaves(engine, mixture, atoms, _evidence(observations, atoms))
 
 
@@ -249,10 +256,10 @@ def _evidence(observations: Sequence[Observation], atoms: Sequence[int]) -> Tens
     evidence = torch.ones(len(observations), 2 * len(atoms), dtype=torch.uint8)
     # What was seen true cannot be false, and the other way round.
     seen = [
-        (row, place[one.atom] + (one.mode is Mode.TRUE))
+        (row, place[literal.atom] + (literal.mode is Mode.TRUE))
         for row, observation in enumerate(observations)
-        for one in observation
-        if one.atom
+        for literal in observation
+        if literal.atom
     ]
     if seen:
         rows, places = torch.tensor(seen).T

@@ -13,42 +13,42 @@ from dpasp.language import ast
 from dpasp.language.text.trees import walk
 from dpasp.logic.program import GroundData, GroundProgram
 from dpasp.logic.python import Python, guarded
-from dpasp.neural.data import DataRows, Part, as_rows, check_lengths, read_file
+from dpasp.neural.data import DataPart, DataRows, as_rows, check_lengths, read_file
 from dpasp.neural.ragged import as_objects, for_each
 from dpasp.neural.weights import may_be_missing
 
 
 def load(
-    ground: GroundProgram, python: Python, part: Part, needed: Container[Symbol]
+    ground: GroundProgram, python: Python, part: DataPart, needed: Container[Symbol]
 ) -> dict[Symbol, DataRows]:
     """The rows of the data atoms that are needed, all of the same number.
 
     Atoms whose statement has no data for this part are left out.
     """
-    found: dict[Symbol, DataRows] = {}
+    loaded: dict[Symbol, DataRows] = {}
     origins: dict[Symbol, ast.Origin] = {}
-    for statement, origin, own in _statements(ground, part):
-        if any(one.atom in needed for one in own):
-            if any(one.values for one in own) or not _is_several(statement):
-                rows = {one.atom: read(origin, python, one) for one in own}
+    for statement, origin, data in _statements(ground, part):
+        if any(each.atom in needed for each in data):
+            if any(each.values for each in data) or not _is_several(statement):
+                rows = {each.atom: read(origin, python, each) for each in data}
             else:
-                rows = _shared(ground, python, origin, [one.atom for one in own])
-            found |= rows
+                rows = _shared(ground, python, origin, [each.atom for each in data])
+            loaded |= rows
             origins |= dict.fromkeys(rows, origin)
-    check_lengths(found, {atom: origin.span for atom, origin in origins.items()}, part)
-    return found
+    check_lengths(loaded, {atom: origin.span for atom, origin in origins.items()}, part)
+    return loaded
 
 
 def _statements(
-    ground: GroundProgram, part: Part
+    ground: GroundProgram, part: DataPart
 ) -> Iterator[tuple[ast.Data, ast.Origin, list[GroundData]]]:
     """Where the data of a part come from, and for which atoms."""
     for index, statement in enumerate(ground.program.statements):
         if isinstance(statement, ast.Data):
             origin = statement.train if part == "train" else statement.test
-            own = [one for one in ground.data if one.statement == index]
-            if origin is not None and own:
-                yield statement, origin, own
+            data = [each for each in ground.data if each.statement == index]
+            if origin is not None and data:
+                yield statement, origin, data
 
 
 def _is_several(statement: ast.Data) -> bool:
@@ -78,17 +78,17 @@ def no_dataset_for(atoms: Sequence[Symbol], span: Span | None = None) -> DataErr
     return DataError(Diagnostic("data-objects", message, span, help))
 
 
-def read(origin: ast.Origin, python: Python, own: GroundData | None = None) -> DataRows:
-    """The rows that a function gives or a file holds; ``own`` is whose."""
+def read(origin: ast.Origin, python: Python, data: GroundData | None = None) -> DataRows:
+    """The rows that a function gives or a file holds; ``data`` says for which atom."""
     what = origin_name(origin)
-    value = _value(origin, python, own)
+    value = _value(origin, python, data)
     with guarded(what, python.program, origin.span):
         return as_rows(value, what, origin.span)
 
 
-def _value(origin: ast.Origin, python: Python, own: GroundData | None = None) -> object:
+def _value(origin: ast.Origin, python: Python, data: GroundData | None = None) -> object:
     if isinstance(origin, ast.Call):
-        return python.call(origin, dict(own.values) if own is not None else None)
+        return python.call(origin, dict(data.values) if data is not None else None)
     return read_file(origin, python.program)
 
 

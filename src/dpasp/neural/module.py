@@ -30,12 +30,12 @@ from dpasp.neural.extremes import at_vertices, vertex_points
 from dpasp.neural.labels import LabelReader, in_order, places
 from dpasp.neural.likelihood import AsLeaves, Likelihood, Outlook, likelihood_of, log_probability
 from dpasp.neural.networks import Network, build
-from dpasp.neural.observations import Given, ObservationReader, Observations
+from dpasp.neural.observations import AnyObservations, ObservationReader, Observations
 from dpasp.neural.parameters import Parameters
 from dpasp.neural.ragged import Objects, as_objects, for_each
 from dpasp.neural.weights import (
+    ExampleRows,
     LeafSources,
-    Rows,
     join,
     leaf_sources,
     may_be_missing,
@@ -46,8 +46,8 @@ from dpasp.neural.weights import (
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.objective import Objective
 
-Data = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
-Query = str | Sequence[str]
+DataByName = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
+QueryTexts = str | Sequence[str]
 Ask = Callable[[str, Watch], Sequence[GroundQuery]]
 REMEMBERED = 16  # sets of queries whose circuits are kept
 
@@ -95,12 +95,12 @@ class ProgramModule(nn.Module):
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
         self._instances: dict[str, Sequence[GroundQuery]] = {}
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
-        self.has_intervals = any(isinstance(one.weight, Interval) for one in ground.choices)
+        self.has_intervals = any(isinstance(choice.weight, Interval) for choice in ground.choices)
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
-        own = (self.basis, self.meaning, self.objective)
-        twin = ProgramModule(*own, other=self)
+        arguments = (self.basis, self.meaning, self.objective)
+        twin = ProgramModule(*arguments, other=self)
         memo[id(self)] = twin
         twin.networks = copy.deepcopy(self.networks, memo)
         twin.probabilities = copy.deepcopy(self.probabilities, memo)
@@ -121,18 +121,18 @@ class ProgramModule(nn.Module):
 
     def forward(
         self,
-        observations: Given,
-        data: Data | None = None,
-        query: Query | None = None,
+        observations: AnyObservations,
+        data: DataByName | None = None,
+        query: QueryTexts | None = None,
     ) -> Tensor:
         """The same as :meth:`log_prob`, for wrappers that call a module."""
         return self.log_prob(observations, data, query)
 
     def log_prob(
         self,
-        observations: Given,
-        data: Data | None = None,
-        query: Query | None = None,
+        observations: AnyObservations,
+        data: DataByName | None = None,
+        query: QueryTexts | None = None,
     ) -> Tensor:
         """log P(O) [batch] of one observation a row, not normalised by consistency.
 
@@ -157,7 +157,7 @@ class ProgramModule(nn.Module):
         ids = observations.ids.to(weights.device)
         return self._log(weights, ids).to(self._dtype)
 
-    def prob(self, query: Query, data: Data | None = None) -> Tensor | Bounds:
+    def prob(self, query: QueryTexts, data: DataByName | None = None) -> Tensor | Bounds:
         """P(query | evidence) [batch, answers], normalised; under credal, lower and upper.
 
         A query with variables has one answer for each of its ground instances.
@@ -168,40 +168,41 @@ class ProgramModule(nn.Module):
         if self.has_intervals:
             points = self._vertices
             weights, count = at_vertices(weights, points), points.shape[1]
-        found = probabilities(weights, engine, queries, self.meaning, count)
-        if isinstance(found, Bounds):
-            return Bounds(found.lower.to(self._dtype), found.upper.to(self._dtype))
-        return found.to(self._dtype)
+        answers = probabilities(weights, engine, queries, self.meaning, count)
+        if isinstance(answers, Bounds):
+            return Bounds(answers.lower.to(self._dtype), answers.upper.to(self._dtype))
+        return answers.to(self._dtype)
 
-    def value(self, query: Query, data: Data | None = None) -> Tensor:
+    def value(self, query: QueryTexts, data: DataByName | None = None) -> Tensor:
         """As :meth:`prob` under maxent, for those who want to be sure of a tensor.
 
         Raises :class:`UsageError` under credal, where there are two numbers.
         """
-        found = self.prob(query, data)
-        if isinstance(found, Bounds):
+        answers = self.prob(query, data)
+        if isinstance(answers, Bounds):
             help = "ask for bounds(query), or make the module with module('maxent')"
             raise UsageError("under credal an answer has a lower and an upper probability", help)
-        return found
+        return answers
 
-    def bounds(self, query: Query, data: Data | None = None) -> Bounds:
+    def bounds(self, query: QueryTexts, data: DataByName | None = None) -> Bounds:
         """As :meth:`prob` under credal, for those who want to be sure of bounds.
 
         Under maxent the two are the same.
         """
-        found = self.prob(query, data)
-        return found if isinstance(found, Bounds) else Bounds(found, found)
+        answers = self.prob(query, data)
+        return answers if isinstance(answers, Bounds) else Bounds(answers, answers)
 
-    def answers(self, query: Query) -> tuple[str, ...]:
+    def answers(self, query: QueryTexts) -> tuple[str, ...]:
         """What the columns of :meth:`prob` stand for."""
         return tuple(question.text for question in self._asked(query)[0])
 
     # --- weights -------------------------------------------------------------------------------
 
-    def weights(self, data: Data | None = None) -> Tensor:
+    def weights(self, data: DataByName | None = None) -> Tensor:
         """The leaf weights [leaves, batch] (batch 1 where no network reads data)."""
-        given = self._data(data)
-        rows = Rows(given, self.optional, len(next(iter(given.values()))) if given else 1)
+        tensors = self._data(data)
+        batch = len(next(iter(tensors.values()))) if tensors else 1
+        rows = ExampleRows(tensors, self.optional, batch)
         outputs = [
             network_outputs(network, use, rows)
             for network, use in zip(self.nets, self.ground.networks, strict=True)
@@ -233,7 +234,7 @@ class ProgramModule(nn.Module):
 
     def _data(self, data: object) -> dict[Symbol, Tensor]:
         """The data by atom, as many rows for each; only what the networks need."""
-        given: dict[Symbol, Tensor] = {}
+        tensors: dict[Symbol, Tensor] = {}
         if data is not None and not isinstance(data, Mapping):
             message = f"data is a dictionary, not a {type(data).__name__}"
             help = f'write {{"{next(iter(self._needed), "input(0)")}": rows}}'
@@ -241,17 +242,17 @@ class ProgramModule(nn.Module):
         wanted = {*self._needed, *self.optional.values()}
         for key, value in (data or {}).items():
             if key in wanted and isinstance(value, Tensor):  # as the learning loop gives it
-                given[key] = value
+                tensors[key] = value
                 continue
             for atom, rows in self.rows_of(key, value).items():
                 if atom in wanted:
-                    given[atom] = rows
-        lengths = {atom: len(rows) for atom, rows in given.items()}  # one row an example
+                    tensors[atom] = rows
+        lengths = {atom: len(rows) for atom, rows in tensors.items()}  # one row an example
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{atom} has {length}" for atom, length in lengths.items())
-            message = f"the data differ in their numbers of rows: {told}"
+            listed = ", ".join(f"{atom} has {length}" for atom, length in lengths.items())
+            message = f"the data differ in their numbers of rows: {listed}"
             raise DataError(Diagnostic("data-length", message, help="give as many for each"))
-        return given
+        return tensors
 
     def rows_of(self, key: str | Symbol, value: object) -> dict[Symbol, Tensor]:
         """The rows of the data atoms that a key stands for: of one, or of all of a predicate."""
@@ -270,8 +271,8 @@ class ProgramModule(nn.Module):
         """The data atom with a name, or all of a data predicate in their order; never none."""
         atom = parse_symbol(key) if isinstance(key, str) else key
         known = list(dict.fromkeys([*self._needed, *(data.atom for data in self.ground.data)]))
-        atoms = [one for one in known if one == atom] or sorted(
-            one for one in known if one.name == str(key)
+        atoms = [candidate for candidate in known if candidate == atom] or sorted(
+            candidate for candidate in known if candidate.name == str(key)
         )
         if not atoms:
             names = ", ".join(map(str, known)) or "none"
@@ -281,20 +282,22 @@ class ProgramModule(nn.Module):
 
     # --- observations and queries --------------------------------------------------------------
 
-    def observe(self, given: Given, query: Query | None = None) -> Observations:
+    def observe(
+        self, observations: AnyObservations, query: QueryTexts | None = None
+    ) -> Observations:
         """Read observations and prepare what evaluates them; passing the result on is quick.
 
         ``query`` is that of :meth:`log_prob`.
         """
         expected: frozenset[int] = frozenset()
         if query is not None:
-            found, expected = self.label_reader.read(given, query)
-        elif isinstance(given, Observations):
-            found = self.reader.own(given)
+            seen, expected = self.label_reader.read(observations, query)
+        elif isinstance(observations, Observations):
+            seen = self.reader.renumbered(observations)
         else:
-            found = self.reader.read(given)
+            seen = self.reader.read(observations)
         self.prepare_observations(expected)
-        return found
+        return seen
 
     @property
     def label_reader(self) -> LabelReader:
@@ -318,10 +321,10 @@ class ProgramModule(nn.Module):
                 self._groups[-1] = more, first
                 return
         watch, outlook = self.limits.start(), Outlook(atoms=expected)
-        found = likelihood_of(
+        compiled = likelihood_of(
             self.ground, self.meaning, new, self.objective, watch=watch, outlook=outlook
         )
-        self._groups.append((found, known))
+        self._groups.append((compiled, known))
 
     def likelihoods(self, device: torch.device) -> list[tuple[Likelihood, int]]:
         """What evaluates the observations, with the number of the first one of each."""
@@ -336,34 +339,34 @@ class ProgramModule(nn.Module):
             return log_probability(weights, likelihoods[0][0], ids)
         result = weights.new_zeros(len(ids))
         for likelihood, first in likelihoods:
-            own = ((ids >= first) & (ids < first + likelihood.count)).nonzero()[:, 0]
-            if len(own):
-                columns = weights if weights.shape[1] == 1 else weights[:, own]
-                found = log_probability(columns, likelihood, ids[own] - first)
-                result = result.index_copy(0, own, found)
+            members = ((ids >= first) & (ids < first + likelihood.count)).nonzero()[:, 0]
+            if len(members):
+                columns = weights if weights.shape[1] == 1 else weights[:, members]
+                logs = log_probability(columns, likelihood, ids[members] - first)
+                result = result.index_copy(0, members, logs)
         return result
 
     def _asked(
-        self, query: Query, device: torch.device | None = None
+        self, query: QueryTexts, device: torch.device | None = None
     ) -> tuple[tuple[GroundQuery, ...], MassEngine]:
         """The ground queries of a text, and what evaluates them (on a device, if told)."""
         texts = (query,) if isinstance(query, str) else tuple(query)
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
             watch = self.limits.start()
-            found = tuple(one for text in texts for one in self.instances(text))
-            circuit = native_engine(self.ground, self.meaning, found, watch=watch)
+            queries = tuple(instance for text in texts for instance in self.instances(text))
+            circuit = native_engine(self.ground, self.meaning, queries, watch=watch)
             engine = circuit if device is None else circuit.to(device)
             while len(self._queries) >= REMEMBERED:
                 self._queries.pop(next(iter(self._queries)))
-            self._queries[key] = found, engine
+            self._queries[key] = queries, engine
         return self._queries[key]
 
     def instances(self, text: str) -> Sequence[GroundQuery]:
         """The ground queries that a text stands for, in the order of their columns."""
         if text not in self._instances:
-            found = self.basis.ask(text, self.limits.start())
-            self._instances[text] = in_order(found, self.places)
+            queries = self.basis.ask(text, self.limits.start())
+            self._instances[text] = in_order(queries, self.places)
             while len(self._instances) > REMEMBERED:
                 self._instances.pop(next(iter(self._instances)))
         return self._instances[text]

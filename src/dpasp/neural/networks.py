@@ -136,8 +136,8 @@ def make(network: ast.Network, python: Python) -> nn.Module:
     if network.repository is not None:
         made: object = _from_hub(network, python)
     else:
-        found = python.function(network.factory.function, network.factory.span)
-        made = found if isinstance(found, nn.Module) else python.call(network.factory)
+        value = python.function(network.factory.function, network.factory.span)
+        made = value if isinstance(value, nn.Module) else python.call(network.factory)
     if isinstance(made, nn.Module):
         return made
     message = f"@{network.factory.function} gives a {type(made).__name__}, not a torch.nn.Module"
@@ -174,15 +174,15 @@ def _folder(network: ast.Network) -> Path:
     return path
 
 
-def option(statement: ast.Neural, name: str, default: ast.Value) -> ast.Value:
+def option(statement: ast.Neural, name: str, default: ast.OptionValue) -> ast.OptionValue:
     """The value of one of the ``with`` options of a neural statement."""
     return next((o.value for o in statement.options if o.name == name), default)
 
 
 def trainable(networks: Sequence[Network]) -> list[Network]:
     """The networks that learn, each module once."""
-    found: dict[int, Network] = {}
+    by_module: dict[int, Network] = {}
     for network in networks:
         if not network.frozen:
-            found.setdefault(id(network.module), network)
-    return list(found.values())
+            by_module.setdefault(id(network.module), network)
+    return list(by_module.values())

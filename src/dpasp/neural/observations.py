@@ -22,7 +22,7 @@ from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundLiteral, GroundProgram
 
 Observation = tuple[GroundLiteral, ...]
-Given = object  # observations in any shape that dpasp.language.observations reads
+AnyObservations = object  # observations in any shape that dpasp.language.observations reads
 BRIEF = 8  # literals of an observation that a message shows
 
 
@@ -50,8 +50,10 @@ class Observations(Sequence["Observations"]):
         return join([self, other])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        texts = tuple(tuple(map(str, one)) for one in self.distinct)
-        atoms = tuple(tuple(literal.atom for literal in one) for one in self.distinct)
+        texts = tuple(tuple(map(str, observation)) for observation in self.distinct)
+        atoms = tuple(
+            tuple(literal.atom for literal in observation) for observation in self.distinct
+        )
         return _restored, (texts, atoms, self.ids)
 
     def text(self, example: int) -> str:
@@ -67,8 +69,8 @@ def _restored(texts: tuple[Example, ...], atoms: Sequence[Sequence[int]], ids: T
         return GroundLiteral(mode, atom, parse_symbol(name))  # type: ignore[arg-type]
 
     distinct = tuple(
-        tuple(literal(text, atom) for text, atom in zip(one, numbers, strict=True))
-        for one, numbers in zip(texts, atoms, strict=True)
+        tuple(literal(text, atom) for text, atom in zip(written, numbers, strict=True))
+        for written, numbers in zip(texts, atoms, strict=True)
     )
     return Observations(distinct, ids)
 
@@ -78,9 +80,10 @@ def join(parts: Sequence[Observations]) -> Observations:
     longest = max((part.distinct for part in parts), key=len)
     if all(part.distinct == longest[: len(part.distinct)] for part in parts):
         return Observations(longest, torch.cat([part.ids for part in parts]))
-    numbers = {one: i for i, one in enumerate({o: None for p in parts for o in p.distinct})}
-    maps = [torch.tensor([numbers[one] for one in part.distinct]) for part in parts]
-    ids = [own[part.ids] for own, part in zip(maps, parts, strict=True)]
+    distinct = dict.fromkeys(seen for part in parts for seen in part.distinct)
+    numbers = {seen: i for i, seen in enumerate(distinct)}
+    maps = [torch.tensor([numbers[seen] for seen in part.distinct]) for part in parts]
+    ids = [renumbered[part.ids] for renumbered, part in zip(maps, parts, strict=True)]
     return Observations(tuple(numbers), torch.cat(ids))
 
 
@@ -118,40 +121,42 @@ class ObservationReader:
         """The distinct observations so far, by number."""
         return tuple(self._numbers)
 
-    def read(self, given: Given, what: str = "observations") -> Observations:
+    def read(self, observations: AnyObservations, what: str = "observations") -> Observations:
         """The observations in any shape; ``what`` names them in messages."""
-        rows = examples(given, what, self.span)
+        rows = examples(observations, what, self.span)
         ids = [self.number(row, index) for index, row in enumerate(rows)]
         return Observations(self.distinct, torch.tensor(ids, dtype=torch.int64))
 
-    def own(self, observations: Observations) -> Observations:
+    def renumbered(self, observations: Observations) -> Observations:
         """Observations with the numbers that they have here; another program's are read again."""
         distinct = observations.distinct
         if distinct == self.distinct[: len(distinct)]:
             return observations
-        numbers = [self.number(tuple(map(str, one))) for one in distinct]
+        numbers = [self.number(tuple(map(str, observation))) for observation in distinct]
         ids = torch.tensor(numbers, dtype=torch.int64, device=observations.ids.device)
         return Observations(self.distinct, ids[observations.ids])
 
     def number(self, texts: Example, index: int = 0) -> int:
         """The number of an observation; ``index`` is its example, for messages."""
-        found = self._seen.get(texts)
-        if found is None:
+        number = self._seen.get(texts)
+        if number is None:
             literals = {self.literal(text, index): None for text in texts}
-            found = self._seen[texts] = self.number_of(tuple(literals))
-        return found
+            number = self._seen[texts] = self.number_of(tuple(literals))
+        return number
 
     def number_of(self, literals: Observation) -> int:
         """The number of an observation of these literals, each once, in any order."""
-        observation = tuple(sorted(literals, key=lambda one: (one.atom, one.mode.value)))
+        observation = tuple(
+            sorted(literals, key=lambda literal: (literal.atom, literal.mode.value))
+        )
         return self._numbers.setdefault(observation, len(self._numbers))
 
     def literal(self, text: str, index: int = 0) -> GroundLiteral:
         """The literal that a text says."""
-        found = self._literals.get(text)
-        if found is None:
-            found = self._literals[text] = self._literal(text, index)
-        return found
+        literal = self._literals.get(text)
+        if literal is None:
+            literal = self._literals[text] = self._literal(text, index)
+        return literal
 
     def _literal(self, text: str, index: int) -> GroundLiteral:
         mode, atom = _mode(text)

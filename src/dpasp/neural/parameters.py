@@ -54,8 +54,8 @@ class Parameters(nn.Module):
         """Move to a device; the numbers stay in double precision, whatever the networks use."""
 
         def moved(tensor: Tensor) -> Tensor:
-            found = fn(tensor)
-            return found if found.dtype == tensor.dtype else tensor.to(found.device)
+            result = fn(tensor)
+            return result if result.dtype == tensor.dtype else tensor.to(result.device)
 
         super()._apply(moved, recurse)  # type: ignore[no-untyped-call]
         return self

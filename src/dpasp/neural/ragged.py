@@ -65,7 +65,7 @@ def _lengths(rows: Sequence[Any]) -> set[int]:
 
 def _masked(values: Tensor, there: Tensor, what: str, span: Span | None) -> Objects:
     if values.shape[:2] != there.shape:
-        shapes = [" × ".join(map(str, one.shape)) for one in (values, there)]
+        shapes = [" × ".join(map(str, tensor.shape)) for tensor in (values, there)]
         message = f"{what}: the mask has the shape {shapes[1]}, and the data {shapes[0]}"
         help = "give a mask [rows, objects] for data [rows, objects, …]"
         raise DataError(Diagnostic("data-objects", message, span, help))
@@ -76,8 +76,10 @@ def _filled(rows: Sequence[Tensor], what: str, span: Span | None) -> Objects:
     """Rows with different numbers of objects, filled up with zeros."""
     shapes = {tuple(row.shape[1:]) for row in rows if row.ndim and len(row)}
     if len(shapes) != 1:
-        told = " and ".join(sorted(" × ".join(map(str, one)) or "a number" for one in shapes))
-        message = f"{what}: the objects differ in their shapes: {told or 'there are none'}"
+        listed = " and ".join(
+            sorted(" × ".join(map(str, dimensions)) or "a number" for dimensions in shapes)
+        )
+        message = f"{what}: the objects differ in their shapes: {listed or 'there are none'}"
         help = "give tensors [objects, …], one a row, that differ in their first dimension only"
         raise DataError(Diagnostic("data-objects", message, span, help))
     (shape,) = shapes
@@ -115,17 +117,17 @@ def for_each(
         help = f"give a tensor of shape [rows, {len(atoms)}, …], or the data of each atom: "
         help += f"{atoms[0]}, …, {atoms[-1]}"
         raise DataError(Diagnostic("data-objects", message, span, help))
-    found: dict[Symbol, Tensor] = {}
+    by_atom: dict[Symbol, Tensor] = {}
     for i, atom in enumerate(atoms[:width]):
-        found[atom] = values[:, i]
-        own = None if objects.there is None else objects.there[:, i]
-        if own is not None and atom in optional:
-            found[optional[atom]] = own
-        elif own is not None and not bool(own.all()):
-            row = int((~own).nonzero()[0])
+        by_atom[atom] = values[:, i]
+        present = None if objects.there is None else objects.there[:, i]
+        if present is not None and atom in optional:
+            by_atom[optional[atom]] = present
+        elif present is not None and not bool(present.all()):
+            row = int((~present).nonzero()[0])
             message = f"there is no data for {atom} in row {row}"
             help = (
                 f"where examples lack some, write #external {name}(0..{len(atoms) - 1})., no facts"
             )
             raise DataError(Diagnostic("data-objects", message, span, help))
-    return found
+    return by_atom

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-Integers = NDArray[np.int64]
+from dpasp.circuits.layers import Integers
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,15 +58,15 @@ class Walked:
         """The masses, or their logarithms, and what takes seeds back to slopes."""
         if fields not in self._walks:
             self._walks[fields] = self._kernel(fields) if self.scaled else self._layered(fields)
-        found, pullback = self._walks[fields](weights.contiguous(), log)
-        return found.view(self.questions, len(fields), -1), pullback
+        results, pullback = self._walks[fields](weights.contiguous(), log)
+        return results.view(self.questions, len(fields), -1), pullback
 
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The masses, and the gradient of Σ seeds · masses by the weights."""
-        found, pullback = self.traced(weights, fields, log)
-        return found, pullback(seeds)
+        results, pullback = self.traced(weights, fields, log)
+        return results, pullback(seeds)
 
     def _kernel(self, fields: Fields) -> Walk:
         tape = forward_tape(self.circuit, fields)
@@ -74,8 +74,8 @@ class Walked:
         back = cuda.CutTape.of(backward_tape(tape), self.device)
 
         def walk(weights: Tensor, log: bool) -> tuple[Tensor, Pullback]:
-            found, values = cuda.walk(there, weights, log)
-            return found, lambda seeds: cuda.walk_back(back, _flat(seeds), values, there, log)
+            results, values = cuda.walk(there, weights, log)
+            return results, lambda seeds: cuda.walk_back(back, _flat(seeds), values, there, log)
 
         return walk
 
@@ -86,11 +86,11 @@ class Walked:
 
         def walk(weights: Tensor, log: bool) -> tuple[Tensor, Pullback]:
             values = there.walk(weights)
-            found = there.results(values)
+            results = there.results(values)
             if not log:
-                return found, lambda seeds: back.results(back.walk(_flat(seeds), values))
-            inverse = torch.where(found > 0, 1 / found, 0.0)
-            return found.log(), lambda seeds: back.results(
+                return results, lambda seeds: back.results(back.walk(_flat(seeds), values))
+            inverse = torch.where(results > 0, 1 / results, 0.0)
+            return results.log(), lambda seeds: back.results(
                 back.walk(_flat(seeds) * inverse, values)
             )
 

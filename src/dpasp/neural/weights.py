@@ -23,7 +23,7 @@ from dpasp.logic.program import (
 from dpasp.neural.networks import Network
 from dpasp.semantics import leaves
 
-Data = Mapping[Symbol, Tensor]
+TensorsByAtom = Mapping[Symbol, Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class LeafSources:
 def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:
     """Where the leaves of a ground program come from; ``width`` is that of the parameters."""
     size = leaves.layout(ground.choices).size
-    given = leaves.weights(ground)
+    fixed = leaves.weights(ground)
     parameter, network = np.full(size, -1), np.full(size, -1)
     starts = np.cumsum([0, *(_outputs(use) for use in ground.networks)])
     at, ends = 0, starts[-1]  # the leaves that say what is there come after the networks'
@@ -72,7 +72,7 @@ def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:
                 network[at : at + count] = ends + place
                 ends += count
         at += count
-    constants = np.where((parameter < 0) & (network < 0), given, 0.0)
+    constants = np.where((parameter < 0) & (network < 0), fixed, 0.0)
     matrix = len(ground.parameters) * width
     index = np.where(network >= 0, size + matrix + network, np.arange(size))
     index = np.where(parameter >= 0, size + parameter, index)
@@ -90,7 +90,7 @@ def _outputs(use: GroundNetwork) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ExampleRows:
     """The data of some examples: tensors [batch, …] by data atom, and which may be missing."""
 
     data: Mapping[Symbol, Tensor]
@@ -101,82 +101,82 @@ class Rows:
         """In which examples [batch] an atom is there; None where it must be."""
         if atom not in self.optional:
             return None
-        told = self.data.get(self.optional[atom])
-        if told is None:  # what no data is given for is not there
+        said = self.data.get(self.optional[atom])
+        if said is None:  # what no data is given for is not there
             return torch.full((self.batch,), atom in self.data, dtype=torch.bool)
-        return told.bool()
+        return said.bool()
 
     def all_there(self, atoms: Sequence[Symbol]) -> Tensor | None:
         """In which examples [batch] all of these atoms are there; None where they must be."""
-        told = [there for atom in atoms if (there := self.there(atom)) is not None]
-        return torch.stack([one.cpu() for one in told]).all(0) if told else None
+        masks = [there for atom in atoms if (there := self.there(atom)) is not None]
+        return torch.stack([mask.cpu() for mask in masks]).all(0) if masks else None
 
 
-def network_outputs(network: Network, use: GroundNetwork, rows: Rows) -> Tensor:
+def network_outputs(network: Network, use: GroundNetwork, rows: ExampleRows) -> Tensor:
     """The outputs [rows · outcomes · values, batch] of a network: all its rows in one go."""
     there = [rows.all_there(data_atoms(row)) for row in use.rows]
-    if any(one is not None for one in there):
-        found = _outputs_where_there(network, use, rows, there)
+    if any(mask is not None for mask in there):
+        outputs = _outputs_where_there(network, use, rows, there)
     else:
         inputs = [_inputs(row, rows.data, network) for row in use.rows]
-        found = network(*(torch.cat(parts) for parts in zip(*inputs, strict=True)))
+        outputs = network(*(torch.cat(parts) for parts in zip(*inputs, strict=True)))
     if network.boolean:
-        found = torch.cat([found, 1.0 - found], dim=-1)
-    examples = len(found) // len(use.rows)
-    return found.reshape(len(use.rows), examples, -1).transpose(1, 2).reshape(-1, examples)
+        outputs = torch.cat([outputs, 1.0 - outputs], dim=-1)
+    examples = len(outputs) // len(use.rows)
+    return outputs.reshape(len(use.rows), examples, -1).transpose(1, 2).reshape(-1, examples)
 
 
 def _outputs_where_there(
-    network: Network, use: GroundNetwork, rows: Rows, there: Sequence[Tensor | None]
+    network: Network, use: GroundNetwork, rows: ExampleRows, there: Sequence[Tensor | None]
 ) -> Tensor:
     """The outputs of a network that sees only what is there; elsewhere any distribution does."""
     everywhere = torch.ones(rows.batch, dtype=torch.bool)
-    seen = [everywhere if one is None else one for one in there]
+    seen = [everywhere if mask is None else mask for mask in there]
     inputs = [
-        [part[own.to(part.device)] for part in _inputs(row, rows.data, network)]
-        for row, own in zip(use.rows, seen, strict=True)
-        if own.any()
+        [part[present.to(part.device)] for part in _inputs(row, rows.data, network)]
+        for row, present in zip(use.rows, seen, strict=True)
+        if present.any()
     ]
     device = next(network.parameters(), torch.empty(0)).device
     shape = (len(use.rows) * rows.batch, network.outcomes, network.values)
     share = 0.5 if network.boolean else 1.0 / network.values
-    found = torch.full(shape, share, dtype=torch.float64, device=device)
+    filled = torch.full(shape, share, dtype=torch.float64, device=device)
     if not inputs:
-        return found
+        return filled
     outputs: Tensor = network(*(torch.cat(parts) for parts in zip(*inputs, strict=True)))
     places = torch.cat(seen).nonzero()[:, 0].to(outputs.device)
-    return found.to(outputs.device).index_copy(0, places, outputs)
+    return filled.to(outputs.device).index_copy(0, places, outputs)
 
 
-def presence(rows: Rows, device: torch.device) -> list[Tensor]:
+def presence(rows: ExampleRows, device: torch.device) -> list[Tensor]:
     """The leaves [2 · optional atoms, batch] that say what is there; none if all must be."""
     if not rows.optional:
         return []
     there = [rows.there(atom) for atom in rows.optional]
-    table = torch.stack([one.to(device) for one in there if one is not None]).double()
+    table = torch.stack([mask.to(device) for mask in there if mask is not None]).double()
     return [torch.stack([table, 1.0 - table], dim=1).reshape(-1, rows.batch)]
 
 
-def _inputs(row: Symbol, data: Data, network: Network) -> list[Tensor]:
+def _inputs(row: Symbol, data: TensorsByAtom, network: Network) -> list[Tensor]:
     """The tensors that one row of a network stands for."""
-    found = []
+    tensors = []
     for atom in data_atoms(row):
         if atom not in data:
             known = ", ".join(map(str, data)) or "none"
             message = f"there is no data for {atom}, which {network.statement.name} needs"
             help = f"data was given for: {known}"
             raise DataError(Diagnostic("data-none", message, network.statement.span, help))
-        found.append(data[atom])
-    return found
+        tensors.append(data[atom])
+    return tensors
 
 
 def needed(ground: GroundProgram) -> tuple[Symbol, ...]:
     """The data atoms that the networks of a program read."""
-    found: dict[Symbol, None] = {}
+    atoms: dict[Symbol, None] = {}
     for use in ground.networks:
         for row in use.rows:
-            found.update(dict.fromkeys(data_atoms(row)))
-    return tuple(found)
+            atoms.update(dict.fromkeys(data_atoms(row)))
+    return tuple(atoms)
 
 
 def may_be_missing(ground: GroundProgram) -> dict[Symbol, Symbol]:

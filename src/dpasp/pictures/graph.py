@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from dpasp.pictures.layout import Arrangement, Edge, arrange, arrow
 from dpasp.pictures.scene import (
     Box,
+    Drawing,
     Point,
     Scene,
-    Shape,
     Stroke,
     Text,
     moved,
@@ -90,7 +90,7 @@ def draw(
     rows = max((row for _, _, row, _ in keys), default=-1) + 1
     height = below + rows * LEGEND_STEP + (8.0 if rows else 0.0)
     left = MARGIN + (width - places.width) / 2
-    shapes: list[Shape] = []
+    shapes: list[Drawing] = []
     if title:
         shapes.append(Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
     shapes += (moved(s, left, MARGIN + head) for s in _shapes(nodes, links, places))
@@ -103,7 +103,7 @@ def _label_size(label: str) -> tuple[float, float] | None:
     return (text_width(label, LABEL_SIZE) + 8, 16.0) if label else None
 
 
-def _shapes(nodes: Sequence[Node], links: Sequence[Link], places: Arrangement) -> Iterator[Shape]:
+def _shapes(nodes: Sequence[Node], links: Sequence[Link], places: Arrangement) -> Iterator[Drawing]:
     """Edges first, so that nodes lie above them, then the labels."""
     for link, curve in zip(links, places.curves, strict=True):
         if curve:
@@ -117,13 +117,13 @@ def _shapes(nodes: Sequence[Node], links: Sequence[Link], places: Arrangement) -
         yield Text(x, y + 4, text, LABEL_SIZE, fill="accent")
 
 
-def _line(link: Link, curve: tuple[Point, ...]) -> Iterator[Shape]:
+def _line(link: Link, curve: tuple[Point, ...]) -> Iterator[Drawing]:
     yield Stroke(curve, link.stroke, dashed=link.dashed, curved=len(curve) > 2)
     for triangle in arrow(curve) if link.arrow else ():
         yield Stroke(triangle, link.stroke, 0.5, fill=link.stroke)
 
 
-def node_shapes(node: Node, x: float, y: float) -> Iterator[Shape]:
+def node_shapes(node: Node, x: float, y: float) -> Iterator[Drawing]:
     """A node around its middle."""
     width, height = node.size
     look = node.look
@@ -152,7 +152,7 @@ def _sample_width(key: Key) -> float:
     return 34.0 if isinstance(key.sample, Link) else key.sample.size[0] * 0.8
 
 
-def _sample(key: Key, x: float, y: float) -> Iterator[Shape]:
+def _sample(key: Key, x: float, y: float) -> Iterator[Drawing]:
     """A key with its meaning."""
     width = _sample_width(key)
     if isinstance(key.sample, Link):

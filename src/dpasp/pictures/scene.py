@@ -110,10 +110,10 @@ class Text:
         )
 
 
-Shape = Box | Stroke | Text
+Drawing = Box | Stroke | Text
 
 
-def moved(shape: Shape, right: float, down: float) -> Shape:
+def moved(shape: Drawing, right: float, down: float) -> Drawing:
     """The shape elsewhere."""
     if isinstance(shape, Stroke):
         return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
@@ -126,7 +126,7 @@ class Scene:
 
     width: float
     height: float
-    shapes: tuple[Shape, ...]
+    shapes: tuple[Drawing, ...]
     title: str = ""
 
     def svg(self) -> str:

@@ -20,7 +20,7 @@ from dpasp.limits import Watch
 from dpasp.logic.program import Choice, Fixed, GroundProgram, GroundQuery, Interval, Learned
 from dpasp.semantics.meaning import Meaning
 
-Ends = tuple[float, ...]  # one number, or the two ends of an interval
+SliderEnds = tuple[float, ...]  # one number, or the two ends of an interval
 INSIDE = 0.5  # a probability that leaves every value possible
 
 
@@ -31,7 +31,7 @@ class Slider:
     name: str  # unique
     label: str  # the atom it belongs to, as written
     line: int
-    ends: Ends
+    ends: SliderEnds
     choices: tuple[int, ...]
     value: int  # which value of the choices
     rivals: tuple[str, ...]  # the sliders that share what is left to 1
@@ -50,7 +50,7 @@ class Slider:
 
 def sliders(ground: GroundProgram) -> list[Slider]:
     """The sliders of a program, in its order."""
-    groups: dict[tuple[int, tuple[Ends, ...]], list[int]] = {}
+    groups: dict[tuple[int, tuple[SliderEnds, ...]], list[int]] = {}
     for number, choice in enumerate(ground.choices):
         groups.setdefault((choice.statement, _ends(ground, choice)), []).append(number)
     every: list[Slider] = []
@@ -79,7 +79,7 @@ def _label(said: ast.Statement, value: int) -> str:
     return f"{said.heads[value].atom}{body}"
 
 
-def _ends(ground: GroundProgram, choice: Choice) -> tuple[Ends, ...]:
+def _ends(ground: GroundProgram, choice: Choice) -> tuple[SliderEnds, ...]:
     match choice.weight:
         case Fixed(probabilities):
             return tuple((p,) for p in probabilities)
@@ -101,7 +101,7 @@ class Live:
         self._circuits: dict[Meaning, OnCircuit] = {}
 
     def answers(
-        self, meaning: Meaning, moved: Mapping[str, Ends], watch: Watch
+        self, meaning: Meaning, moved: Mapping[str, SliderEnds], watch: Watch
     ) -> list[dict[str, Any]]:
         """The answers with some sliders elsewhere; None where the evidence is then impossible."""
         if meaning not in self._circuits:
@@ -117,7 +117,7 @@ class Live:
             answers.append({"query": query.text, "ends": shown})
         return answers
 
-    def settled(self, moved: Mapping[str, Ends], last: str) -> dict[str, Ends]:
+    def settled(self, moved: Mapping[str, SliderEnds], last: str) -> dict[str, SliderEnds]:
         """The positions of all sliders when one was moved last.
 
         Those that share a distribution with it give way in proportion, so that they sum to 1
@@ -141,9 +141,9 @@ class Live:
             every[name] = (left * share,)
         return every
 
-    def _choices(self, moved: Mapping[str, Ends]) -> tuple[Choice, ...]:
+    def _choices(self, moved: Mapping[str, SliderEnds]) -> tuple[Choice, ...]:
         """The choices with the probabilities that the sliders show."""
-        ends: dict[int, list[Ends]] = {}
+        ends: dict[int, list[SliderEnds]] = {}
         for slider in self.sliders:
             for choice in slider.choices:
                 ends.setdefault(choice, []).append(moved.get(slider.name, slider.ends))
@@ -153,13 +153,13 @@ class Live:
         )
 
 
-def _check_room(ends: Sequence[Ends]) -> None:
+def _check_room(ends: Sequence[SliderEnds]) -> None:
     """Refuse intervals of one distribution that leave no numbers with the sum 1."""
     if sum(interval[0] for interval in ends) > 1 or sum(interval[-1] for interval in ends) < 1:
         raise UsageError("the intervals of this disjunction leave no probabilities that sum to 1")
 
 
-def _weight(ends: Sequence[Ends]) -> Fixed | Interval:
+def _weight(ends: Sequence[SliderEnds]) -> Fixed | Interval:
     if any(len(interval) == 2 for interval in ends):
         return Interval(
             tuple(interval[0] for interval in ends), tuple(interval[-1] for interval in ends)

@@ -28,7 +28,7 @@ HEADROOM = 1.5  # of the memory limit, before the operating system refuses more
 RESERVED = 2**30  # bytes of address space that the libraries take for themselves
 
 
-class Refused(PermissionError):
+class Forbidden(PermissionError):
     """Something that a program in the playground may not do."""
 
 
@@ -47,7 +47,7 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def _say_no(event: str) -> NoReturn:
-    raise Refused(f"this is not possible in the playground ({event})")
+    raise Forbidden(f"this is not possible in the playground ({event})")
 
 
 def _limit(megabytes: float) -> None:

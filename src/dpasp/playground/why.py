@@ -11,5 +11,5 @@ TOP = 8  # ways
 
 def why(program: Program, query: str, semantics: str, limits: Limits) -> Reason:
     """The reasons of one answer."""
-    (found,) = program.explain(query, semantics=semantics, top=TOP, limits=limits)
-    return explanation(found)
+    (only,) = program.explain(query, semantics=semantics, top=TOP, limits=limits)
+    return explanation(only)

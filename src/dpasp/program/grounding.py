@@ -10,11 +10,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,8 +26,8 @@ from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.limits import Watch
 from dpasp.logic.child import can_fork
+from dpasp.logic.clingo import TooLarge
 from dpasp.logic.ground import Grounder, ground_in_child
-from dpasp.logic.narrow import narrowed
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning
@@ -34,6 +36,15 @@ if TYPE_CHECKING:
     from dpasp.inference.explain import Texts
 
 OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # other semantics may be asked for
+SMALL = 50_000  # ground rules; up to there it is not worth looking for what questions need
+# A program of few statements, whose terms do not grow, is ground in full in no time, mostly.
+SHORT = 1_000
+GROWING = re.compile(
+    r"[A-Z][\w']*\s*(?:[-+*/\\^&?|]|\.\.)"  # X+1
+    r"|(?:[+*/\\^&?~|]|(?<!:)-|\.\.)\s*[A-Z]"  # 1+X, but not :- X
+    r"|\([^()]*\("  # p(f(X))
+    r"|\.\.\s*(?:[a-z_(]|\d{4})"  # 1..n
+)
 REMEMBERED = 4  # ground programs that are kept, by the questions they were ground with
 
 
@@ -154,8 +165,14 @@ class Groundings:
                 keep(self._ground, key, kept)
                 return kept.program
         started = time.perf_counter()
-        program = self._narrowed(checked, watch) if narrow else None
-        key = whole if program is None else part
+        program, key = None, whole
+        if narrow and self._narrow is None and is_short(checked.program):
+            with suppress(TooLarge):
+                program = self._ask_grounder(checked, watch, SMALL)
+                self._narrow = False
+        if narrow and program is None:
+            program = self._narrowed(checked, watch)
+            key = whole if program is None else part
         if program is None:
             program = self._ask_grounder(checked, watch)
         keep(self._ground, key, Timed(program, time.perf_counter() - started))
@@ -169,14 +186,16 @@ class Groundings:
         """
         if self._narrow is False or self._grounders:
             return None
-        found = narrowed(checked.program, self.constants, watch)
-        self._narrow = found is not None and found.endless
-        if found is None:
+        from dpasp.logic.narrow import narrowed  # most programs are small
+
+        narrow = narrowed(checked.program, self.constants, watch)
+        self._narrow = narrow is not None and narrow.endless
+        if narrow is None:
             return None
-        program = self._grounder_of(found.program, watch, keep=False)
-        if not found.endless and any(w.code == "unknown-atom" for w in program.warnings):
+        program = self._grounder_of(narrow.program, watch, keep=False)
+        if not narrow.endless and any(w.code == "unknown-atom" for w in program.warnings):
             return None  # its help names what there is
-        return replace(program, program=checked.program, left_out=found.left_out)
+        return replace(program, program=checked.program, left_out=narrow.left_out)
 
     def origins(self, checked: Checked, watch: Watch) -> Texts:
         """Return the rules of the program with their instances, for who tells reasons.
@@ -203,27 +222,32 @@ class Groundings:
         every = list(self._ground.values())
         return next((kept.seconds for kept in every if kept.program is program), 0)
 
-    def _ask_grounder(self, checked: Checked, watch: Watch) -> GroundProgram:
-        """The whole ground program, by a grounder that is kept for other questions."""
+    def _ask_grounder(self, checked: Checked, watch: Watch, most: float = inf) -> GroundProgram:
+        """The whole ground program, by a grounder that is kept for other questions.
+
+        Raises :class:`TooLarge` where it is not known and has more than ``most`` ground rules.
+        """
         # Taken away while it works, for no other thread may use it, and after an error nobody.
         grounder = None
         with suppress(IndexError):
             grounder = self._grounders.pop()
         if grounder is None:
-            return self._grounder_of(checked.program, watch, keep=True)
+            return self._grounder_of(checked.program, watch, keep=True, most=most)
         program = grounder.ask(checked.program, watch)
         self._grounders = [grounder]
         return program
 
-    def _grounder_of(self, source: ast.Program, watch: Watch, *, keep: bool) -> GroundProgram:
+    def _grounder_of(
+        self, source: ast.Program, watch: Watch, *, keep: bool, most: float = inf
+    ) -> GroundProgram:
         """The ground program; under a limit the first time in a child, which can be stopped."""
         module = self.module()
         limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
         if limited and not self._ends and module is None and can_fork():
-            program = ground_in_child(source, constants=self.constants, watch=watch)
+            program = ground_in_child(source, constants=self.constants, watch=watch, most=most)
             self._ends = keep
             return program
-        grounder = Grounder(source, constants=self.constants, python=module, watch=watch)
+        grounder = Grounder(source, constants=self.constants, python=module, watch=watch, most=most)
         program = grounder.ask(source, watch)
         if keep:
             self._grounders = [grounder]
@@ -237,6 +261,20 @@ def keep(kept: OrderedDict[Any, Any], key: object, value: object) -> None:
         kept.move_to_end(key)
         while len(kept) > REMEMBERED:
             kept.popitem(last=False)
+
+
+def is_short(program: ast.Program) -> bool:
+    """Whether a program is likely to be ground in full before its demands are found.
+
+    >>> from dpasp.language import parse
+    >>> is_short(parse("0.5::edge(1,2). path(X) :- edge(1,X). #query path(2)."))
+    True
+    >>> is_short(parse("0.5::p(0). 0.5::p(T+1) :- p(T). #query p(9)."))
+    False
+    """
+    if len(program.statements) > SHORT:
+        return False
+    return not any(GROWING.search(file.text) for file in program.sources.files)
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:

@@ -19,12 +19,12 @@ from dpasp.program.program import Program
 
 
 def _read(
-    texts: list[tuple[str, str]], reaches: Mapping[str, Reach] | None = None, **given: Any
+    texts: list[tuple[str, str]], reaches: Mapping[str, Reach] | None = None, **keywords: Any
 ) -> Program:
     """The program of named texts, with the objects that the caller passed by keyword."""
     source = read(texts, reaches)
-    groups = {name: given.pop(name) for name in ("networks", "data", "functions")}
-    program = Program(source, objects=caller_objects(source, groups), **given)
+    groups = {name: keywords.pop(name) for name in ("networks", "data", "functions")}
+    program = Program(source, objects=caller_objects(source, groups), **keywords)
     program._texts = tuple(texts)
     return program
 

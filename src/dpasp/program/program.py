@@ -39,6 +39,7 @@ from dpasp.logic.reading import read
 from dpasp.logic.shown import shown_atoms, shown_by
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
+from dpasp.scale.clusters import Cluster, opened
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.objective import Objective
 from dpasp.shown import display
@@ -83,7 +84,7 @@ class Program:
         """``objects`` are those of the calling program by the names after ``@``."""
         _need_source(source)
         self.objects = dict(objects or {})
-        self.source = replace(source, given=frozenset(self.objects))
+        self.source = replace(source, supplied=frozenset(self.objects))
         self.python = python
         self.constants = {name: str(value) for name, value in (constants or {}).items()}
         self._texts: tuple[tuple[str, str], ...] = ()
@@ -119,6 +120,7 @@ class Program:
         exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
+        cluster: Cluster = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
         **options: float | None,
@@ -136,6 +138,10 @@ class Program:
         Where ``limits`` leave auto no time for exact answers, they are estimates inside
         intervals that are sure, with a warning; with ``exact`` that is an error.
 
+        A ``cluster`` shares the work: ``"local"`` is a process for each core of this machine, a
+        number so many processes, and an address the machines of a Ray cluster. The answers do
+        not depend on how many there are.
+
         Raises :class:`ProgramError` for a query that cannot be read,
         :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
         answer, and :class:`LimitReached` at a limit that leaves no answer.
@@ -150,9 +156,11 @@ class Program:
         checked = self._groundings.checked(
             queries_given(queries), evidence_given(evidence), semantics
         )
-        how = method(checked.program, engine, options, exact)
-        narrow = how.compiles and not data and not self._torch.in_use
-        return self._answers(self._asked(checked, watch, how, inconsistent, data, narrow=narrow))
+        with opened(cluster) as pool:
+            how = method(checked.program, engine, options, exact, pool)
+            narrow = how.compiles and not data and not self._torch.in_use
+            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow)
+            return self._answers(asked)
 
     # More than six parameters: they are the keywords of the public interface.
     def marginals(
@@ -164,6 +172,7 @@ class Program:
         exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
+        cluster: Cluster = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
         **options: float | None,
@@ -186,17 +195,18 @@ class Program:
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), evidence_given(evidence), semantics)
-        how = method(checked.program, engine, options, exact)
-        ground = groundings.ground(checked, watch)
-        asked = ask(
-            shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
-            checked.meaning,
-            weights=self._torch.weights(ground, watch, data),
-            method=how,
-            inconsistent=inconsistent,
-            watch=watch,
-        )
-        return self._answers(asked, groundings.seconds(ground))
+        with opened(cluster) as pool:
+            how = method(checked.program, engine, options, exact, pool)
+            ground = groundings.ground(checked, watch)
+            asked = ask(
+                shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
+                checked.meaning,
+                weights=self._torch.weights(ground, watch, data),
+                method=how,
+                inconsistent=inconsistent,
+                watch=watch,
+            )
+            return self._answers(asked, groundings.seconds(ground))
 
     # More than six parameters: they are the keywords of the public interface.
     def map(
@@ -206,6 +216,7 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         engine: str | Method | None = None,
+        exact: bool = False,
         inconsistent: str = "normalize",
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
@@ -214,8 +225,10 @@ class Program:
         choices.
 
         Where no atoms are named (``"| e"``, or nothing at all) it is the most probable total
-        choice, as ``#mpe`` asks for; the program's own questions are not asked. It raises
-        what :meth:`query` raises.
+        choice, as ``#mpe`` asks for; the program's own questions are not asked. Where
+        ``limits`` stop the search, the answer is the best that was found, with what no other
+        exceeds (``most``) and a warning; with ``exact`` that is an error. It raises what
+        :meth:`query` raises.
 
         >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
@@ -226,7 +239,7 @@ class Program:
         checked = self._groundings.checked(
             (map_given(question),), evidence_given(evidence), semantics
         )
-        how = method(checked.program, engine)
+        how = method(checked.program, engine, exact=exact)
         return self._answers(self._asked(checked, watch, how, inconsistent))
 
     def sample(
@@ -236,12 +249,14 @@ class Program:
         given: object = (),
         semantics: str | None = None,
         seed: int | None = None,
+        cluster: Cluster = None,
         limits: Limits = NO_LIMITS,
     ) -> list[Assignment]:
         """Return ``n`` models, each as the values of its atoms: True, False or ``"undef"``.
 
         A total choice is drawn by its probability and one of its models evenly, as maxent
-        weighs them; ``given`` joins the program's evidence, which all of them satisfy.
+        weighs them; ``given`` joins the program's evidence, which all of them satisfy. A
+        ``cluster``, as that of :meth:`query`, shares the work; the same seed gives the same models.
         Raises :class:`InferenceError` if no draw satisfies it.
 
         >>> from dpasp import loads
@@ -256,7 +271,9 @@ class Program:
             self._groundings.checked((), evidence_given(given), semantics), started(limits)
         )
         check_intervals(asked.ground, "sampling")
-        return sample_models(asked, n, seed=seed)
+        with opened(cluster) as pool:
+            asked = replace(asked, method=replace(asked.method, pool=pool))
+            return sample_models(asked, n, seed=seed)
 
     def models(
         self,
@@ -529,10 +546,12 @@ class Program:
 
         from dpasp.learning.ensembles import ensemble
 
-        given = [name for name, thing in self.objects.items() if isinstance(thing, Module)]
-        if given:
-            help = f'networks={{"{given[0]}": lambda: …}}: a function that makes one'
-            raise UsageError(f"all members of an ensemble would share the network {given[0]}", help)
+        modules = [name for name, thing in self.objects.items() if isinstance(thing, Module)]
+        if modules:
+            help = f'networks={{"{modules[0]}": lambda: …}}: a function that makes one'
+            raise UsageError(
+                f"all members of an ensemble would share the network {modules[0]}", help
+            )
         if count < 1:
             raise UsageError(f"an ensemble has a whole number of members, not {count!r}")
         again, arguments = self.__reduce__()
@@ -698,18 +717,18 @@ class Program:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made of the texts, and of what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
-        given = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
-        return _copy, (texts, given, self._torch.state(), self._torch.history)
+        arguments = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
+        return _copy, (texts, arguments, self._torch.state(), self._torch.history)
 
 
 def _copy(
     texts: tuple[tuple[str, str], ...],
-    given: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
+    arguments: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
     learned: tuple[str, Objective, dict[str, Any]] | None,
     history: History | None,
 ) -> Program:
     """The program that ``Program.__reduce__`` described."""
-    python, constants, objects, reaches = given
+    python, constants, objects, reaches = arguments
     source = read(list(texts), reaches)
     program = Program(source, python=python, constants=constants, objects=objects)
     program._texts = texts

@@ -121,7 +121,7 @@ class TorchSide:
         trainable = self.trainable(watch)
         # Ground once or again after an error: the choices, and so the leaves, are the same.
         assert ground.choices == trainable.model.ground.choices
-        return trainable.weights(given=data)
+        return trainable.weights(data=data)
 
     def with_intervals(self, ground: GroundProgram, meaning: Meaning) -> GroundProgram:
         """Return a ground program with the learned intervals, if there are any.

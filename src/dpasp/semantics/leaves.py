@@ -117,12 +117,12 @@ def ends(ground: GroundProgram, weights: Weights) -> tuple[Weights, Weights]:
     places = layout(ground.choices)
     for i, choice in enumerate(ground.choices):
         if isinstance(choice.weight, Interval):
-            own = places.of(i)
+            leaves = places.of(i)
             least, most = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
             # What the others must at least, or can at most, take is not left for a leaf.
             floor, ceiling = 1.0 - (most.sum() - most), 1.0 - (least.sum() - least)
-            low[own] = np.where(floor > least + ROUNDING, floor, least)
-            high[own] = np.where(ceiling < most - ROUNDING, np.maximum(ceiling, 0.0), most)
+            low[leaves] = np.where(floor > least + ROUNDING, floor, least)
+            high[leaves] = np.where(ceiling < most - ROUNDING, np.maximum(ceiling, 0.0), most)
     return low, high
 
 

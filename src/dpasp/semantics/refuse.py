@@ -27,7 +27,7 @@ from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.ast import Annotated, Logic, Neural, Plain
 from dpasp.logic.program import GroundProgram, Rule
 
-Signature = tuple[str, int]
+NameAndArity = tuple[str, int]
 
 
 def refuse(ground: GroundProgram, logic: Logic, known: NDArray[np.bool_]) -> None:
@@ -127,13 +127,13 @@ def _has_conditional(ground: GroundProgram, opened: set[int]) -> bool:
     return False
 
 
-def _names(ground: GroundProgram, atoms: set[int]) -> set[Signature]:
+def _names(ground: GroundProgram, atoms: set[int]) -> set[NameAndArity]:
     """The predicates of the atoms."""
     symbols = (ground.symbols[atom] for atom in atoms)
     return {(symbol.name, len(symbol.arguments)) for symbol in symbols if _is_function(symbol)}
 
 
-def _signatures(node: AST) -> set[Signature]:
+def _signatures(node: AST) -> set[NameAndArity]:
     """The predicates that occur below a node."""
     return {
         (child.name, len(child.arguments))

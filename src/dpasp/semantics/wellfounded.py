@@ -31,7 +31,7 @@ MOST_RULES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class NegativeLoop:
     """A component with negation inside: its atoms, their rules, how many are negated inside."""
 
     atoms: frozenset[int]
@@ -71,7 +71,7 @@ def unroll(
     return result, size
 
 
-def _unroll_loop(loop: Loop, twins: Sequence[int], size: int, result: list[Rule]) -> int:
+def _unroll_loop(loop: NegativeLoop, twins: Sequence[int], size: int, result: list[Rule]) -> int:
     """Add the rules of one loop; the last step's copies are the atoms and twins themselves."""
 
     def fresh() -> dict[int, int]:
@@ -118,7 +118,7 @@ def _copy(
     )
 
 
-def _split(rules: Sequence[Rule], twins: Sequence[int]) -> tuple[list[Loop], list[Rule]]:
+def _split(rules: Sequence[Rule], twins: Sequence[int]) -> tuple[list[NegativeLoop], list[Rule]]:
     """The components with negation inside, and the rules of all other atoms."""
     component, _ = components(dependencies(rules, len(twins)))
     negated: dict[int, set[int]] = {}
@@ -136,5 +136,7 @@ def _split(rules: Sequence[Rule], twins: Sequence[int]) -> tuple[list[Loop], lis
     for rule in rules:
         c = component[rule.head[0]] if rule.head else -1
         within.get(c, rest).append(rule)
-    loops = [Loop(frozenset(members[c]), tuple(within[c]), len(negated[c])) for c in negated]
+    loops = [
+        NegativeLoop(frozenset(members[c]), tuple(within[c]), len(negated[c])) for c in negated
+    ]
     return loops, rest

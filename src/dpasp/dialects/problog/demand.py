@@ -50,12 +50,12 @@ def bound(goals: Sequence[Goal], known: Iterable[str] = ()) -> set[str]:
     while True:
         before = len(names)
         for goal in goals:
-            names |= _given(goal, names, goals)
+            names |= _bound_after(goal, names, goals)
         if len(names) == before:
             return names
 
 
-def _given(goal: Goal, bound_names: set[str], goals: Sequence[Goal]) -> set[str]:
+def _bound_after(goal: Goal, bound_names: set[str], goals: Sequence[Goal]) -> set[str]:
     if isinstance(goal, Aggregate):
         outside = {n for other in goals if other is not goal for n in goal_variables(other)}
         local = goal_variables(goal).keys() - variables(goal.value).keys()

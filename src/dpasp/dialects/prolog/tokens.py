@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["comment", "end", "variable", "name", "quoted", "text", "number", "sign", "unknown"]
+TokenKind = Literal[
+    "comment", "end", "variable", "name", "quoted", "text", "number", "sign", "unknown"
+]
 
 # Operators: how tightly each binds (1200 the least), and on which side it may be nested.
 INFIX: dict[str, tuple[int, str]] = {
@@ -65,7 +67,7 @@ _TOKEN = re.compile(
 class Token:
     """A word and where it stands; ``open`` when a parenthesis follows at once."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     start: int
     end: int

@@ -70,21 +70,21 @@ def by_cases(
     for place, queries in enumerate(groups):
         cases = Cases(asked, queries, weights, whole)
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
-        limit = _close_in(cases, wanted, watch)
-        own = bounds_of(cases.masses, asked.meaning, cases.rest)
+        limit = close_in(cases, wanted, watch)
+        group_bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
         if limit is None and cases.rest == 0 and _says_nothing(cases):
             # There is no such evidence, or so little that floats lose it: the exact engine knows.
             return _exactly(asked, weights), 1
         if limit is not None:
-            warnings.append(stopped_early(limit.diagnostics[0].message, widest(own)))
-        bounds.update(zip(queries, own, strict=True))
+            warnings.append(stopped_early(limit.diagnostics[0].message, widest(group_bounds)))
+        bounds.update(zip(queries, group_bounds, strict=True))
         lost = max(lost, float(cases.inconsistent.max(initial=0.0)))
         counted += cases.compiled
     answers = tuple(bounds[query].answer(query.text) for query in asked.queries)
     return Approximate(answers, lost, tuple(warnings)), counted
 
 
-def _close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
+def close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
     """Compile cases until the gap is as wanted; the limit that was reached before, if any."""
     meaning = cases.asked.meaning
     try:

@@ -50,24 +50,55 @@ class Case:
     fallen: Fallen = field(compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A case that was compiled: its masses [9, queries], of which all cases share 1."""
+
+    fallen: Fallen
+    masses: Array
+
+
 class Cases:
     """The cases of queries with the same evidence, under weights [leaves]."""
 
     def __init__(
-        self, asked: Asked, queries: Sequence[GroundQuery], weights: Weights, whole: bool = True
+        self,
+        asked: Asked,
+        queries: Sequence[GroundQuery],
+        weights: Weights,
+        whole: bool = True,
+        said: Fallen | None = None,
     ) -> None:
-        """``whole`` says that the whole program is worth a try."""
+        """``whole`` says that the whole program is worth a try.
+
+        ``said`` is how choices must have fallen by the evidence, where that is known already.
+        """
         self.asked = asked.with_questions(queries)
         self.weights = weights
         self.known = np.zeros((len(Masses.__slots__), len(queries)))
-        self.compiled = 0
+        self.closed: list[Closed] = []
         self._number = 0
         self._order = _by_influence(asked.ground)
-        first = _said(self.asked, weights)
+        first = _said(self.asked, weights) if said is None else said
+        self.first = first
         self._share = self._probability(first)  # all masses are relative to this one
         self._open = [Case(0.0, 0, first)]
         self._begun = len(first)
         self._whole = whole
+
+    @property
+    def compiled(self) -> int:
+        """How many cases were compiled."""
+        return len(self.closed)
+
+    @property
+    def open(self) -> list[Fallen]:
+        """The cases that are open."""
+        return [case.fallen for case in self._open]
+
+    def chance(self, fallen: Fallen) -> float:
+        """The probability of a case, where all cases together have 1."""
+        return self._probability(fallen[len(self.first) :])
 
     @property
     def masses(self) -> Masses:
@@ -99,8 +130,9 @@ class Cases:
             if masses is None:
                 self._split(case)
                 continue
-            self.known += math.exp(-case.loss) * masses
-            self.compiled += 1
+            own = math.exp(-case.loss) * masses
+            self.known += own
+            self.closed.append(Closed(case.fallen, own))
             yield
 
     def _worth_a_try(self, case: Case) -> bool:
@@ -114,7 +146,7 @@ class Cases:
         fallen, leaves = dict(case.fallen), self.asked.layout
         ground = restricted(self.asked.ground, fallen)
         kept = [i for i in range(len(self.asked.ground.choices)) if i not in fallen]
-        own = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
+        kept_weights = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
         meaning, whole = self.asked.meaning, len(fallen) == self._begun
         options = WHOLE if whole else PART
         evaluator: Evaluator
@@ -129,7 +161,7 @@ class Cases:
             if layout(ground.choices).total > FEW:
                 return None
             evaluator = enumerate_models(ground, meaning, watch=watch)
-        return evaluator.masses(own[:, np.newaxis], watch).array()[..., 0]
+        return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
 
     def _split(self, case: Case) -> None:
         choice = self._next(case)
@@ -175,9 +207,15 @@ def _said(asked: Asked, weights: Weights) -> Fallen:
     evidence = translation.conjunction(asked.queries[0].evidence)
     program = split(translation)
     own = [b for b in evidence or () if program.determined[abs(b)]]
-    definitions = Definitions(program.rules, asked.ground.choices)
-    said: dict[int, int] = {}
-    known = consequences(definitions, own)
+    return said(asked, Definitions(program.rules, asked.ground.choices), own, weights)
+
+
+def said(
+    asked: Asked, definitions: Definitions, evidence: Sequence[int], weights: Weights
+) -> Fallen:
+    """How choices must have fallen for determined literals to hold."""
+    found: dict[int, int] = {}
+    known = consequences(definitions, evidence)
     for i, choice in enumerate(asked.ground.choices):
         values = [v for v, selector in enumerate(choice.selectors) if known.get(selector, True)]
         sure = [v for v in values if known.get(choice.selectors[v])]
@@ -185,5 +223,5 @@ def _said(asked: Asked, weights: Weights) -> Fallen:
             values.append(len(choice.selectors))
         left = sure or values
         if len(left) == 1 and weights[asked.layout.starts[i] + left[0]] > 0:
-            said[i] = left[0]
-    return tuple(said.items())
+            found[i] = left[0]
+    return tuple(found.items())

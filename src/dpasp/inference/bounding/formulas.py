@@ -20,11 +20,15 @@ from dpasp.semantics.meaning import Meaning
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is sure about an answer: its numbers, an interval that holds it, and the gap."""
+    """What is sure about an answer: its numbers, an interval that holds it, and the gap.
+
+    Under credal, ``ends`` are the intervals of the lower and of the upper probability.
+    """
 
     numbers: tuple[float, ...]
     interval: tuple[float, float]
     gap: float
+    ends: tuple[tuple[float, float], ...] = ((0.0, 1.0), (0.0, 1.0))
 
     def answer(self, query: str) -> Answer:
         """The answer to a query."""
@@ -60,7 +64,8 @@ def _credal(masses: Masses, rest: float) -> Bound:
     lower = _share(a, d + rest, 1.0), _share(a + rest, d, 1.0)
     upper = _share(b, c + rest, 0.0), _share(b + rest, c, 0.0)
     ends = (lower[0], upper[1])
-    return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]))
+    gap = max(lower[1] - lower[0], upper[1] - upper[0])
+    return Bound(ends, ends, gap, (lower, upper))
 
 
 def _share(part: float, other: float, otherwise: float) -> float:

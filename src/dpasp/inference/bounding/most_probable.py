@@ -31,7 +31,7 @@ EACH = 64  # total choices between two looks at the gap, later on
 def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> Approximate:
     """The answers under weights [leaves], when the gap is small enough, so many total choices
     were seen, or a limit is reached."""
-    seen, stopped = Seen.nothing(outcomes, weights), ""
+    seen, stopped = SeenChoices.nothing(outcomes, weights), ""
     for choice in most_probable_first(weights, outcomes.starts):
         if seen.count >= most:
             break
@@ -47,20 +47,20 @@ def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> A
             outcomes.watch.report(1.0 - seen.rest, 1.0)
             if widest(bounds_of(seen.masses, outcomes.meaning, seen.rest)) <= wanted:
                 break
-    own = seen.masses
+    masses = seen.masses
     if not seen.left:
-        own = seen.enlarged(outcomes, weights)
-        _check(outcomes, own)
-    sure = bounds_of(own, outcomes.meaning, seen.rest)
+        masses = seen.enlarged(outcomes, weights)
+        _check(outcomes, masses)
+    sure = bounds_of(masses, outcomes.meaning, seen.rest)
     warnings = (stopped_early(stopped, widest(sure)),) if stopped else ()
     answers = tuple(
         bound.answer(query.text) for query, bound in zip(outcomes.queries, sure, strict=True)
     )
-    return Approximate(answers, float(own.inconsistent.max(initial=0.0)), warnings)
+    return Approximate(answers, float(masses.inconsistent.max(initial=0.0)), warnings)
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenChoices:
     """What the total choices said that were seen so far, from the most probable one on."""
 
     total: Array  # the masses [9, queries]
@@ -71,11 +71,11 @@ class Seen:
     rest: float = 1.0  # what those not seen yet can have together, never less than they have
 
     @classmethod
-    def nothing(cls, outcomes: Outcomes, weights: Weights) -> Seen:
+    def nothing(cls, outcomes: Outcomes, weights: Weights) -> SeenChoices:
         """What is known at the start."""
         shape = (len(Masses.__slots__), len(outcomes.queries))
-        own = distributions(weights, outcomes.starts)
-        left = math.prod(int(np.count_nonzero(part > 0)) for part in own)
+        by_choice = distributions(weights, outcomes.starts)
+        left = math.prod(int(np.count_nonzero(part > 0)) for part in by_choice)
         return cls(np.zeros(shape), np.full(shape, -np.inf), left)
 
     def add(self, log_share: float, outcome: Array) -> None:
@@ -101,7 +101,7 @@ class Seen:
 
     def enlarged(self, outcomes: Outcomes, weights: Weights) -> Masses:
         """The masses [queries], where they are tiny others in their place with the same ratios."""
-        plain, logs = (Masses.of(own[..., np.newaxis]) for own in (self.total, self.logs))
+        plain, logs = (Masses.of(masses[..., np.newaxis]) for masses in (self.total, self.logs))
         places = LeafLayout(tuple(outcomes.starts))
         return enlarged(plain, weights[:, np.newaxis], places, lambda _: logs)[:, 0]
 

@@ -27,7 +27,7 @@ import numpy as np
 from dpasp.circuits import Circuit
 from dpasp.errors import LimitReached
 from dpasp.inference.asked import Asked
-from dpasp.inference.credal.relax import MASSES, Goal, Relaxation, relaxation
+from dpasp.inference.credal.relax import MASSES, BoundGoal, Relaxation, relaxation
 from dpasp.inference.credal.search import Extreme, Score, minimise
 from dpasp.inference.credal.symmetry import alike, count_vertices, different_vertices
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
@@ -230,13 +230,13 @@ def _searched(search: _Search, watch: Watch) -> Extremes:
     )
 
 
-def _goals(search: _Search, watch: Watch) -> dict[Goal, Extreme]:
+def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
     """The extremes of a question, lower and upper first; consistency if it is in doubt."""
-    by_goal: dict[Goal, Extreme] = {}
+    by_goal: dict[BoundGoal, Extreme] = {}
     relaxed, circuit, i = search.relaxed, search.circuit, search.question
     if search.is_query:
         _check_scale(search)
-        goals: tuple[Goal, ...] = ("lower", "upper")
+        goals: tuple[BoundGoal, ...] = ("lower", "upper")
         for part, goal in enumerate(goals):
             shared = watch.share(2 - part, partial(_part, _scaled(watch.report), part, 2))
             by_goal[goal] = minimise(relaxed, goal, _fraction(circuit, i, goal), shared)
@@ -295,7 +295,7 @@ def _check_scale(search: _Search) -> None:
             raise too_improbable("the extremes over so many intervals")
 
 
-def _fraction(circuit: Circuit, question: int, goal: Goal) -> Score:
+def _fraction(circuit: Circuit, question: int, goal: BoundGoal) -> Score:
     """The fraction of a question that is to be minimised; 1 where nothing is possible."""
     names = MASSES[goal] if goal == "lower" else MASSES[goal][::-1]
     number, other = map(FIELDS.index, names)

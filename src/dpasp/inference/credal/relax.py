@@ -38,8 +38,8 @@ from dpasp.inference.credal.vertices import Corners
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING
 
-Goal = Literal["lower", "upper", "consistent"]
-Pair = Sequence[Numbers]
+BoundGoal = Literal["lower", "upper", "consistent"]
+LowerUpper = Sequence[Numbers]
 
 # By goal, the mass that multiplies over products and the one with a mixed product rule.
 MASSES = {"lower": ("a", "d"), "upper": ("b", "c")}
@@ -78,7 +78,7 @@ class Relaxation:
             result[corner.leaves] = corner.points.mean(axis=0)
         return result
 
-    def bound(self, picks: Integers, goal: Goal, value: float) -> tuple[Weights, Weights]:
+    def bound(self, picks: Integers, goal: BoundGoal, value: float) -> tuple[Weights, Weights]:
         """A lower bound of the functional for each box [credal choices, boxes], and its scale."""
         turns = max((len(corner.points) for corner in self.corners), default=1)
         vectors = [self.vectors(picks, turn) for turn in range(turns)]
@@ -116,7 +116,7 @@ class _Bounded:
     """
 
     def __init__(
-        self, circuit: Relaxation, vectors: Sequence[Weights], goal: Goal, value: float
+        self, circuit: Relaxation, vectors: Sequence[Weights], goal: BoundGoal, value: float
     ) -> None:
         self.circuit = circuit
         self.vectors = vectors
@@ -141,13 +141,13 @@ class _Bounded:
         number, other = (mixed, plain) if self.goal == "upper" else (plain, mixed)
         return (1.0 - self.value) * number - self.value * other
 
-    def add(self, layer: Layer, below: Pair) -> list[Numbers]:
+    def add(self, layer: Layer, below: LowerUpper) -> list[Numbers]:
         return [
             _best_sum(layer, channel, self.vectors, better)
             for channel, better in zip(below, self.better, strict=True)
         ]
 
-    def multiply(self, layer: Layer, left: Pair, right: Pair) -> list[Numbers]:
+    def multiply(self, layer: Layer, left: LowerUpper, right: LowerUpper) -> list[Numbers]:
         plain, whole, part = (left[k] * right[k] for k in (0, 2, 3))
         mixed = left[1] * right[2] + left[3] * right[1]
         functional = self.combine(plain, mixed)

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.layers import Integers
 from dpasp.errors import LimitReached
-from dpasp.inference.credal.relax import Goal, Relaxation
+from dpasp.inference.credal.relax import BoundGoal, Relaxation
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 
@@ -46,7 +46,7 @@ TOGETHER = 32  # boxes that are looked into at the same time
 GRACE = 0.1  # seconds, and a tenth of the time taken: to improve the bound once stopped
 HALVINGS = 24  # on the way to a bound
 
-Box = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
+OpenVertices = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
 Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leaves, batch]
 
 
@@ -63,7 +63,7 @@ class Extreme:
     stopped: LimitReached | None = None
 
 
-def minimise(relaxed: Relaxation, goal: Goal, score: Score, watch: Watch) -> Extreme:
+def minimise(relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch) -> Extreme:
     """The smallest score over all extreme distributions.
 
     The share of them that cannot be better than what was found is reported to the watch.
@@ -72,7 +72,7 @@ def minimise(relaxed: Relaxation, goal: Goal, score: Score, watch: Watch) -> Ext
 
 
 class _Search:
-    def __init__(self, relaxed: Relaxation, goal: Goal, score: Score, watch: Watch) -> None:
+    def __init__(self, relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch) -> None:
         self.relaxed = relaxed
         self.goal = goal
         self.score = score
@@ -84,7 +84,7 @@ class _Search:
 
     def run(self) -> Extreme:
         """Search until every box is closed, or a limit is reached."""
-        boxes: list[Box] = [(-np.inf, 0, self.whole())]
+        boxes: list[OpenVertices] = [(-np.inf, 0, self.whole())]
         stopped = None
         try:
             for start in (np.zeros(len(self.sizes)), np.array(self.sizes) - 1):
@@ -100,7 +100,7 @@ class _Search:
         """The box in which everything is open."""
         return np.full(len(self.sizes), -1, dtype=np.int64)
 
-    def close(self, boxes: list[Box]) -> None:
+    def close(self, boxes: list[OpenVertices]) -> None:
         """Look into the boxes until none is left; they stay complete when a limit stops it."""
         order, left = count(1), 1.0
         while boxes and self.best > 0:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -21,7 +20,6 @@ from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.logic.program import GroundProgram, Interval
 from dpasp.semantics.leaves import Weights, layout
 
-SLACK = Fraction(1, 10**15)  # the bounds are numbers that were rounded once
 MOST_VERTICES = 1 << 24
 
 
@@ -31,13 +29,16 @@ def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float
     The numbers are those that their shortest decimals say, and are compared exactly: an
     interval may be as narrow as [0, 1e-300].
     """
+    from fractions import Fraction
+
+    slack = Fraction(1, 10**15)  # the bounds are numbers that were rounded once
     low, high = ([Fraction(repr(float(p))) for p in bound] for bound in (lower, upper))
     distinct = set()
     for free in range(len(low)):
         others = [i for i in range(len(low)) if i != free]
         for ends in product(*(sorted({low[i], high[i]}) for i in others)):
             rest = 1 - sum(ends, Fraction(0))
-            if low[free] - SLACK <= rest <= high[free] + SLACK:
+            if low[free] - slack <= rest <= high[free] + slack:
                 vertex = list(ends)
                 vertex.insert(free, min(max(rest, low[free]), high[free]))
                 distinct.add(tuple(map(float, vertex)))

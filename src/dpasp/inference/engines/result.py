@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpasp.errors import Diagnostic, InconsistentProgram
-from dpasp.inference.answers import Answer, MapAnswer, Number
+from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.semantics.leaves import Weights
 
@@ -68,7 +68,7 @@ def _joined(rows: Sequence[Approximate]) -> tuple[Answer, ...]:
 
 
 def _columns(answers: Sequence[Answer]) -> Answer:
-    def column(name: str) -> Number | None:
+    def column(name: str) -> AnswerNumber | None:
         values = [getattr(answer, name) for answer in answers]
         return None if values[0] is None else np.array(values, dtype=np.float64)
 

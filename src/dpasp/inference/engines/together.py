@@ -88,22 +88,22 @@ class Together:
     @property
     def statistics(self) -> Mapping[str, int | float | str]:
         """How large the circuits are, and for how many questions there is one gradient."""
-        found = [self.shared.statistics]
+        sizes = [self.shared.statistics]
         if self.others is not None:
-            found.append(self.others.circuit.statistics)
+            sizes.append(self.others.circuit.statistics)
         return {
-            "circuit_nodes": sum(one.nodes for one in found),
-            "circuit_edges": sum(one.edges for one in found),
-            "width": max(one.width for one in found),
-            "way": found[0].way,
-            "together": int(np.count_nonzero(self._own)),
+            "circuit_nodes": sum(size.nodes for size in sizes),
+            "circuit_edges": sum(size.edges for size in sizes),
+            "width": max(size.width for size in sizes),
+            "way": sizes[0].way,
+            "together": int(np.count_nonzero(self._by_gradient)),
         }
 
     @cached_property
-    def _own(self) -> NDArray[np.bool_]:
+    def _by_gradient(self) -> NDArray[np.bool_]:
         """Which questions the gradient answers."""
-        own: NDArray[np.bool_] = self.leaves[0] >= 0
-        return own
+        answered: NDArray[np.bool_] = self.leaves[0] >= 0
+        return answered
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch]."""
@@ -116,24 +116,27 @@ class Together:
         return self._joined(self._slopes(weights, True, watch), others, completed_logs, -np.inf)
 
     def _slopes(self, weights: Weights, log: bool, watch: Watch) -> Array:
-        """The masses [fields, own questions, batch] without those of choices without models."""
+        """The masses [fields, questions, batch] of the questions that the gradient answers.
+
+        Those of total choices without models are not among them.
+        """
         seen = np.ones((self.shared.leaves - len(weights), weights.shape[1]))
         wide = np.concatenate([weights, seen])
-        holds, fails = self.leaves[:, self._own]
-        found = np.full((len(FIELDS), len(holds), weights.shape[1]), np.nan)
-        fields = dict(zip(FIELDS, found, strict=True))
+        holds, fails = self.leaves[:, self._by_gradient]
+        masses = np.full((len(FIELDS), len(holds), weights.shape[1]), np.nan)
+        fields = dict(zip(FIELDS, masses, strict=True))
         total = self.shared.masses(wide, fields=("consistent",), log=log, watch=watch)
         fields["consistent"][:] = total[0, 0]
         if self.meaning.maxent:
             fields["e"][:], slopes = self._gradient(wide, "e", log, watch)
             fields["qe"][:] = slopes[holds]
-            return found
+            return masses
         _, slopes = self._gradient(wide, "b", log, watch)
         fields["b"][:], fields["d"][:] = slopes[holds], slopes[fails]
         if not self.shared.definite:  # otherwise what some model does, every model does
             _, slopes = self._gradient(wide, "a", log, watch)
         fields["a"][:], fields["c"][:] = slopes[holds], slopes[fails]
-        return found
+        return masses
 
     def _gradient(self, wide: Weights, field: str, log: bool, watch: Watch) -> tuple[Array, Array]:
         """The mass [batch] of a query that always holds, and what each leaf contributes to it."""
@@ -156,13 +159,14 @@ class Together:
             lost = (others.undefined if self.meaning.has_undefined_model else others.inconsistent)[
                 0
             ]
-        asked = [question for question, own in zip(self.questions, self._own, strict=True) if own]
+        here = self._by_gradient
+        asked = [self.questions[i] for i in np.flatnonzero(here)]
         whole = complete(Masses.of(slopes, lost), self.meaning, asked).array()
-        found = np.empty((len(whole), len(self.questions), slopes.shape[2]))
-        found[:, self._own] = whole
-        if others is not None and not self._own.all():
-            found[:, ~self._own] = others.array()[:, : np.count_nonzero(~self._own)]
-        return Masses.of(found)
+        joined = np.empty((len(whole), len(self.questions), slopes.shape[2]))
+        joined[:, here] = whole
+        if others is not None and not here.all():
+            joined[:, ~here] = others.array()[:, : np.count_nonzero(~here)]
+        return Masses.of(joined)
 
 
 def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Together | None:
@@ -172,7 +176,7 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
     """
     questions = asked.questions
     alike = len(asked.queries) == len(questions) >= MANY and not asked.has_intervals
-    if not alike or any(one.evidence != questions[0].evidence for one in questions):
+    if not alike or any(question.evidence != questions[0].evidence for question in questions):
         return None
     known = determined(asked.ground.rules, len(asked.ground.symbols))
     atoms = [_single(query, known) for query in asked.queries]
@@ -200,12 +204,12 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
 def _leaves(asked: Asked, atoms: Sequence[int], seen: Sequence[int]) -> Leaves:
     """The leaves of the atoms of questions; those that are seen come after all others."""
     places = {atom: asked.layout.size + 2 * i for i, atom in enumerate(seen)}
-    found = np.full((2, len(atoms)), -1, dtype=np.int64)
+    leaves = np.full((2, len(atoms)), -1, dtype=np.int64)
     for i, (query, atom) in enumerate(zip(asked.queries, atoms, strict=True)):
         if atom:
             both = (places[atom], places[atom] + 1)  # true, false
-            found[:, i] = both if query.literals[0].mode is Mode.TRUE else both[::-1]
-    return found
+            leaves[:, i] = both if query.literals[0].mode is Mode.TRUE else both[::-1]
+    return leaves
 
 
 def _single(query: GroundQuery, known: NDArray[np.bool_]) -> int:

@@ -15,7 +15,7 @@ from dpasp.inference.explain.traced import Traced
 from dpasp.language import ast
 from dpasp.logic.constants import symbol_constants, term_value
 from dpasp.logic.matching import Values, match
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.program import Choice
 from dpasp.logic.terms import Signature, split_atom, unpooled_atoms
 
@@ -24,7 +24,7 @@ _SILENT = frozenset((ASTType.Comparison, ASTType.BooleanConstant))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BodyPart:
     """A literal of a body: its atom, if it is one, or the pattern of several, or only a text."""
 
     text: str
@@ -50,30 +50,30 @@ class Texts:
     @cached_property
     def _heads(self) -> Mapping[Signature, list[tuple[int, AST]]]:
         """By signature, the rules of the text (no annotated ones) with such a head."""
-        found: dict[Signature, list[tuple[int, AST]]] = {}
+        rules: dict[Signature, list[tuple[int, AST]]] = {}
         for index, statement in enumerate(self.traced.ground.program.statements):
             if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Rule:
                 for atom in head_atoms(statement.node.head):
                     for term in unpooled_atoms(atom):
-                        found.setdefault(split_atom(term)[0], []).append((index, term))
-        return found
+                        rules.setdefault(split_atom(term)[0], []).append((index, term))
+        return rules
 
     @cached_property
-    def instances(self) -> Mapping[int, list[Instance]]:
+    def instances(self) -> Mapping[int, list[RuleInstance]]:
         """The instances of each statement that has some."""
-        found: dict[int, list[Instance]] = {}
+        by_statement: dict[int, list[RuleInstance]] = {}
         for instance in self.traced.instances:
-            found.setdefault(instance.statement, []).append(instance)
-        return found
+            by_statement.setdefault(instance.statement, []).append(instance)
+        return by_statement
 
     @cached_property
     def choices(self) -> Mapping[int, list[tuple[int, Choice, int]]]:
         """By atom, the choices (with their numbers) and positions of values that derive it."""
-        found: dict[int, list[tuple[int, Choice, int]]] = {}
+        by_atom: dict[int, list[tuple[int, Choice, int]]] = {}
         for number, choice in enumerate(self.traced.ground.choices):
             for position, head in enumerate(choice.heads):
-                found.setdefault(head, []).append((number, choice, position))
-        return found
+                by_atom.setdefault(head, []).append((number, choice, position))
+        return by_atom
 
     def giving(self, symbol: Symbol) -> list[tuple[int, AST]]:
         """The rules of the text with a head that can be this atom."""
@@ -84,7 +84,7 @@ class Texts:
             if match(term, symbol, self.constants) is not None
         ]
 
-    def rule_instances(self, symbol: Symbol) -> Iterator[Instance]:
+    def rule_instances(self, symbol: Symbol) -> Iterator[RuleInstance]:
         """The instances of rules that can give an atom."""
         for index, term in self.giving(symbol):
             for instance in self.instances.get(index, ()):
@@ -102,8 +102,8 @@ class Texts:
 
     def text(self, index: int) -> str:
         """A statement as it is written, on one line."""
-        found = self.traced.ground.program.sources.text_of(self.span(index))
-        return " ".join((found or "").split())
+        written = self.traced.ground.program.sources.text_of(self.span(index))
+        return " ".join((written or "").split())
 
     def body_nodes(self, index: int) -> tuple[AST, ...]:
         """The body of a rule or of an annotated statement."""
@@ -112,7 +112,7 @@ class Texts:
             return tuple(statement.body)
         return tuple(statement.node.body) if isinstance(statement, ast.Plain) else ()
 
-    def body(self, index: int, values: Values) -> list[Part]:
+    def body(self, index: int, values: Values) -> list[BodyPart]:
         """The body with values for its variables; comparisons are left out."""
         known = {**self.constants, **values}
         return [part for node in self.body_nodes(index) if (part := _part(node, known)) is not None]
@@ -124,12 +124,12 @@ class Texts:
             return []
         known = {**self.constants, **values}
         terms = [t for atom in head_atoms(statement.node.head) for t in unpooled_atoms(atom)]
-        found = [
-            own
-            for own in self.traced.ground.atoms
-            if own != symbol and any(match(term, own, known) is not None for term in terms)
+        others = [
+            atom
+            for atom in self.traced.ground.atoms
+            if atom != symbol and any(match(term, atom, known) is not None for term in terms)
         ]
-        return sorted(found)
+        return sorted(others)
 
     def head_kind(self, index: int) -> str:
         """What the head of a rule is: ``one`` atom, ``several`` (a disjunction) or ``free``."""
@@ -158,14 +158,14 @@ def head_atoms(head: AST) -> Iterator[AST]:
                 yield from head_atoms(element)
 
 
-def _part(node: AST, known: Values) -> Part | None:
+def _part(node: AST, known: Values) -> BodyPart | None:
     text = with_values(str(node), known)
     if node.ast_type != ASTType.Literal:
-        return Part(text, node=node, values=known)
+        return BodyPart(text, node=node, values=known)
     if node.atom.ast_type in _SILENT:
         return None
     if node.atom.ast_type != ASTType.SymbolicAtom:
-        return Part(text, node=node, values=known)
+        return BodyPart(text, node=node, values=known)
     term, negated = node.atom.symbol, node.sign == Sign.Negation
     if term.ast_type != ASTType.Pool:
         signature, arguments = split_atom(term)
@@ -173,15 +173,15 @@ def _part(node: AST, known: Values) -> Part | None:
         symbols = [part for part in parts if part is not None]
         if len(symbols) == len(parts):
             symbol = Function(signature.name, symbols, signature.positive)
-            return Part(f"{'not ' * negated}{symbol}", negated, symbol)
-    return Part(text, negated, None, term, None, known)
+            return BodyPart(f"{'not ' * negated}{symbol}", negated, symbol)
+    return BodyPart(text, negated, None, term, None, known)
 
 
 def with_values(text: str, known: Values) -> str:
     """A text of clingo's with values in place of variables."""
 
-    def value(found: re.Match[str]) -> str:
-        name = found[0]
+    def value(variable: re.Match[str]) -> str:
+        name = variable[0]
         return str(known[name]) if name in known else name
 
     return _VARIABLE.sub(value, text)

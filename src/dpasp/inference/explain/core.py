@@ -26,9 +26,9 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.reference.enumerate import live_groups
 from dpasp.inference.explain.bodies import Texts, with_values
 from dpasp.inference.explain.shrink import smallest
-from dpasp.inference.explain.ways import Kind, Partial, Ways
+from dpasp.inference.explain.ways import Certainty, Partial, Ways
 from dpasp.language.ast import Probability
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
 from dpasp.logic.solve import Solver
 from dpasp.pictures.picture import Picture, drawn
@@ -106,7 +106,7 @@ class Inconsistencies(Sequence[Inconsistency]):
     there (smproblog).
     """
 
-    found: tuple[Inconsistency, ...]
+    reasons: tuple[Inconsistency, ...]
     mass: float
     evidence: tuple[str, ...] = ()
     complete: bool = True
@@ -117,10 +117,10 @@ class Inconsistencies(Sequence[Inconsistency]):
     @overload
     def __getitem__(self, which: slice) -> tuple[Inconsistency, ...]: ...
     def __getitem__(self, which: int | slice) -> Inconsistency | tuple[Inconsistency, ...]:
-        return self.found[which]
+        return self.reasons[which]
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.reasons)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -128,7 +128,7 @@ class Inconsistencies(Sequence[Inconsistency]):
             "inconsistent": self.mass,
             "evidence": list(self.evidence),
             "complete": self.complete,
-            "reasons": [one.to_dict() for one in self.found],
+            "reasons": [reason.to_dict() for reason in self.reasons],
         }
 
     def plot(self, path: str | Path | None = None) -> Picture:
@@ -158,14 +158,14 @@ def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
         cache=circuits.Cache.default(),
         watch=asked.watch,
     )
-    own = circuit.masses(asked.columns, asked.watch)[0]
-    mass = min(1.0, float(own.inconsistent[0] + own.c[0]))
+    masses = circuit.masses(asked.columns, asked.watch)[0]
+    mass = min(1.0, float(masses.inconsistent[0] + masses.c[0]))
     said = tuple(map(str, evidence))
     collapses = asked.meaning.has_undefined_model
     search = Ways(circuit, 0, ends(asked.ground, asked.weights)[1], asked.watch)
     cores = _Cores(replace(asked, meaning=meaning), texts, evidence)
-    found = tuple(cores.of(values) for values in search.find(Kind.NEVER, top))
-    return Inconsistencies(found, mass, said, search.complete, collapses)
+    reasons = tuple(cores.of(values) for values in search.find(Certainty.NEVER, top))
+    return Inconsistencies(reasons, mass, said, search.complete, collapses)
 
 
 class _Cores:
@@ -175,12 +175,12 @@ class _Cores:
         self.asked, self.texts = asked, texts
         self.ground = texts.traced.ground
         self.evidence = texts.traced.literals(evidence)
-        self.instances = [one for one in texts.traced.instances if not one.certain]
+        self.instances = [instance for instance in texts.traced.instances if not instance.certain]
         self.switches = {
-            one.atom: len(self.ground.symbols) + i for i, one in enumerate(self.instances)
+            instance.atom: len(self.ground.symbols) + i for i, instance in enumerate(self.instances)
         }
         self.names = leaf_names(asked.ground)
-        self._solver, self._given = self._made()
+        self._solver, self._guards = self._made()
 
     def _made(self) -> tuple[Solver, list[int]]:
         """The solver, and a literal for each piece of evidence that makes it count."""
@@ -188,18 +188,18 @@ class _Cores:
         translation = translate(
             switched, self.asked.meaning.logic, self.asked.watch, refusing=False
         )
-        rules, given, fresh = list(translation.rules), [], translation.size
+        rules, guards, fresh = list(translation.rules), [], translation.size
         groups = live_groups(switched)
         for literal in self.evidence:
             part = translation.literal(literal)
             rules.append(Rule((fresh,), (), choice=True))
-            for one in part or ():
-                rules.append(Rule((), (fresh, -one)))
+            for implied in part or ():
+                rules.append(Rule((), (fresh, -implied)))
             if part is None:
                 rules.append(Rule((), (fresh,)))
-            given.append(fresh)
+            guards.append(fresh)
             fresh += 1
-        return Solver(rules, groups, []), given
+        return Solver(rules, groups, []), guards
 
     def of(self, values: Partial) -> Inconsistency:
         """A smallest set of rules that leaves no model with these values of choices."""
@@ -213,21 +213,22 @@ class _Cores:
         def core(some: Sequence[int]) -> list[int] | None:
             return self._solver.core([*fixed, *some], self.asked.watch)
 
-        every = [*self._given, *self.switches.values()]
+        every = [*self._guards, *self.switches.values()]
         first = set(core(every) or ())
-        kept = smallest([one for one in every if one in first], lambda some: core(some) is not None)
+        suspects = [literal for literal in every if literal in first]
+        kept = smallest(suspects, lambda some: core(some) is not None)
         by_switch = dict(zip(self.switches.values(), self.instances, strict=True))
         rules = [by_switch[literal] for literal in kept if literal in by_switch]
-        needed = [self._rule(one.statement, dict(one.substitution)) for one in rules]
-        facts = dict.fromkeys(fact for one in rules for fact in self._facts(one))
+        needed = [self._rule(rule.statement, dict(rule.substitution)) for rule in rules]
+        facts = dict.fromkeys(fact for rule in rules for fact in self._facts(rule))
         return Inconsistency(
             self._values(values),
             self._bounds(values),
             tuple(needed),
             tuple(
                 str(literal)
-                for literal, own in zip(self.evidence, self._given, strict=True)
-                if own in kept
+                for literal, guard in zip(self.evidence, self._guards, strict=True)
+                if guard in kept
             ),
             tuple(facts),
         )
@@ -236,7 +237,7 @@ class _Cores:
         text = self.texts.text(index)
         return NeededRule(text, with_values(text, values), self.texts.span(index))
 
-    def _facts(self, instance: Instance) -> list[str]:
+    def _facts(self, instance: RuleInstance) -> list[str]:
         """The certain atoms in the body of an instance."""
         certain = self._certain_atoms()
         return [
@@ -260,7 +261,8 @@ class _Cores:
         starts = self.asked.layout.starts
         places = [starts[i] + value for i, value in values.items()]
         low, high = (
-            float(np.prod(own[places])) for own in ends(self.asked.ground, self.asked.weights)
+            float(np.prod(weights[places]))
+            for weights in ends(self.asked.ground, self.asked.weights)
         )
         return (low,) if low == high else (low, high)
 
@@ -280,12 +282,12 @@ def _switched(ground: GroundProgram, switches: Mapping[int, int]) -> GroundProgr
         Choice(
             ground.choices[0].statement if ground.choices else 0,
             (),
-            (own,),
-            (own,),
+            (switch,),
+            (switch,),
             Fixed((0.5,)),
             True,
         )
-        for own in switches.values()
+        for switch in switches.values()
     )
     symbols = (*ground.symbols, *(None for _ in switches))
     return replace(ground, rules=rules, choices=(*ground.choices, *fresh), symbols=symbols)

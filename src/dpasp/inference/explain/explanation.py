@@ -95,9 +95,9 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        found = {"name": self.name, "line": self.line, **_bounds_dict("value", self.bounds)}
+        number = {"name": self.name, "line": self.line, **_bounds_dict("value", self.bounds)}
         reach = {"reach": list(self.reach)} if self.reach else {}
-        return {**found, "slope": list(self.slope), **reach}
+        return {**number, "slope": list(self.slope), **reach}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,20 +130,20 @@ class Explanation:
 
     def to_dict(self) -> Mapping[str, Any]:
         """The JSON form."""
-        found = self.answer.to_dict() | {
+        fields = self.answer.to_dict() | {
             "ways": [way.to_dict() for way in self.ways],
             "covered": self.covered,
             "total_choices": [way.to_dict() for way in self.total_choices],
             "complete": self.complete,
-            "contributions": [one.to_dict() for one in self.contributions],
-            "sensitivity": [one.to_dict() for one in self.sensitivity],
+            "contributions": [part.to_dict() for part in self.contributions],
+            "sensitivity": [part.to_dict() for part in self.sensitivity],
             "tree": None if self.tree is None else self.tree.to_dict(),
             "why_not": None if self.why_not is None else self.why_not.to_dict(),
         }
         for name, at in (("lower_at", self.answer.lower_at), ("upper_at", self.answer.upper_at)):
             if at:
-                found[name] = dict(at)
-        return found | ({} if self.target is None else {"target": self.target})
+                fields[name] = dict(at)
+        return fields | ({} if self.target is None else {"target": self.target})
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The tree as a picture (or why it does not hold); saved if there is a path."""
@@ -160,7 +160,7 @@ class Explanation:
 class Explanations(Sequence[Explanation]):
     """The explanations in the order of the queries, and what else is worth knowing."""
 
-    found: tuple[Explanation, ...]
+    explanations: tuple[Explanation, ...]
     inconsistent: float = 0.0  # the mass of total choices without a model
     warnings: tuple[Diagnostic, ...] = ()
 
@@ -169,27 +169,27 @@ class Explanations(Sequence[Explanation]):
     @overload
     def __getitem__(self, which: slice) -> tuple[Explanation, ...]: ...
     def __getitem__(self, which: int | slice) -> Explanation | tuple[Explanation, ...]:
-        return self.found[which]
+        return self.explanations[which]
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.explanations)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "inconsistent": self.inconsistent,
-            "explanations": [dict(one.to_dict()) for one in self.found],
+            "explanations": [dict(explanation.to_dict()) for explanation in self.explanations],
         }
         if self.warnings:
-            told["warnings"] = [warning.to_dict() for warning in self.warnings]
-        return told
+            fields["warnings"] = [warning.to_dict() for warning in self.warnings]
+        return fields
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The trees as pictures, one below the other; saved if there is a path."""
         return drawn(display("why_picture.explanations")(self), path)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.found))
+        return "\n".join(map(str, self.explanations))
 
     def _repr_html_(self) -> str:
         return str(display("why.explanations")(self))

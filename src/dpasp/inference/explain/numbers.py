@@ -56,12 +56,12 @@ def program_numbers(asked: Asked, weights: Weights) -> list[ProgramNumber]:
             if key is not None:
                 groups.setdefault(key, []).append((i, k))
     labels = choice_labels(asked.ground)
-    found = []
+    numbers = []
     for places in groups.values():
-        own = _number(asked, weights, places, labels[places[0][0]][places[0][1]])
-        if own is not None:
-            found.append(own)
-    return found
+        number = _number(asked, weights, places, labels[places[0][0]][places[0][1]])
+        if number is not None:
+            numbers.append(number)
+    return numbers
 
 
 def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | None:
@@ -72,8 +72,8 @@ def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | N
         case Fixed() | Interval():
             statement = asked.ground.program.statements[choice.statement]
             assert isinstance(statement, ast.Annotated)
-            own = any(True for _ in weight_variables(statement.heads[k].weight))
-            return ("instance", i, k) if own else ("written", choice.statement, k)
+            varies = any(True for _ in weight_variables(statement.heads[k].weight))
+            return ("instance", i, k) if varies else ("written", choice.statement, k)
     return None  # a network's output is no number of the program
 
 
@@ -83,18 +83,18 @@ def _number(
     direction = np.zeros_like(weights)
     most = 1.0
     for i, k in places:
-        choice, own = asked.ground.choices[i], asked.layout.of(i)
-        value = float(weights[own.start + k])
+        choice, leaves = asked.ground.choices[i], asked.layout.of(i)
+        value = float(weights[leaves.start + k])
         if isinstance(choice.weight, Interval) and len(choice.selectors) > 1:
             return None  # its values are bound to each other, so none can change alone
         if choice.nothing:
-            others = float(weights[own].sum() - weights[own.stop - 1] - value)
+            others = float(weights[leaves].sum() - weights[leaves.stop - 1] - value)
             most = min(most, max(value, 1.0 - others))
-            direction[own.start + k] += 1.0
-            direction[own.stop - 1] -= 1.0
+            direction[leaves.start + k] += 1.0
+            direction[leaves.stop - 1] -= 1.0
         elif len(choice.selectors) > 1 and value < 1:
-            direction[own] -= weights[own] / (1.0 - value)
-            direction[own.start + k] = 1.0
+            direction[leaves] -= weights[leaves] / (1.0 - value)
+            direction[leaves.start + k] = 1.0
         else:
             return None  # certain: no other value could take what it loses
     i, k = places[0]
@@ -102,12 +102,12 @@ def _number(
     statement = asked.ground.program.statements[choice.statement]
     assert isinstance(statement, ast.Annotated)
     written = asked.ground.program.sources.text_of(statement.heads[k].span)
-    one = len(places) == 1 and choice.substitution
+    single = len(places) == 1 and choice.substitution
     value = float(weights[asked.layout.of(i).start + k])
     bounds: tuple[float, ...] = (value,)
     if isinstance(choice.weight, Interval):
         bounds = (choice.weight.lower[k], choice.weight.upper[k])
-    name = f"{interval_text(bounds)}::{label}" if one or not written else written
+    name = f"{interval_text(bounds)}::{label}" if single or not written else written
     return ProgramNumber(name, statement.span.line, bounds, most, direction, len(places))
 
 
@@ -125,34 +125,34 @@ def sensitivities(
     """
     meaning = asked.meaning
     parts = [("qe", "e")] if meaning.maxent else [("a", "d"), ("b", "c")]
-    found: list[Sensitivity] = []
+    sensitive: list[Sensitivity] = []
     every = [program_numbers(asked, weights) for weights, _ in ends]
     for position, number in enumerate(every[0]):
         slopes = []
-        for side, ((_, own), names) in enumerate(zip(ends, parts, strict=True)):
-            slopes.append(_slope(own, names, every[side][position].direction, meaning))
+        for side, ((_, masses), names) in enumerate(zip(ends, parts, strict=True)):
+            slopes.append(_slope(masses, names, every[side][position].direction, meaning))
         reach: tuple[float | None, ...] = ()
         if target is not None and along is not None:
             reach = tuple(_reach(asked, number, along, names, target, meaning) for names in parts)
-        found.append(Sensitivity(number.name, number.line, number.bounds, tuple(slopes), reach))
-    return tuple(sorted(found, key=lambda one: -max(map(abs, one.slope))))
+        sensitive.append(Sensitivity(number.name, number.line, number.bounds, tuple(slopes), reach))
+    return tuple(sorted(sensitive, key=lambda part: -max(map(abs, part.slope))))
 
 
-def _slope(own: Masses, names: tuple[str, str], direction: Weights, meaning: Meaning) -> float:
+def _slope(masses: Masses, names: tuple[str, str], direction: Weights, meaning: Meaning) -> float:
     """The derivative of n / t in a direction."""
-    (n, t), (up, down) = _fraction(own[..., 0], names, meaning), (0.0, 0.0)
+    (n, t), (up, down) = _fraction(masses[..., 0], names, meaning), (0.0, 0.0)
     if not t > 0:
         return 0.0
     for leaf in np.flatnonzero(direction).tolist():
-        one, other = _fraction(own[..., leaf + 1], names, meaning)
-        up += direction[leaf] * one
-        down += direction[leaf] * other
+        upper, lower = _fraction(masses[..., leaf + 1], names, meaning)
+        up += direction[leaf] * upper
+        down += direction[leaf] * lower
     return float((up * t - n * down) / t**2)
 
 
-def _fraction(own: Masses, names: tuple[str, str], meaning: Meaning) -> tuple[float, float]:
+def _fraction(masses: Masses, names: tuple[str, str], meaning: Meaning) -> tuple[float, float]:
     """The numerator and the denominator of an answer."""
-    number, other = (getattr(own, name) for name in names)
+    number, other = (getattr(masses, name) for name in names)
     return float(number), float(other) if meaning.maxent else float(number + other)
 
 
@@ -171,10 +171,10 @@ def _reach(
 
     def distance(steps: Array) -> tuple[Array, Array]:
         columns = asked.weights[:, np.newaxis] + number.direction[:, np.newaxis] * steps
-        own = along(np.clip(columns, 0.0, 1.0))
-        one, other = (getattr(own, name) for name in names)
-        whole = other if meaning.maxent else one + other
-        return one - target * whole, whole
+        masses = along(np.clip(columns, 0.0, 1.0))
+        part, other = (getattr(masses, name) for name in names)
+        whole = other if meaning.maxent else part + other
+        return part - target * whole, whole
 
     if not high > low:
         return None

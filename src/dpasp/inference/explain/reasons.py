@@ -38,7 +38,7 @@ from dpasp.inference.explain.numbers import sensitivities
 from dpasp.inference.explain.telling import Teller
 from dpasp.inference.explain.traced import TracedModels
 from dpasp.inference.explain.trees import Tree
-from dpasp.inference.explain.ways import Kind, Partial, Ways, behind, certain_columns, unions
+from dpasp.inference.explain.ways import Certainty, Partial, Ways, behind, certain_columns, unions
 from dpasp.inference.method import TOP
 from dpasp.language.ast import Probability
 from dpasp.logic.people import People
@@ -70,12 +70,12 @@ def explain(
     left_out = _left_out(asked.ground)
     asked = asked.one_row().with_questions(asked.queries)
     _check_target(asked, target)
-    found = Reasons.of(asked, texts)
-    answers = answered(asked, found.evaluator, 0.0)
-    told = []
+    reasons = Reasons.of(asked, texts)
+    answers = answered(asked, reasons.evaluator, 0.0)
+    explanations = []
     for i, answer in enumerate(answers.answers):
         assert isinstance(answer, Answer)
-        told.append(found.explanation(i, answer, top, target))
+        explanations.append(reasons.explanation(i, answer, top, target))
     lost = answers.inconsistent
     warnings = (
         *asked.ground.warnings,
@@ -83,7 +83,7 @@ def explain(
         *answers.warnings,
         *inconsistent_choices(lost, answers.precision),
     )
-    return Explanations(tuple(told), lost, warnings)
+    return Explanations(tuple(explanations), lost, warnings)
 
 
 def _check_target(asked: Asked, target: float | None) -> None:
@@ -166,24 +166,24 @@ class Reasons:
     def explanation(self, i: int, answer: Answer, top: int, target: float | None) -> Explanation:
         """What is behind the answer to one query."""
         asked = self.asked
-        own = None if asked.has_intervals else self._conditional(asked.weights)[i]
+        conditional = None if asked.has_intervals else self._conditional(asked.weights)[i]
         total = None
-        if own is not None:
-            if self._too_small(i, own):
+        if conditional is not None:
+            if self._too_small(i, conditional):
                 query = asked.queries[i].text
                 raise too_improbable("an explanation", f"ℙ({query}) or its evidence")
-            total = float(behind(own, asked.meaning.maxent)[0])
+            total = float(behind(conditional, asked.meaning.maxent)[0])
         search = Ways(self.joint, i, self.high, asked.watch)
         ways, covered = self._ways(i, search, total, top)
         choices, all_seen = self._total_choices(i, total, top)
         return Explanation(
             answer,
             ways,
-            () if own is None else self._contributions(own),
+            () if conditional is None else self._contributions(conditional),
             search.complete and all_seen,
             choices,
             covered,
-            self._sensitivity(i, own, target),
+            self._sensitivity(i, conditional, target),
             target,
             self._tree(i, True, search.best),
             self._tree(i, False, None if asked.queries[i].evidence else search.failing),
@@ -200,14 +200,14 @@ class Reasons:
         query = self.asked.queries[i]
         for choice in self._candidates(guide):
             try:
-                own = Masses.of(self.outcomes.of(choice))[i]
+                outcome = Masses.of(self.outcomes.of(choice))[i]
             except LimitReached:
                 return None
-            if not (own.b if wanted else own.d) > 0:
+            if not (outcome.b if wanted else outcome.d) > 0:
                 continue
             traced = self.texts.traced
-            literals, given = traced.literals(query.literals), traced.literals(query.evidence)
-            model = self.models.first(traced.total_choice(choice), given, literals, wanted)
+            literals, evidence = traced.literals(query.literals), traced.literals(query.evidence)
+            model = self.models.first(traced.total_choice(choice), evidence, literals, wanted)
             if model is not None:
                 people = People.of(self.asked.ground.program)
                 teller = Teller(self.texts, model, people, self._chances())
@@ -239,16 +239,16 @@ class Reasons:
         """The most probable ways, and the share that they cover together."""
         if total == 0:
             return (), None
-        sure = list(search.find(Kind.SURE, top))
-        possible = [way for way in search.find(Kind.POSSIBLE, top) if way not in sure]
+        sure = list(search.find(Certainty.SURE, top))
+        possible = [way for way in search.find(Certainty.POSSIBLE, top) if way not in sure]
         every = [(way, True) for way in sure] + [(way, False) for way in possible]
         shares = self._shares(i, total, [way for way, _ in every])
-        found = [
-            Way(self._names(way), self._chance(way), share, kind)
-            for (way, kind), share in zip(every, shares, strict=True)
+        ways = [
+            Way(self._names(way), self._chance(way), share, is_sure)
+            for (way, is_sure), share in zip(every, shares, strict=True)
         ]
-        found.sort(key=lambda way: (-way.bounds[-1], len(way.values), not way.sure))
-        return tuple(found), self._covered(i, total, [way for way, _ in every])
+        ways.sort(key=lambda way: (-way.bounds[-1], len(way.values), not way.sure))
+        return tuple(ways), self._covered(i, total, [way for way, _ in every])
 
     def _names(self, way: Partial) -> tuple[str, ...]:
         starts = self.asked.layout.starts
@@ -282,39 +282,39 @@ class Reasons:
             columns, chances = certain_columns(
                 self.asked.weights, self.asked.layout, some[first : first + BATCH]
             )
-            own = self.evaluator.masses(columns, self.asked.watch)[i]
-            parts.append(chances * behind(own, self.asked.meaning.maxent))
+            outcome = self.evaluator.masses(columns, self.asked.watch)[i]
+            parts.append(chances * behind(outcome, self.asked.meaning.maxent))
         return np.concatenate(parts)
 
     # --- total choices -------------------------------------------------------------------------
 
     def _total_choices(self, i: int, total: float | None, top: int) -> tuple[tuple[Way, ...], bool]:
         """The total choices with the largest shares, and whether that is certain."""
-        found: list[tuple[float, Way]] = []
+        largest: list[tuple[float, Way]] = []
         if total == 0 or top < 1:
             return (), True
         starts, maxent = self.asked.layout.starts, self.asked.meaning.maxent
         for seen, choice in enumerate(most_probable_first(self.high, starts)):
             chance = probability_of(choice, self.high, starts)
-            if len(found) == top and chance <= found[-1][0]:
+            if len(largest) == top and chance <= largest[-1][0]:
                 break  # no later one has a larger share
             try:
-                own = Masses.of(self.outcomes.of(choice))[i]
+                outcome = Masses.of(self.outcomes.of(choice))[i]
             except LimitReached:
-                return tuple(way for _, way in found), False
-            mass = chance * float(behind(own, maxent))
+                return tuple(way for _, way in largest), False
+            mass = chance * float(behind(outcome, maxent))
             if mass > 0:
                 share = None if total is None else mass / total
                 way = Way(
                     self._values(choice),
                     self._chance(dict(enumerate(choice))),
                     share,
-                    bool(own.a > 0),
+                    bool(outcome.a > 0),
                 )
-                found = nlargest(top, [*found, (mass, way)], key=lambda pair: pair[0])
+                largest = nlargest(top, [*largest, (mass, way)], key=lambda pair: pair[0])
             if seen + 1 >= LOOKED_AT:
-                return tuple(way for _, way in found), False
-        return tuple(way for _, way in found), True
+                return tuple(way for _, way in largest), False
+        return tuple(way for _, way in largest), True
 
     def _values(self, choice: TotalChoice) -> tuple[str, ...]:
         starts = self.asked.layout.starts
@@ -339,20 +339,23 @@ class Reasons:
             parts.append(self.evaluator.masses(batch, self.asked.watch))
         return joined(parts)
 
-    def _too_small(self, i: int, own: Masses) -> bool:
+    def _too_small(self, i: int, conditional: Masses) -> bool:
         """Whether masses that are compared are below what floating point can hold."""
         asked, meaning = self.asked, self.asked.meaning
-        if min(behind(own, meaning.maxent)[0], masses.possible(own, meaning)[0]) >= TINY:
+        if (
+            min(behind(conditional, meaning.maxent)[0], masses.possible(conditional, meaning)[0])
+            >= TINY
+        ):
             return False
         logs = self.evaluator.log_masses(asked.columns, asked.watch)[i, 0]
         some = (logs.qe, logs.e) if meaning.maxent else (logs.b, logs.d)
         return any(-np.inf < mass < LOG_TINY for mass in some)
 
-    def _contributions(self, own: Masses) -> tuple[Contribution, ...]:
+    def _contributions(self, conditional: Masses) -> tuple[Contribution, ...]:
         asked = self.asked
-        mass = behind(own, asked.meaning.maxent)
-        certain = _numbers(own, asked.meaning)
-        found = []
+        mass = behind(conditional, asked.meaning.maxent)
+        certain = _numbers(conditional, asked.meaning)
+        contributions = []
         for i, choice in enumerate(asked.ground.choices):
             start = asked.layout.starts[i]
             for leaf in range(start, start + len(choice.selectors)):
@@ -361,25 +364,25 @@ class Reasons:
                 if mass[0] > 0:
                     after = min(1.0, prior * float(mass[leaf + 1] / mass[0]))
                 numbers = [float(n) for n in certain[:, leaf + 1] if not np.isnan(n)]
-                found.append(Contribution(self.names[leaf], prior, after, tuple(numbers)))
-        return tuple(sorted(found, key=_surprise))
+                contributions.append(Contribution(self.names[leaf], prior, after, tuple(numbers)))
+        return tuple(sorted(contributions, key=_surprise))
 
     def _sensitivity(
-        self, i: int, own: Masses | None, target: float | None
+        self, i: int, conditional: Masses | None, target: float | None
     ) -> tuple[Sensitivity, ...]:
         asked = self.asked
-        if own is not None:
+        if conditional is not None:
             sides = 1 if asked.meaning.maxent else 2
-            same = [(asked.weights, own)] * sides
+            same = [(asked.weights, conditional)] * sides
 
             def along(columns: Array) -> Masses:
                 return self.evaluator.masses(columns, asked.watch)[i]
 
             return sensitivities(asked, same, along, target)
-        found = self.attained[i]
+        extremes = self.attained[i]
         apart = [
             (at, self._conditional(at)[i])
-            for at in (found.lower_at, found.upper_at)
+            for at in (extremes.lower_at, extremes.upper_at)
             if at is not None
         ]
         return sensitivities(asked, apart, None, None) if len(apart) == 2 else ()
@@ -393,12 +396,14 @@ def _together(query: GroundQuery) -> GroundQuery:
     return replace(query, literals=literals, evidence=())
 
 
-def _surprise(one: Contribution) -> float:
+def _surprise(contribution: Contribution) -> float:
     """Smaller for those that the answer tells more about."""
-    return 0.0 if one.posterior is None else -abs(one.posterior - one.prior)
+    return (
+        0.0 if contribution.posterior is None else -abs(contribution.posterior - contribution.prior)
+    )
 
 
-def _numbers(own: Masses, meaning: Meaning) -> Array:
+def _numbers(outcome: Masses, meaning: Meaning) -> Array:
     """The answers [1 or 2, batch]."""
-    lower, upper = masses.lower_upper(own, meaning)
+    lower, upper = masses.lower_upper(outcome, meaning)
     return lower[np.newaxis] if meaning.maxent else np.stack([lower, upper])

@@ -10,13 +10,13 @@ from clingo import Symbol
 from clingo.ast import ASTType
 
 from dpasp.inference.answers import Value, number_text
-from dpasp.inference.explain.bodies import Part, Texts
+from dpasp.inference.explain.bodies import BodyPart, Texts
 from dpasp.inference.explain.traced import TracedModel, derivation
 from dpasp.inference.explain.trees import Tree
 from dpasp.language.ast import Mode
 from dpasp.language.text.trees import walk
 from dpasp.logic.matching import match
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.people import People
 from dpasp.logic.program import Choice, GroundLiteral, Interval
 from dpasp.logic.terms import unpooled_atoms
@@ -36,7 +36,7 @@ class Teller:
     model: TracedModel
     people: People
     probabilities: Sequence[Weights | None]  # of the values of every choice, where known
-    _told: set[tuple[Symbol, Value]] = field(default_factory=set)
+    _explained: set[tuple[Symbol, Value]] = field(default_factory=set)
     _lines: int = 0
 
     @cached_property
@@ -45,10 +45,12 @@ class Teller:
 
     def query(self, literals: Iterable[GroundLiteral]) -> Tree:
         """Why literals have the values that they have in the model."""
-        every = tuple(self.literal(one.symbol, one.mode is Mode.FALSE) for one in literals)
+        every = tuple(
+            self.literal(literal.symbol, literal.mode is Mode.FALSE) for literal in literals
+        )
         if len(every) == 1:
             return every[0]
-        text = ", ".join(one.literal for one in every)
+        text = ", ".join(literal.literal for literal in every)
         return Tree(text, None, "all", "all of these:", below=every)
 
     def literal(self, symbol: Symbol, negated: bool, path: Path = ()) -> Tree:
@@ -60,10 +62,10 @@ class Teller:
             return Tree(_text(symbol, negated), value, "undefined", f"{self.name(symbol)}: {words}")
         if symbol in (above for above, _ in path):
             return self._loop(symbol, negated, path, value)
-        if (symbol, value) in self._told and not self._is_short(symbol, value):
+        if (symbol, value) in self._explained and not self._is_short(symbol, value):
             words = f"{self._says(symbol, value)}, as told above"
             return Tree(_text(symbol, negated), value, "again", words)
-        self._told.add((symbol, value))
+        self._explained.add((symbol, value))
         here: Path = (*path, (symbol, negated))
         if value is True:
             return self._true(symbol, negated, here)
@@ -81,9 +83,9 @@ class Teller:
                 words = f"{name}: a fact (line {self.texts.span(index).line})"
                 return self._node(text, "fact", words, index)
         supports = [
-            (self._when(own.atom), own)
-            for own in self.texts.rule_instances(symbol)
-            if own.atom in self.model.true
+            (self._when(rule.atom), rule)
+            for rule in self.texts.rule_instances(symbol)
+            if rule.atom in self.model.true
         ]
         chosen = self._chosen(atom)
         if chosen is not None and (not supports or chosen[0] <= min(s[0] for s in supports)):
@@ -100,12 +102,12 @@ class Teller:
 
     def _chosen(self, atom: int) -> tuple[int, Choice, int] | None:
         """The choice that derives an atom first."""
-        found = [
+        deriving = [
             (self._when(choice.selectors[position]), choice, position)
             for _, choice, position in self.texts.choices.get(atom, ())
             if choice.selectors[position] in self.model.true and self._body_holds(choice)
         ]
-        return min(found, key=lambda own: own[0]) if found else None
+        return min(deriving, key=lambda derivation: derivation[0]) if deriving else None
 
     def _body_holds(self, choice: Choice) -> bool:
         parts = self.texts.body(choice.statement, dict(choice.substitution))
@@ -119,7 +121,7 @@ class Teller:
         below = self._all(parts, path)
         return self._node(text, "choice", words, choice.statement, below)
 
-    def _by_rule(self, text: str, symbol: Symbol, instance: Instance, path: Path) -> Tree:
+    def _by_rule(self, text: str, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
         line = self.texts.span(instance.statement).line
         parts = self.texts.body(instance.statement, dict(instance.substitution))
         kind = self.texts.head_kind(instance.statement)
@@ -131,10 +133,10 @@ class Teller:
         words = f"{name}: by line {line}{since}"
         return self._node(text, "rule", words, instance.statement, self._all(parts, path))
 
-    def _all(self, parts: Sequence[Part], path: Path, met: bool = True) -> tuple[Tree, ...]:
+    def _all(self, parts: Sequence[BodyPart], path: Path, met: bool = True) -> tuple[Tree, ...]:
         return tuple(self._part(part, path, met) for part in parts)
 
-    def _part(self, part: Part, path: Path, met: bool = True) -> Tree:
+    def _part(self, part: BodyPart, path: Path, met: bool = True) -> Tree:
         """Why a literal of a body is what it is; ``met``: whether a condition holds."""
         if self._lines > MOST or len(path) > DEEPEST:
             return Tree(part.text, self.holds(part), "again", f"{part.text}: not told any further")
@@ -142,7 +144,7 @@ class Teller:
             return self.literal(part.symbol, part.negated, path)
         if part.pattern is not None:
             fitting = self._fitting(part)
-            wanted = [one for one in fitting if self.value(one) is not False]
+            wanted = [atom for atom in fitting if self.value(atom) is not False]
             if wanted:
                 return self.literal(wanted[0], part.negated, path)
             return Tree(part.text, part.negated, "none", f"{part.text}: there is no such atom")
@@ -153,7 +155,7 @@ class Teller:
         below = tuple(self.literal(symbol, False, path) for symbol in held[:SHOWN])
         return Tree(part.text, None, "condition", words, below=below)
 
-    def _inside(self, part: Part) -> list[Symbol]:
+    def _inside(self, part: BodyPart) -> list[Symbol]:
         """The atoms inside an aggregate or a conditional literal that hold."""
         if part.node is None:
             return []
@@ -182,21 +184,21 @@ class Teller:
 
     def _blocked(self, symbol: Symbol, path: Path) -> Iterable[Tree]:
         """Every rule that could give an atom, and what it lacks."""
-        found: list[Tree] = []
+        reasons: list[Tree] = []
         for _, choice, position in self.texts.choices.get(self._atom(symbol), ()):
-            found.append(self._blocked_choice(choice, position, path))
+            reasons.append(self._blocked_choice(choice, position, path))
         instances = list(self.texts.rule_instances(symbol))
         for instance in instances[:SHOWN]:
-            found.append(self._blocked_rule(symbol, instance, path))
+            reasons.append(self._blocked_rule(symbol, instance, path))
         if len(instances) > SHOWN:
             more = len(instances) - SHOWN
-            found.append(Tree("", None, "blocked", f"and {more} more instances of rules"))
+            reasons.append(Tree("", None, "blocked", f"and {more} more instances of rules"))
         used = {instance.statement for instance in instances}
         for index, term in self.texts.giving(symbol):
             if index not in used and not self.texts.is_fact(index):
                 used.add(index)
-                found.append(self._never(index, dict(match(term, symbol, {}) or {}), path))
-        return found
+                reasons.append(self._never(index, dict(match(term, symbol, {}) or {}), path))
+        return reasons
 
     def _blocked_choice(self, choice: Choice, position: int, path: Path) -> Tree:
         index = choice.statement
@@ -210,7 +212,7 @@ class Teller:
         words = f"line {line} does not give it, since {self._listed(failing, False)}"
         return self._node("", "blocked", words, index, self._all(failing, path, False), None)
 
-    def _blocked_rule(self, symbol: Symbol, instance: Instance, path: Path) -> Tree:
+    def _blocked_rule(self, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
         index, values = instance.statement, dict(instance.substitution)
         line = self.texts.span(index).line
         parts = self.texts.body(index, values)
@@ -219,9 +221,9 @@ class Teller:
                 words = f"line {line} leaves it open, and it is not true here"
                 return self._node("", "free", words, index, (), None)
             others = [
-                one
-                for one in self.texts.other_heads(index, values, symbol)
-                if self.value(one) is True
+                head
+                for head in self.texts.other_heads(index, values, symbol)
+                if self.value(head) is True
             ]
             names = " and ".join(map(self.name, others)) or "a condition of its head"
             words = f"line {line} does not give it: {names} holds instead"
@@ -230,7 +232,7 @@ class Teller:
         words = f"line {line} does not give it, since {self._listed(failing, False)}"
         return self._node("", "blocked", words, index, self._all(failing, path, False), None)
 
-    def _failing(self, parts: Sequence[Part]) -> list[Part]:
+    def _failing(self, parts: Sequence[BodyPart]) -> list[BodyPart]:
         """The literals that do not hold; if all atoms do, the conditions that cannot."""
         plain = [part for part in parts if self.holds(part) in (False, "undef")]
         return plain or [part for part in parts if self.holds(part) is None]
@@ -247,7 +249,7 @@ class Teller:
         words = f"line {line} can never give it: its body cannot hold"
         return self._node("", "blocked", words, index, (), None)
 
-    def _can_hold(self, part: Part) -> bool:
+    def _can_hold(self, part: BodyPart) -> bool:
         if part.symbol is not None:
             known = part.symbol in self.texts.traced.ground.atoms
             return self.holds(part) is True if part.negated or known else False
@@ -297,29 +299,31 @@ class Teller:
         """What an atom is in the model."""
         return self.model.value(self._atom(symbol))
 
-    def holds(self, part: Part) -> Value | None:
+    def holds(self, part: BodyPart) -> Value | None:
         """What a literal of a body is; None for what is no atom."""
         if part.symbol is not None:
             return _signed(self.value(part.symbol), part.negated)
         if part.pattern is None:
             return None
-        values = {self.value(one) for one in self._fitting(part)}
+        values = {self.value(symbol) for symbol in self._fitting(part)}
         value: Value = True if True in values else ("undef" if "undef" in values else False)
         return _signed(value, part.negated)
 
-    def _fitting(self, part: Part) -> list[Symbol]:
+    def _fitting(self, part: BodyPart) -> list[Symbol]:
         """The atoms that a pattern fits, those that hold first."""
         assert part.pattern is not None
         pattern, known = part.pattern, part.values or {}
         atoms = self.texts.traced.ground.atoms
-        found = [symbol for symbol in atoms if match(pattern, symbol, known) is not None]
-        return sorted(found, key=lambda one: (self.value(one) is not True, self._when(atoms[one])))
+        fitting = [symbol for symbol in atoms if match(pattern, symbol, known) is not None]
+        return sorted(
+            fitting, key=lambda atom: (self.value(atom) is not True, self._when(atoms[atom]))
+        )
 
-    def _listed(self, parts: Sequence[Part], met: bool = True) -> str:
+    def _listed(self, parts: Sequence[BodyPart], met: bool = True) -> str:
         """Literals as people are told what holds."""
         return " and ".join(self._said(part, met) for part in parts) or "nothing more is needed"
 
-    def _said(self, part: Part, met: bool) -> str:
+    def _said(self, part: BodyPart, met: bool) -> str:
         value = self.holds(part)
         if part.symbol is not None:
             return self._says(part.symbol, self.value(part.symbol))
@@ -347,8 +351,12 @@ class Teller:
                 low, high = number_text(lower[position]), number_text(upper[position])
                 return f", with a probability in [{low}, {high}]"
             case _:
-                own = self.probabilities[number]
-                return "" if own is None else f", with probability {own[position]:.6g}"
+                probabilities = self.probabilities[number]
+                return (
+                    ""
+                    if probabilities is None
+                    else f", with probability {probabilities[position]:.6g}"
+                )
 
     def _is_short(self, symbol: Symbol, value: Value) -> bool:
         """Whether an atom is told on one line, so that it may be told again."""

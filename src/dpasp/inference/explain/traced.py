@@ -13,7 +13,7 @@ from dpasp.inference.answers import Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
 from dpasp.inference.sampling.draws import satisfy
-from dpasp.logic.origins import Instance
+from dpasp.logic.origins import RuleInstance
 from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, Rule
 from dpasp.logic.solve import Solver
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
@@ -30,7 +30,7 @@ class Traced:
     """
 
     ground: GroundProgram
-    instances: tuple[Instance, ...]
+    instances: tuple[RuleInstance, ...]
     plain: GroundProgram
 
     @cached_property
@@ -41,7 +41,9 @@ class Traced:
 
     def literals(self, plain: Sequence[GroundLiteral]) -> list[GroundLiteral]:
         """Literals of the program as it is answered, over the atoms of this program."""
-        return [one._replace(atom=self.ground.atoms.get(one.symbol, 0)) for one in plain]
+        return [
+            literal._replace(atom=self.ground.atoms.get(literal.symbol, 0)) for literal in plain
+        ]
 
     def total_choice(self, plain: TotalChoice) -> TotalChoice:
         """A total choice of the program as it is answered, as one of this program."""
@@ -94,22 +96,22 @@ class TracedModels:
     def first(
         self,
         choice: TotalChoice,
-        given: Sequence[GroundLiteral],
+        evidence: Sequence[GroundLiteral],
         literals: Sequence[GroundLiteral],
         wanted: bool = True,
     ) -> TracedModel | None:
-        """The first model that satisfies what is given, and (or, not wanted: but not) the rest."""
+        """The first model with the evidence where all literals hold, or not if not ``wanted``."""
         nothing = True
         for true, possible in self._models(choice):
             nothing = False
-            good = satisfy(self._atoms, true, possible, given)
+            good = satisfy(self._atoms, true, possible, evidence)
             held = satisfy(self._atoms, true, possible, literals)
             rows = np.flatnonzero(good & (held if wanted else ~held))
             if len(rows):
                 row = rows[0]
                 return TracedModel(choice, self._set(true[row]), self._set(possible[row]))
         meaning = self.meaning
-        if not (nothing and meaning.has_undefined_model and meaning.holds_without_models(given)):
+        if not (nothing and meaning.has_undefined_model and meaning.holds_without_models(evidence)):
             return None
         if meaning.holds_without_models(literals) is not wanted:
             return None
@@ -129,8 +131,8 @@ class TracedModels:
         bits = self._solver.models(assumed, self.watch)
         if len(bits):  # which are the least is known only at the end
             true, possible = np.hsplit(bits, 2)
-            own = np.array(self._translation.own_atoms, dtype=np.intp) - 1
-            least = least_undefined(bits[:, :0], (~true & possible)[:, own])
+            atoms = np.array(self._translation.own_atoms, dtype=np.intp) - 1
+            least = least_undefined(bits[:, :0], (~true & possible)[:, atoms])
             yield true[least], possible[least]
 
 

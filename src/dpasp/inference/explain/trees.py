@@ -41,22 +41,22 @@ class Tree:
     def walk(self) -> Iterator[Tree]:
         """This and everything below."""
         yield self
-        for one in self.below:
-            yield from one.walk()
+        for tree in self.below:
+            yield from tree.walk()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "literal": self.literal,
             "value": self.value,
             "kind": self.kind,
             "words": self.words,
         }
         if self.span is not None:
-            found |= {"rule": self.rule, "file": self.span.file, "line": self.span.line}
+            fields |= {"rule": self.rule, "file": self.span.file, "line": self.span.line}
         if self.chosen:
-            found["chosen"] = list(self.chosen)
-        return found | {"below": [one.to_dict() for one in self.below]}
+            fields["chosen"] = list(self.chosen)
+        return fields | {"below": [tree.to_dict() for tree in self.below]}
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The tree as a picture; saved if there is a path."""

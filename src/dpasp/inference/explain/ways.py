@@ -32,7 +32,7 @@ from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Masses
 
 
-class Kind(Enum):
+class Certainty(Enum):
     """What a set of values has to make of every total choice that has a model."""
 
     SURE = "query and evidence hold in every model"
@@ -41,10 +41,11 @@ class Kind(Enum):
 
 
 Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
-Pair = tuple[int, int]  # a choice and a value of it
+ChoiceValue = tuple[int, int]  # a choice and a value of it
 LOOKED_AT = 5_000  # sets of values, at most
 SMALLEST = -600.0  # logarithms of masses below this need logarithms
 BATCH = 256
+Flags = NDArray[np.bool_]
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Ways:
     question: int
     high: Weights
     watch: Watch
-    blocks: list[frozenset[Pair]] = field(default_factory=list)  # the values that get past each
+    blocks: list[frozenset[ChoiceValue]] = field(default_factory=list)  # what gets past each
     complete: bool = True
     best: Partial | None = None  # the most probable way that was found first
     failing: Partial | None = None  # values with which all total choices fail, if there are some
@@ -70,36 +71,36 @@ class Ways:
             np.flatnonzero(self.high[start:end] > 0).tolist()
             for start, end in pairwise(self._layout.starts)
         ]
-        self._open = [i for i, own in enumerate(self._live) if len(own) > 1]
-        least = -sum(math.log(max(1, len(own))) for own in self._live)
+        self._open = [i for i, values in enumerate(self._live) if len(values) > 1]
+        least = -sum(math.log(max(1, len(values))) for values in self._live)
         self._tiny = least < SMALLEST
 
-    def find(self, kind: Kind, most: int) -> Iterator[Partial]:
+    def find(self, certainty: Certainty, most: int) -> Iterator[Partial]:
         """The most probable ways, in order; ``complete`` says whether a limit stopped it."""
         self.blocks.clear()
-        found: list[frozenset[Pair]] = []
-        heap: list[tuple[float, int, tuple[Pair, ...]]] = [(0.0, 0, ())]
-        seen: set[tuple[Pair, ...]] = {()}
+        minimal: list[frozenset[ChoiceValue]] = []
+        heap: list[tuple[float, int, tuple[ChoiceValue, ...]]] = [(0.0, 0, ())]
+        seen: set[tuple[ChoiceValue, ...]] = {()}
         listed = checked = 0
         while heap and listed < most:
             _, _, key = heapq.heappop(heap)
             values = frozenset(key)
-            if any(known <= values for known in found):
+            if any(known <= values for known in minimal):
                 continue
-            block = next((own for own in self.blocks if not own & values), None)
+            block = next((pairs for pairs in self.blocks if not pairs & values), None)
             if block is None:
                 checked += 1
                 if checked > LOOKED_AT:
                     self.complete = False
                     return
                 try:
-                    block = self._block(dict(key), kind)
+                    block = self._block(dict(key), certainty)
                 except LimitReached:
                     self.complete = False
                     return
             if block is None:
-                found.append(values)
-                if self._has_models(dict(key), kind):
+                minimal.append(values)
+                if self._has_models(dict(key), certainty):
                     listed += 1
                     self.best = self.best or dict(key)
                     yield dict(key)
@@ -112,26 +113,26 @@ class Ways:
                     seen.add(longer)
                     heapq.heappush(heap, (self._cost(longer), len(longer), longer))
 
-    def _cost(self, values: Sequence[Pair]) -> float:
+    def _cost(self, values: Sequence[ChoiceValue]) -> float:
         starts = self._layout.starts
         return math.fsum(-math.log(min(1.0, self.high[starts[i] + value])) for i, value in values)
 
-    def _block(self, values: dict[int, int], kind: Kind) -> frozenset[Pair] | None:
+    def _block(self, values: dict[int, int], certainty: Certainty) -> frozenset[ChoiceValue] | None:
         """The values that get past a block that these do not get past; None if they are a way."""
-        if not self._fails([values], kind)[0]:
+        if not self._fails([values], certainty)[0]:
             return None
         block = dict(values)
         for choice in self._open:
             if choice in block:
                 continue
-            if self._all_fail(block, kind):
+            if self._all_fail(block, certainty):
                 break
             tries = [{**block, choice: value} for value in self._live[choice]]
-            block = tries[int(np.argmax(self._fails(tries, kind)))]
+            block = tries[int(np.argmax(self._fails(tries, certainty)))]
         kept = smallest(
             # those that a way may still change come last, so that they are left out last
             sorted(block.items(), key=lambda pair: pair[0] not in values),
-            lambda some: self._all_fail(dict(some), kind),
+            lambda some: self._all_fail(dict(some), certainty),
         )
         if not values:
             self.failing = dict(kept)
@@ -144,36 +145,36 @@ class Ways:
         self.blocks.append(past)
         return past
 
-    def _has_models(self, values: Partial, kind: Kind) -> bool:
+    def _has_models(self, values: Partial, certainty: Certainty) -> bool:
         """Whether it says something: some total choice with these values does not fail."""
-        own = self._masses([values])
-        return bool(self._good(own, kind)[0]) or kind is Kind.NEVER
+        some = self._masses([values])
+        return bool(self._good(some, certainty)[0]) or certainty is Certainty.NEVER
 
-    def _fails(self, tries: Sequence[Partial], kind: Kind) -> NDArray[np.bool_]:
+    def _fails(self, tries: Sequence[Partial], certainty: Certainty) -> Flags:
         """Whether some total choice with these values fails."""
-        own = self._masses(tries)
-        return {Kind.SURE: own.d, Kind.POSSIBLE: own.c, Kind.NEVER: own.b}[kind]
+        some = self._masses(tries)
+        return _by(certainty, some.d, some.c, some.b)
 
-    def _all_fail(self, values: Partial, kind: Kind) -> bool:
+    def _all_fail(self, values: Partial, certainty: Certainty) -> bool:
         """Whether all total choices with these values fail."""
-        own = self._masses([values])
-        return not (own.inconsistent[0] or self._good(own, kind)[0])
+        some = self._masses([values])
+        return not (some.inconsistent[0] or self._good(some, certainty)[0])
 
-    def _good(self, own: _Some, kind: Kind) -> NDArray[np.bool_]:
+    def _good(self, some: _Some, certainty: Certainty) -> Flags:
         """Whether some total choice with a model does not fail."""
-        return {Kind.SURE: own.a, Kind.POSSIBLE: own.b, Kind.NEVER: own.c}[kind]
+        return _by(certainty, some.a, some.b, some.c)
 
     def _masses(self, tries: Sequence[Partial]) -> _Some:
         """Which masses are not 0, all possible values of the other choices being as probable."""
         self.watch.check()
         columns = np.stack([self._column(values) for values in tries], axis=1)
-        own = self.circuit.masses(columns, self.watch)[self.question]
-        lost = own.inconsistent > 0
+        masses = self.circuit.masses(columns, self.watch)[self.question]
+        lost = masses.inconsistent > 0
         if self._tiny:
             logs = self.circuit.log_masses(columns, self.watch)[self.question]
             none = -np.inf
             return _Some(logs.a > none, logs.b > none, logs.c > none, logs.d > none, lost)
-        return _Some(own.a > 0, own.b > 0, own.c > 0, own.d > 0, lost)
+        return _Some(masses.a > 0, masses.b > 0, masses.c > 0, masses.d > 0, lost)
 
     def _column(self, values: Partial) -> Weights:
         column = np.zeros(self._layout.size)
@@ -186,15 +187,20 @@ class Ways:
         return column
 
 
+def _by(certainty: Certainty, sure: Flags, possible: Flags, never: Flags) -> Flags:
+    """What belongs to a certainty."""
+    return {Certainty.SURE: sure, Certainty.POSSIBLE: possible, Certainty.NEVER: never}[certainty]
+
+
 @dataclass(frozen=True, slots=True)
 class _Some:
     """Which masses are not 0, by weight vector."""
 
-    a: NDArray[np.bool_]
-    b: NDArray[np.bool_]
-    c: NDArray[np.bool_]
-    d: NDArray[np.bool_]
-    inconsistent: NDArray[np.bool_]
+    a: Flags
+    b: Flags
+    c: Flags
+    d: Flags
+    inconsistent: Flags
 
 
 def certain_columns(
@@ -205,22 +211,22 @@ def certain_columns(
     chances = np.ones(len(some))
     for column, values in enumerate(some):
         for choice, value in values.items():
-            own = layout.of(choice)
-            chances[column] *= weights[own.start + value]
-            columns[own, column] = 0.0
-            columns[own.start + value, column] = 1.0
+            leaves = layout.of(choice)
+            chances[column] *= weights[leaves.start + value]
+            columns[leaves, column] = 0.0
+            columns[leaves.start + value, column] = 1.0
     return columns, chances
 
 
 def unions(some: Sequence[Partial]) -> list[tuple[int, Partial]]:
     """Inclusion and exclusion: the unions of the sets that fit together, with their signs."""
-    found: list[tuple[int, Partial]] = []
+    signed: list[tuple[int, Partial]] = []
     for size in range(1, len(some) + 1):
         for group in combinations(some, size):
             union: dict[int, int] = {}
-            if all(union.setdefault(c, v) == v for own in group for c, v in own.items()):
-                found.append((1 if size % 2 else -1, union))
-    return found
+            if all(union.setdefault(c, v) == v for values in group for c, v in values.items()):
+                signed.append((1 if size % 2 else -1, union))
+    return signed
 
 
 def behind(masses: Masses, maxent: bool) -> Weights:

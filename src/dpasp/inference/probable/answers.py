@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.evaluator import Evaluator
@@ -31,10 +33,10 @@ def map_answers(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswer
     """
     answers = {}
     table = evaluator.enumeration
-    for place, question in enumerate(asked.questions):
-        if not isinstance(question, GroundMap):
-            continue
-        task = MapTask(asked, place, evaluator)
+    places = [i for i, question in enumerate(asked.questions) if isinstance(question, GroundMap)]
+    for done, place in enumerate(places):
+        watch = asked.watch.share(len(places) - done, asked.watch.report)
+        task = MapTask(replace(asked, watch=watch), place, evaluator)
         best = None if evaluator.circuit is None else most_probable_by_circuit(task)
         if best is None:
             if table is None:

@@ -29,11 +29,13 @@ CLOSE = 1e-10  # values that differ by less, relatively, are ties
 class Best:
     """The largest probability, and the assignments that have it; not all if over MOST_TIES.
 
-    They are positions in ``VALUES`` by marked atom, or for ``#mpe`` values by choice.
+    They are positions in ``VALUES`` by marked atom, or for ``#mpe`` values by choice. Where
+    a limit stopped the search, surely no other has more than ``most``.
     """
 
     value: float
     assignments: NDArray[np.integer]  # [ties, atoms or choices]
+    most: float | None = None
 
 
 def map_answer(
@@ -43,7 +45,9 @@ def map_answer(
     best, more = _named(ground, question, upper)
     if lower is None:
         ties = tuple(best[1:])
-        return MapAnswer(question.text, best[0], upper.value, ties=ties, more_ties=more)
+        return MapAnswer(
+            question.text, best[0], upper.value, ties=ties, more_ties=more, most=upper.most
+        )
     surest, more_surest = _named(ground, question, lower)
     return MapAnswer(
         question.text,
@@ -55,6 +59,8 @@ def map_answer(
         lower_ties=tuple(surest[1:]),
         more_ties=more,
         more_lower_ties=more_surest,
+        most=upper.most,
+        lower_most=lower.most,
     )
 
 

@@ -29,7 +29,7 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.probable.best import VALUES, Best, map_answer
 from dpasp.inference.probable.by_queries import Queries
 from dpasp.inference.probable.credal import credal_total_choices
-from dpasp.inference.probable.search import Mark, Marked
+from dpasp.inference.probable.search import Marked, MarkedAtom
 from dpasp.inference.probable.task import MapTask
 from dpasp.inference.probable.total_choices import best_total_choices, part_of
 from dpasp.logic.program import GroundMap
@@ -62,17 +62,19 @@ def _by_leaves(task: MapTask) -> list[Best] | None:
     )
     twins = translate(ground, meaning.logic, watch).twins
     atoms = dict.fromkeys(literal.atom for literal in question.atoms if literal.atom)
-    marks = [Mark(atom, twins[atom]) for atom in atoms]
+    marks = [MarkedAtom(atom, twins[atom]) for atom in atoms]
     observed = [atom for mark in marks for atom in mark.observed]
     alone = replace(ground, questions=(question,))
     try:
         circuit = on_circuit(alone, meaning, observed=observed, watch=watch).circuit
     except (InferenceError, SizeLimit):
         return None
-    search = Marked(circuit, task.weights, marks, task.evidence_masses(), watch)
-    bests = [search.run("value" if meaning.maxent else "upper")]
+    marked = Marked(circuit, task.weights, marks, task.evidence_masses())
+    once = meaning.maxent or circuit.definite
+    bests = [marked.run("value" if meaning.maxent else "upper", task.search(1 if once else 2))]
     if not meaning.maxent:  # models that never disagree leave no room between the bounds
-        bests.append(bests[0] if circuit.definite else search.run("lower"))
+        tried = bests[0].assignments
+        bests.append(bests[0] if once else marked.run("lower", task.search(), tried))
     return [_by_literal(best, question, list(atoms)) for best in bests]
 
 
@@ -82,4 +84,4 @@ def _by_literal(best: Best, question: GroundMap, atoms: list[int]) -> Best:
     for column, literal in enumerate(question.atoms):
         if literal.atom:
             values[:, column] = best.assignments[:, atoms.index(literal.atom)]
-    return Best(best.value, values)
+    return Best(best.value, values, best.most)

@@ -27,14 +27,14 @@ from dpasp.circuits.layers import Integers
 from dpasp.inference.credal.extremes import extremes
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.probable.best import VALUES, Best
-from dpasp.inference.probable.search import OPEN, Bounded, best_first
+from dpasp.inference.probable.search import OPEN, BoundedBatch, best_first
 from dpasp.inference.probable.task import MapTask
 from dpasp.language.ast import Mode
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.translate import translate
 
 MODES = {True: Mode.TRUE, False: Mode.FALSE, "undef": Mode.UNDEFINED}
-Box = tuple[int, ...]  # by atom a position in VALUES, or OPEN
+PartialValues = tuple[int, ...]  # by atom a position in VALUES, or OPEN
 
 
 class Queries:
@@ -43,6 +43,7 @@ class Queries:
     def __init__(self, task: MapTask) -> None:
         self.asked = task.asked
         self.watch = task.watch
+        self.task = task
         self.question = task.question
         self.atoms = list({literal.symbol: literal for literal in self.question.atoms}.values())
         twins = translate(task.ground, task.meaning.logic, self.watch).twins
@@ -52,24 +53,29 @@ class Queries:
             range(3 if undefined or twins[literal.atom] != literal.atom else 2)
             for literal in self.atoms
         ]
-        self._known: dict[Box, tuple[float, float]] = {}
+        self._known: dict[PartialValues, tuple[float, float]] = {}
 
     def run(self) -> list[Best]:
         """The best assignments by upper and, under credal, by lower probability."""
         self._order()
-        bests = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), self.watch)]
-        if not self.asked.meaning.maxent:
-            bests.append(best_first(self.values, lambda boxes: self.bounds(boxes, 0), self.watch))
+        maxent = self.asked.meaning.maxent
+        search = self.task.search(1 if maxent else 2)
+        bests = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), search)]
+        if not maxent:
+            search, tried = self.task.search(), bests[0].assignments
+            bests.append(
+                best_first(self.values, lambda boxes: self.bounds(boxes, 0), search, tried=tried)
+            )
         return [self._by_literal(best) for best in bests]
 
-    def bounds(self, boxes: Integers, end: int) -> Bounded:
+    def bounds(self, boxes: Integers, end: int) -> BoundedBatch:
         """Upper bounds of the lower (0) or upper (1) probabilities, and what is possible."""
         keys = [tuple(box) for box in boxes.T.tolist()]
         self._ask(dict.fromkeys(key for key in keys if key not in self._known))
         ends = np.array([self._known[key] for key in keys])
         return ends[:, end], ends[:, 1] > 0
 
-    def _ask(self, boxes: Iterable[Box]) -> None:
+    def _ask(self, boxes: Iterable[PartialValues]) -> None:
         """Ask for the probabilities of some boxes, all on one circuit."""
         new = list(boxes)
         if not new:
@@ -83,7 +89,7 @@ class Queries:
                 raise extreme.stopped[0]
             self._known[box] = float(extreme.lower[0]), float(extreme.upper[0])
 
-    def _query(self, box: Box) -> GroundQuery:
+    def _query(self, box: PartialValues) -> GroundQuery:
         """That the atoms have the values of a box, given the evidence."""
         literals = tuple(
             literal._replace(mode=MODES[VALUES[value]])
@@ -111,4 +117,5 @@ class Queries:
         place = {literal.symbol: i for i, literal in enumerate(self.atoms)}
         columns = [place[literal.symbol] for literal in self.question.atoms]
         rows = sorted(best.assignments[:, columns].tolist())
-        return Best(best.value, np.array(rows, dtype=np.int64).reshape(len(rows), len(columns)))
+        found = np.array(rows, dtype=np.int64).reshape(len(rows), len(columns))
+        return Best(best.value, found, best.most)

@@ -34,7 +34,7 @@ from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.task import MapTask
 from dpasp.inference.probable.total_choices import (
     BATCH,
-    Part,
+    AskedPart,
     best_total_choices,
     part_of,
     sure_choices,
@@ -70,9 +70,9 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     if _always_satisfied(task):
         return _by_choice(task, intervals)
     circuit = part_of(task)
-    told = _leaves_in(circuit)
-    touched = [corner for corner in intervals if told[corner.leaves].any()]
-    others = [corner for corner in intervals if not told[corner.leaves].any()]
+    used = _leaves_in(circuit)
+    touched = [corner for corner in intervals if used[corner.leaves].any()]
+    others = [corner for corner in intervals if not used[corner.leaves].any()]
     if math.prod(len(corner.points) for corner in touched) > MOST_VERTICES:
         return None
     high, low = _extreme_weights(task, others)
@@ -84,19 +84,21 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     return None if lower is None else (_largest_upper(by_upper), lower)
 
 
-def _leaves_in(circuit: Part) -> NDArray[np.bool_]:
+def _leaves_in(circuit: AskedPart) -> NDArray[np.bool_]:
     """Which leaves are told in the part of the circuit that the evidence needs.
 
     The evidence does not depend on the others, so that a choice among those counts by itself:
     with the largest and the least probability of the value that is taken.
     """
-    told = np.zeros(circuit.layout.size, dtype=np.bool_)
+    used = np.zeros(circuit.layout.size, dtype=np.bool_)
     for layer in circuit.layers.layers:
-        told[layer.weights[layer.weights >= 0]] = True
-    return told
+        used[layer.weights[layer.weights >= 0]] = True
+    return used
 
 
-def _at_vertices(task: MapTask, circuit: Part, intervals: Sequence[Corners]) -> list[Vertex] | None:
+def _at_vertices(
+    task: MapTask, circuit: AskedPart, intervals: Sequence[Corners]
+) -> list[Vertex] | None:
     """The question at every vertex where the evidence is possible; None where it is never sure."""
     (batch,) = vertex_weights(intervals, task.weights[:, np.newaxis], MOST_VERTICES)
     vertices: list[Vertex] = []
@@ -154,7 +156,7 @@ def _largest_upper(vertices: Sequence[Vertex]) -> Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ChoiceBound:
     """Lower probabilities are at most P(θ) under ``weights`` divided by ``possible``."""
 
     weights: Weights  # [leaves]; not always probabilities
@@ -162,18 +164,18 @@ class Bound:
     most: float  # over all total choices
 
 
-def _bounds(task: MapTask, circuit: Part, vertices: Sequence[Vertex]) -> Iterator[Bound]:
+def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Iterator[ChoiceBound]:
     """What bounds lower probabilities: any vertex, or for each part what is least of it."""
     for vertex in vertices:
-        yield Bound(vertex.task.weights, vertex.possible, vertex.best[1].value)
+        yield ChoiceBound(vertex.task.weights, vertex.possible, vertex.best[1].value)
     least = np.min([vertex.task.weights for vertex in vertices], axis=0)
     possible = min(vertex.possible for vertex in vertices)
     sources = sure_choices(task.at(least), circuit)
     most = max(source.value for source in sources)
-    yield Bound(least, possible, math.exp(most) / possible)
+    yield ChoiceBound(least, possible, math.exp(most) / possible)
 
 
-def _largest_lower(task: MapTask, circuit: Part, vertices: Sequence[Vertex]) -> Best | None:
+def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Best | None:
     """The largest lower probability, looked for in the order of what bounds it best."""
     bound = min(_bounds(task, circuit, vertices), key=lambda bound: bound.most)
     starts, watch = task.layout.starts, task.watch

@@ -8,7 +8,7 @@ atoms that the choices determine, the bounds are those of :class:`Marked`.
 >>> def bounds(boxes):                               # value 0 has probability 0.3, value 1 0.7
 ...     factors = np.where(boxes == OPEN, 1.0, np.where(boxes == 0, 0.3, 0.7))
 ...     return factors.prod(axis=0), np.ones(boxes.shape[1], dtype=bool)
->>> best = best_first([range(2), range(2)], bounds, UNLIMITED)
+>>> best = best_first([range(2), range(2)], bounds, Search(UNLIMITED))
 >>> best.assignments.tolist(), round(best.value, 9)
 ([[1, 1]], 0.49)
 """
@@ -27,21 +27,23 @@ from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
 from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
+from dpasp.errors import LimitReached
 from dpasp.inference.engines.tiny import too_improbable
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, VALUES, Best
-from dpasp.limits import Watch
+from dpasp.inference.probable.task import Search
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
 
 TOGETHER = 16  # partial assignments that are looked into at the same time
 OPEN = -1
+DIVE = 8  # looks into boxes without an assignment, after which one is made of the best box
 GRAIN = 1e-9  # bounds that differ by less, relatively, are looked at deepest first
 
-Goal = Literal["value", "upper", "lower"]
+MapGoal = Literal["value", "upper", "lower"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MarkedAtom:
     """A marked atom with its twin; each observed atom has two leaves, true and false."""
 
     atom: int
@@ -66,46 +68,100 @@ class Mark:
         return range(len(VALUES) if len(self.observed) > 1 else 2)
 
 
-Bounded = tuple[Weights, NDArray[np.bool_]]
-Bounds = Callable[[Integers], Bounded]
+BoundedBatch = tuple[Weights, NDArray[np.bool_]]
+BoundFunction = Callable[[Integers], BoundedBatch]
 
 
 def best_first(
-    values: Sequence[range], bounds: Bounds, watch: Watch, *, look_ahead: bool = False
+    values: Sequence[range],
+    bounds: BoundFunction,
+    search: Search,
+    *,
+    look_ahead: bool = False,
+    tried: NDArray[np.integer] | None = None,
 ) -> Best:
     """The largest value, and all assignments that have it (some, if over MOST_TIES).
 
     ``values`` are those of each atom. ``bounds`` gives upper bounds for boxes [atoms, boxes],
     and whether anything in them is possible; an assignment's bound is its value. A
     box is split by its first open atom or, with ``look_ahead``, by the one that bounds most.
+    ``tried`` are assignments [assignments, atoms] that may be good.
     """
     order = itertools.count(0, -1)  # among like bounds the latest first: it is the deepest
     start = np.full(len(values), OPEN, dtype=np.int64)
-    bound = float(bounds(start[:, np.newaxis])[0][0])
+    bound = most = float(bounds(start[:, np.newaxis])[0][0])
     boxes = [(-_coarse(bound), next(order), bound, start)]
-    best, complete = 0.0, list[tuple[float, tuple[int, ...]]]()
-    while boxes and -boxes[0][0] >= best * (1 - CLOSE):
-        watch.check()
-        ties = sum(value >= best * (1 - CLOSE) for value, _ in complete)
-        if ties > MOST_TIES and -boxes[0][0] <= best * (1 + 2 * GRAIN):
-            break
-        some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
-        for _, _, value, box in some:
-            if not np.any(box == OPEN):
-                complete.append((value, tuple(box.tolist())))
-                best = max(best, value)
-        open_ = [box for _, _, _, box in some if np.any(box == OPEN)]
-        for bound, box in _inside(open_, values, bounds, look_ahead):
-            if bound >= best * (1 - CLOSE):
-                heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
-    rows = sorted(row for value, row in complete if value >= best * (1 - CLOSE))
-    if not rows:  # the evidence is possible, so something was lost
+    complete = [] if tried is None or not search.at_any_time else _valued(tried, bounds)
+    best, looks = max((value for value, _ in complete), default=0.0), 0
+    try:
+        while boxes and -boxes[0][0] >= best * (1 - CLOSE):
+            most, looks = -boxes[0][0], looks + 1
+            search.watch.check()
+            if search.at_any_time and not complete and looks % DIVE == 0:
+                complete += _dive(boxes[0][3], values, bounds)
+                best = max((value for value, _ in complete), default=0.0)
+            ties = sum(value >= best * (1 - CLOSE) for value, _ in complete)
+            if ties > MOST_TIES and -boxes[0][0] <= best * (1 + 2 * GRAIN):
+                break
+            some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
+            for _, _, value, box in some:
+                if not np.any(box == OPEN):
+                    complete.append((value, tuple(box.tolist())))
+                    best = max(best, value)
+            open_ = [box for _, _, _, box in some if np.any(box == OPEN)]
+            for bound, box in _inside(open_, values, bounds, look_ahead):
+                if bound >= best * (1 - CLOSE):
+                    heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
+    except LimitReached:
+        if not search.at_any_time or not complete:
+            raise
+        return _best(complete, best, len(values), max(most, best))
+    if not complete:  # the evidence is possible, so something was lost
         raise too_improbable("the most probable values", "all of them together")
-    return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), len(values)))
+    return _best(complete, best, len(values))
+
+
+def _best(
+    complete: Sequence[tuple[float, tuple[int, ...]]],
+    best: float,
+    width: int,
+    most: float | None = None,
+) -> Best:
+    rows = sorted({row for value, row in complete if value >= best * (1 - CLOSE)})
+    return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), width), most)
+
+
+def _valued(
+    rows: NDArray[np.integer], bounds: BoundFunction
+) -> list[tuple[float, tuple[int, ...]]]:
+    """Assignments with their values."""
+    value, possible = bounds(rows.T.astype(np.int64))
+    return [
+        (float(own), tuple(row))
+        for own, row, kept in zip(value, rows.tolist(), possible, strict=True)
+        if kept
+    ]
+
+
+def _dive(
+    box: Integers, values: Sequence[range], bounds: BoundFunction
+) -> list[tuple[float, tuple[int, ...]]]:
+    """An assignment within a box, by the value of one atom after the other that bounds least."""
+    bound = 0.0
+    while np.any(box == OPEN):
+        atom = int(np.flatnonzero(box == OPEN)[0])
+        children = np.repeat(box[:, np.newaxis], len(values[atom]), axis=1)
+        children[atom] = values[atom]
+        upper, possible = bounds(children)
+        if not possible.any():
+            return []
+        place = int(np.argmax(np.where(possible, upper, -1.0)))
+        box, bound = children[:, place], float(upper[place])
+    return [(bound, tuple(box.tolist()))]
 
 
 def _inside(
-    boxes: list[Integers], values: Sequence[range], bounds: Bounds, look_ahead: bool
+    boxes: list[Integers], values: Sequence[range], bounds: BoundFunction, look_ahead: bool
 ) -> list[tuple[float, Integers]]:
     """The boxes that each box is split into, if they are possible."""
     moves = [
@@ -142,29 +198,31 @@ class Marked:
         self,
         circuit: Circuit,
         weights: Weights,
-        marks: Sequence[Mark],
+        marks: Sequence[MarkedAtom],
         total: Masses,
-        watch: Watch,
     ) -> None:
         self.layers = circuit.below(0)
         self.values = circuit.values
         self.weights = weights
         self.marks = marks
         self.total = total
-        self.watch = watch
         self.leaves = [
             np.array([mark.leaves(value) for value in (OPEN, *mark.values)]) for mark in marks
         ]
         self.exclusive = exclusive_sums(self.layers, len(weights))
 
-    def run(self, goal: Goal) -> Best:
+    def run(self, goal: MapGoal, search: Search, tried: NDArray[np.integer] | None = None) -> Best:
         """The best assignments."""
         values = [mark.values for mark in self.marks]
         return best_first(
-            values, lambda boxes: self.bounds(boxes, goal), self.watch, look_ahead=True
+            values,
+            lambda boxes: self.bounds(boxes, goal),
+            search,
+            look_ahead=True,
+            tried=tried,
         )
 
-    def bounds(self, boxes: Integers, goal: Goal) -> Bounded:
+    def bounds(self, boxes: Integers, goal: MapGoal) -> BoundedBatch:
         """Upper bounds for the boxes [marks, boxes], and whether anything in them is possible."""
         vectors = self.vectors(boxes)
         if goal == "value":

@@ -29,6 +29,14 @@ from dpasp.semantics.meaning import Meaning
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """When a search ends: with ``at_any_time``, a limit leaves it with the best so far."""
+
+    watch: Watch
+    at_any_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MapTask:
     """A ``#map`` or ``#mpe``: what is asked, which of the questions it is, and the evaluator."""
 
@@ -74,6 +82,10 @@ class MapTask:
     def watch(self) -> Watch:
         """The clock; work within a search reports nothing."""
         return self.asked.watch.silenced()
+
+    def search(self, parts: int = 1) -> Search:
+        """How long a search may take: one of so many parts of the time that is left."""
+        return Search(self.asked.watch.share(parts), not self.asked.method.exact)
 
     def at(self, weights: Weights) -> MapTask:
         """The same question under other weights [leaves]."""

@@ -38,7 +38,7 @@ from dpasp.semantics.total_choices import (
 BATCH = 256  # total choices that are looked at together
 
 
-class Source(Protocol):
+class BestChoices(Protocol):
     """The total choices of some kind that have the largest value."""
 
     @property
@@ -62,7 +62,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AskedPart:
     """The part of the circuit that a question needs, with the values of its leaves."""
 
     layers: Layers
@@ -74,16 +74,16 @@ class Part:
         return max_product(self.layers, self.values.channel(channel), self.layout, weights)
 
 
-def part_of(task: MapTask) -> Part:
+def part_of(task: MapTask) -> AskedPart:
     """The part of the circuit that a question needs."""
-    return Part(
+    return AskedPart(
         task.circuit.below(task.place),
         task.circuit.values,
         task.layout,
     )
 
 
-def best_total_choices(task: MapTask, circuit: Part) -> tuple[Best] | tuple[Best, Best]:
+def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple[Best, Best]:
     """The best total choices: by probability, or by upper and by lower probability.
 
     Given that every model of θ satisfies the evidence, P(θ | e) is P(θ) divided by what
@@ -113,17 +113,17 @@ def best_total_choices(task: MapTask, circuit: Part) -> tuple[Best] | tuple[Best
     return _best(max(sure, maybe), winners), lower
 
 
-def sure_choices(task: MapTask, circuit: Part) -> list[Source]:
+def sure_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
     """The most probable total choices whose models all satisfy the evidence."""
     likeliest = circuit.maximum("a", task.weights)
     return [likeliest, *undefined_choices(task, likeliest.value)]
 
 
-def _winners(sources: Sequence[Source], most: float) -> list[Source]:
+def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
     return [source for source in sources if source.value >= most - CLOSE]
 
 
-def _best(value: float, sources: Sequence[Source], every: bool = False) -> Best:
+def _best(value: float, sources: Sequence[BestChoices], every: bool = False) -> Best:
     """The total choices of some sources, in order."""
     rows = sorted(
         {row for source in sources for row in islice(source.choices(every), MOST_TIES + 1)}
@@ -131,7 +131,7 @@ def _best(value: float, sources: Sequence[Source], every: bool = False) -> Best:
     return Best(value, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
-def undefined_choices(task: MapTask, enough: float) -> list[Source]:
+def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
     """The most probable total choices without stable models, where they satisfy the evidence.
 
     They are looked for from the most probable total choice on, and of no interest below

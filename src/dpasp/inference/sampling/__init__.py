@@ -5,5 +5,6 @@
 - ``free``: intervals of probabilities, as they can be drawn.
 - ``inner``: where models differ: each distinct situation solved once.
 - ``stream``: worlds one after the other (drawn by :mod:`dpasp.circuits.worlds`).
+- ``shards``: worlds in parts that anybody may draw.
 - ``tally``: what they come to; ``sample``: the engine; ``draws``: models.
 """

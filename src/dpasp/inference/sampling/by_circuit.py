@@ -16,6 +16,7 @@ from dpasp import circuits
 from dpasp.circuits.layers import Layer, sweep
 from dpasp.errors import ImpossibleEvidence, SizeLimit, Span
 from dpasp.inference.asked import Asked
+from dpasp.inference.sampling.inner import Places
 from dpasp.language.ast import Probability
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
@@ -25,7 +26,6 @@ from dpasp.semantics.total_choices import TotalChoice, draw
 
 MODEST = circuits.Options(nodes=2_000_000, work=300_000_000)  # about half a minute at most
 ASKED = GroundQuery((), (), "", Span("", 0, 0, 0, 0))
-Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Descent:
 class _Walk:
     """All samples on their way down, layer by layer."""
 
-    def __init__(self, way: Descent, generator: np.random.Generator, values: Places) -> None:
-        self.logs, self.wide, self.watch = way.logs, way.wide, way.asked.watch
+    def __init__(self, descent: Descent, generator: np.random.Generator, values: Places) -> None:
+        self.logs, self.wide, self.watch = descent.logs, descent.wide, descent.asked.watch
         self.generator, self.values = generator, values
-        self.layers = way.circuit.below(0)
-        self.starts = np.array(way.asked.layout.starts)
+        self.layers = descent.circuit.below(0)
+        self.starts = np.array(descent.asked.layout.starts)
         self.level = np.full(len(self.layers), -1, dtype=np.intp)  # by node; leaves have none
         self.place = np.zeros(len(self.layers), dtype=np.intp)  # by node: among those of its layer
         for number, layer in enumerate(self.layers.layers):
@@ -132,7 +132,7 @@ def descent(asked: Asked) -> Descent | None:
     (logs,) = sweep(
         circuit.below(0),
         [known],
-        lambda layer, found: [np.logaddexp.reduceat(wide[layer.weights] + found[0], layer.starts)],
+        lambda layer, below: [np.logaddexp.reduceat(wide[layer.weights] + below[0], layer.starts)],
         lambda _, left, right: [left[0] + right[0]],
     )
     if np.isneginf(logs[circuit.below(0).root]):
@@ -142,10 +142,10 @@ def descent(asked: Asked) -> Descent | None:
 
 def spread(selected: NDArray[np.bool_], sizes: Sequence[int]) -> NDArray[np.intp]:
     """The value of each choice [choices, worlds] from the truth of its selectors."""
-    found = np.empty((len(sizes), selected.shape[1]), dtype=np.intp)
+    values = np.empty((len(sizes), selected.shape[1]), dtype=np.intp)
     start = 0
     for i, size in enumerate(sizes):
-        own = selected[start : start + size]
-        found[i] = np.where(own.any(axis=0), own.argmax(axis=0), size) if size else 0
+        truth = selected[start : start + size]
+        values[i] = np.where(truth.any(axis=0), truth.argmax(axis=0), size) if size else 0
         start += size
-    return found
+    return values

@@ -11,9 +11,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +28,9 @@ from dpasp.inference.engines.reference.enumerate import least_undefined, live_gr
 from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.by_circuit import ASKED, descent, spread
 from dpasp.inference.sampling.stream import Prepared
+from dpasp.inference.travel import light
 from dpasp.language.ast import Mode
+from dpasp.limits import Watch
 from dpasp.logic.program import GroundLiteral, GroundProgram
 from dpasp.logic.solve import Solver
 from dpasp.semantics.masses import impossible_evidence
@@ -33,7 +38,7 @@ from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate
 
 TRIES = 1_000_000  # draws in a row that may be rejected
-TOGETHER = 1000  # total choices that are drawn at once
+TOGETHER = 1000  # models of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,55 +57,109 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
     it, or by chance those of less weight, are rejected. Raises :class:`ImpossibleEvidence`
     for evidence of probability 0, and :class:`InferenceError` if too many draws in a row are
     rejected.
+
+    They are drawn in runs of the same length, each with a seed of its own, so that it does not
+    matter who draws them.
     """
     asked = asked.one_row()
     if contradictory(asked.ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(asked.ground.evidence))
-    generator = np.random.default_rng(seed)
-    source = Source(asked)
-    found: list[Assignment] = []
-    for models in islice(_drawn(asked, source, generator, n), n):
-        found.append(models.kept[generator.integers(len(models.kept))])
-    return found
+    if seed is None:
+        seed = secrets.randbits(63)
+    runs = [Run(k, min(TOGETHER, n - k * TOGETHER)) for k in range(-(-n // TOGETHER))]
+    if asked.pool.cuts:
+        translate(asked.ground, asked.meaning.logic, asked.watch)  # refusals name places
+    with closing(asked.pool.map(Drawing(asked, seed), runs, asked.watch)) as drawn:
+        return [model for models in drawn for model in models]
 
 
-def _drawn(
-    asked: Asked, source: Source, generator: np.random.Generator, n: int
-) -> Iterator[Models]:
-    """The models of total choices that are drawn given the evidence, at least n of them."""
-    if n and (way := descent(asked)) is not None:
-        for left in range(n, 0, -TOGETHER):
-            for choice in way.draw(generator, min(left, TOGETHER)):
-                asked.watch.check()  # also where all total choices are known
-                yield source.of(choice)
-        return
-    rejected = 0
-    for choice, chance in _worlds(asked, generator) if n else ():
-        asked.watch.check()  # also where all total choices are known
-        models = source.of(choice)
-        if generator.random() < models.share * chance:
-            rejected = 0
-            yield models
-        else:
-            rejected += 1
-            if rejected > TRIES:
-                raise InferenceError(_unseen(asked.ground, rejected))
+@dataclass(frozen=True, slots=True)
+class Run:
+    """So many models; the number of the run decides which."""
+
+    number: int
+    count: int
 
 
-def _worlds(asked: Asked, generator: np.random.Generator) -> Iterator[tuple[TotalChoice, float]]:
-    """Total choices with the evidence pushed into them, and how often each is to be accepted."""
-    choices, weights = asked.ground.choices, np.ascontiguousarray(asked.weights)
-    prepared = Prepared(asked, [replace(ASKED, evidence=asked.ground.evidence)])
-    selectors = [selector for choice in choices for selector in choice.selectors]
-    pushes, sizes = prepared.worlds.pushes, [len(choice.selectors) for choice in choices]
-    worlds = Worlds(prepared.definitions, prepared.size, selectors, pushes)
-    most, seed, first = prepared.most(weights), int(generator.integers(2**63)), 0
-    while True:
-        drawn = worlds.draw(weights, seed, first, 1, asked.watch)
-        first += 1
-        chances = drawn.weights / most if len(drawn.weights) else np.ones(BLOCK)
-        values = spread(drawn.bits, sizes).T.tolist()
-        yield from zip(map(tuple, values), chances.tolist(), strict=True)
+@dataclass(frozen=True)
+class Drawing:
+    """The job of drawing models."""
+
+    asked: Asked
+    seed: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Drawing, (light(self.asked), self.seed)
+
+    def start(self, watch: Watch) -> Callable[[Run, Watch], list[Assignment]]:
+        """What draws a run."""
+        asked = replace(self.asked, watch=watch)
+        source, way = ModelSource(asked), descent(asked)
+        rejecting = _Rejecting(asked) if way is None else None
+
+        def draw(run: Run, watch: Watch) -> list[Assignment]:
+            source.watch = watch
+            seeds = np.random.SeedSequence(self.seed, spawn_key=(run.number,) if run.number else ())
+            generator = np.random.default_rng(seeds)
+            if way is not None:
+                choices = replace(way, asked=replace(asked, watch=watch)).draw(generator, run.count)
+                found = _found(choices, source)
+            else:
+                assert rejecting is not None
+                found = rejecting.found(source, generator)
+            return [
+                models.kept[generator.integers(len(models.kept))]
+                for models in islice(found, run.count)
+            ]
+
+        return draw
+
+
+def _found(choices: Sequence[TotalChoice], source: ModelSource) -> Iterator[Models]:
+    """The models of total choices that were drawn given the evidence."""
+    for choice in choices:
+        source.watch.check()  # also where all total choices are known
+        yield source.of(choice)
+
+
+class _Rejecting:
+    """Draws worlds with the evidence pushed into them, and accepts those that satisfy it."""
+
+    def __init__(self, asked: Asked) -> None:
+        choices, self.weights = asked.ground.choices, np.ascontiguousarray(asked.weights)
+        prepared = Prepared(asked, [replace(ASKED, evidence=asked.ground.evidence)])
+        selectors = [selector for choice in choices for selector in choice.selectors]
+        self.ground = asked.ground
+        self.sizes = [len(choice.selectors) for choice in choices]
+        pushes = prepared.worlds.pushes
+        self.worlds = Worlds(prepared.definitions, prepared.size, selectors, pushes)
+        self.most = prepared.most(self.weights)
+
+    def found(self, source: ModelSource, generator: np.random.Generator) -> Iterator[Models]:
+        """The models of total choices given the evidence, without end."""
+        rejected = 0
+        for choice, chance in self._drawn(generator, source.watch):
+            source.watch.check()  # also where all total choices are known
+            models = source.of(choice)
+            if generator.random() < models.share * chance:
+                rejected = 0
+                yield models
+            else:
+                rejected += 1
+                if rejected > TRIES:
+                    raise InferenceError(_unseen(self.ground, rejected))
+
+    def _drawn(
+        self, generator: np.random.Generator, watch: Watch
+    ) -> Iterator[tuple[TotalChoice, float]]:
+        """Total choices, and how often each is to be accepted."""
+        seed, first = int(generator.integers(2**63)), 0
+        while True:
+            drawn = self.worlds.draw(self.weights, seed, first, 1, watch)
+            first += 1
+            chances = drawn.weights / self.most if len(drawn.weights) else np.ones(BLOCK)
+            values = spread(drawn.bits, self.sizes).T.tolist()
+            yield from zip(map(tuple, values), chances.tolist(), strict=True)
 
 
 def contradictory(literals: Sequence[GroundLiteral]) -> bool:
@@ -113,7 +172,7 @@ def contradictory(literals: Sequence[GroundLiteral]) -> bool:
     )
 
 
-class Source:
+class ModelSource:
     """The models of total choices, each solved once."""
 
     def __init__(self, asked: Asked) -> None:

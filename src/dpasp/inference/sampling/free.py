@@ -38,10 +38,10 @@ class Drawable:
     free: tuple[Free, ...]
     before: LeafLayout  # the leaves of the program's own choices
 
-    def weights(self, own: Weights) -> Weights:
+    def weights(self, weights: Weights) -> Weights:
         """The weights of the leaves of the choices that are drawn, from the program's own."""
         parts = [
-            own[self.before.of(i)] if shares is None else shares
+            weights[self.before.of(i)] if shares is None else shares
             for i, shares in enumerate(self.shares)
         ]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -51,12 +51,12 @@ def drawable(translation: Translation, choices: Sequence[Choice]) -> Drawable:
     """The program with what its intervals leave open as free choices of its models."""
     rules, size = list(translation.rules), translation.size
     drawn: list[Choice] = []
-    given: list[Weights | None] = []
+    shares: list[Weights | None] = []
     free: list[Free] = []
     for choice in choices:
         if not isinstance(choice.weight, Interval):
             drawn.append(choice)
-            given.append(None)
+            shares.append(None)
             continue
         low, high = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
         atoms = tuple(range(size, size + len(low) + 1))
@@ -68,9 +68,9 @@ def drawable(translation: Translation, choices: Sequence[Choice]) -> Drawable:
         rules += _any_of(able, open_, nothing)
         free.append(Free(open_, tuple(able), len(able) + nothing))
         drawn.append(replace(choice, selectors=atoms, nothing=False))
-        given.append(np.append(low, max(0.0, 1.0 - float(low.sum()))))
+        shares.append(np.append(low, max(0.0, 1.0 - float(low.sum()))))
     whole = replace(translation, rules=tuple(rules), size=size)
-    return Drawable(whole, tuple(drawn), tuple(given), tuple(free), layout(choices))
+    return Drawable(whole, tuple(drawn), tuple(shares), tuple(free), layout(choices))
 
 
 def _any_of(selectors: Sequence[int], atom: int, nothing: bool) -> list[Rule]:

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.inference.engines.reference.enumerate import least_undefined
+from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import Drawable
 from dpasp.limits import Watch
 from dpasp.logic.program import Rule
 from dpasp.logic.solve import Group, Solver
 from dpasp.semantics.dependencies import always_total, determined
+from dpasp.semantics.masses import Array
 from dpasp.semantics.translate import Conjunction, Translation
 
-Bits = NDArray[np.bool_]
-Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 # What is known of the models of a situation, each multiplicative over parts: whether there are
@@ -57,17 +57,17 @@ class Conjunctions:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitProgram:
     """A translated program in two: rules of determined atoms, and parts of the others."""
 
     rules: dict[int, list[Rule]]  # of the determined atoms
     constraints: tuple[Rule, ...]  # over determined atoms
-    parts: tuple[Part, ...]
+    parts: tuple[InnerPart, ...]
     determined: Bits  # by atom
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class InnerPart:
     """Rules that share atoms which are not determined, directly or not."""
 
     rules: tuple[Rule, ...]
@@ -76,7 +76,7 @@ class Part:
     certain: bool  # it has a model whatever the border is
 
 
-def split(translation: Translation) -> Split:
+def split(translation: Translation) -> SplitProgram:
     """The determined part of a program and the others."""
     known = determined(translation.rules, translation.size)
     rules: dict[int, list[Rule]] = {}
@@ -88,14 +88,16 @@ def split(translation: Translation) -> Split:
             rules.setdefault(rule.head[0], []).append(rule)
         elif not rule.choice:
             constraints.append(rule)
-    return Split(rules, tuple(constraints), tuple(_parts(inner, known)), known)
+    return SplitProgram(rules, tuple(constraints), tuple(_parts(inner, known)), known)
 
 
 def _atoms(rule: Rule) -> Iterable[int]:
     return (*rule.head, *map(abs, rule.body))
 
 
-def _parts(rules: Sequence[Rule], known: Bits) -> list[Part]:
+def _parts(rules: Sequence[Rule], known: Bits) -> list[InnerPart]:
+    if not rules:
+        return []
     root = list(range(len(known)))
 
     def find(atom: int) -> int:
@@ -112,15 +114,15 @@ def _parts(rules: Sequence[Rule], known: Bits) -> list[Part]:
     gathered: dict[int, list[Rule]] = {}
     for rule, atoms in zip(rules, inside, strict=True):
         gathered.setdefault(find(atoms[0]), []).append(rule)
-    return [_part(own, known, total) for own in gathered.values()]
+    return [_part(members, known, total) for members in gathered.values()]
 
 
-def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> Part:
+def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> InnerPart:
     atoms = frozenset(a for rule in rules for a in _atoms(rule) if not known[a])
     border = sorted({a for rule in rules for a in _atoms(rule) if known[a]})
     # Without constraints and without negation inside, the least or any chosen set is a model.
     positive = all(rule.head and all(known[-b] for b in rule.body if b < 0) for rule in rules)
-    return Part(tuple(rules), atoms, tuple(border), positive or all(total[a] for a in atoms))
+    return InnerPart(tuple(rules), atoms, tuple(border), positive or all(total[a] for a in atoms))
 
 
 class Situations:
@@ -128,7 +130,7 @@ class Situations:
 
     def __init__(
         self,
-        part: Part,
+        part: InnerPart,
         queries: Sequence[Conjunctions],
         program: Drawable,
         counted: bool,
@@ -138,7 +140,7 @@ class Situations:
         translation = program.translation
         self._free = [free for free in program.free if part.atoms & set(free.selectors)]
         literals = [
-            tuple(one for one in conjunction or () if abs(one) in part.atoms)
+            tuple(literal for literal in conjunction or () if abs(literal) in part.atoms)
             for query in queries
             for conjunction in (query.both, query.given)
         ]
@@ -146,18 +148,18 @@ class Situations:
         self._literals = literals
         chosen = [selector for free in self._free for selector in free.selectors]
         self._chosen = len(chosen)
-        asked = {abs(literal) for own in literals for literal in own}
+        asked = {abs(literal) for wanted in literals for literal in wanted}
         read = [*chosen, *sorted(asked - set(chosen))]
         self._places = {atom: place for place, atom in enumerate(read)}
-        self._own: list[int] = []
+        self._minimised: list[int] = []
         if translation.least:
-            self._own = [a for a in translation.own_atoms if a in part.atoms]
-        twins = [translation.twins[atom] for atom in self._own]
+            self._minimised = [a for a in translation.own_atoms if a in part.atoms]
+        twins = [translation.twins[atom] for atom in self._minimised]
         self._solver = Solver(
             part.rules,
             [Group((atom,), False) for atom in part.border],
-            [*read, *self._own, *twins],
-            project=not counted and not self._own,
+            [*read, *self._minimised, *twins],
+            project=not counted and not self._minimised,
         )
         self._known: dict[bytes, Array] = {}
 
@@ -171,23 +173,23 @@ class Situations:
         """
         watch.check()
         firsts, place = _distinct(border)
-        found = []
+        known = []
         for column in border.T[firsts]:
             key = column.tobytes()
             if key not in self._known:
                 watch.check()
                 self._known[key] = self._solved(column, watch)
-            found.append(self._known[key])
-        return np.stack(found, axis=-1)[..., place]
+            known.append(self._known[key])
+        return np.stack(known, axis=-1)[..., place]
 
     def _solved(self, border: Bits, watch: Watch) -> Array:
         chosen = [a if b else -a for a, b in zip(self.part.border, border.tolist(), strict=True)]
         rows = self._solver.models(chosen, watch)
         rows = rows[np.lexsort(rows[:, : self._chosen].T)] if self._chosen else rows
         free = rows[:, : self._chosen]
-        if self._own and len(rows):
-            own = len(self._own)
-            true, possible = rows[:, -2 * own : -own], rows[:, -own:]
+        if self._minimised and len(rows):
+            count = len(self._minimised)
+            true, possible = rows[:, -2 * count : -count], rows[:, -count:]
             rows = rows[least_undefined(free, ~true & possible)]
         counts = [self._count(rows, literals) for literals in self._literals]
         whole = self._whole(free, set(chosen))
@@ -197,7 +199,7 @@ class Situations:
         """Whether there is a model for all values that are free."""
         if not self._chosen:
             return len(free) > 0
-        wanted = math.prod(one.values for one in self._free if one.atom in chosen)
+        wanted = math.prod(choice.values for choice in self._free if choice.atom in chosen)
         return len(np.unique(free, axis=0)) == wanted
 
     def _count(self, rows: Bits, literals: Sequence[int]) -> int:

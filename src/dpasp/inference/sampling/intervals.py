@@ -12,6 +12,11 @@ several shares c, one of which is good whatever the spread of the samples (Waudb
 Ramdas, 2024, have this for means). It holds at every number of samples at once, so that one may
 stop when one likes; it needs no normal distribution; and equal samples say no more than they can.
 
+Where masses A for the query and D against it are known and only a mass R is sampled, the answer
+is r = (A + R · E[x]) / (A + D + R · E[x + z]), and the gambler bets on A + R · x and D + R · z in
+the same way. What can be lost at most shrinks with R, so that the shares of the capital can
+grow, and the interval closes with what is open.
+
 Where every sample is wholly for the query, wholly against it or about something else, and their
 number does not depend on them, the interval of Clopper and Pearson (1934) is smaller.
 
@@ -25,17 +30,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dpasp.semantics.masses import Array
+
 Ends = tuple[float, float]
 
 MISSED = 0.025  # the probability that the answer lies beyond one end: both hold in 95 %
 SHARES: Array = 2.0 ** -np.arange(15.0)  # of the capital, one of which is near the best one
 PRECISE = 1e-7  # relatively: how well the ends are known
 TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is known for and against a query, and the mass that is sampled."""
+
+    for_: float = 0.0
+    against: float = 0.0
+    open: float = 1.0
+
+    def turned(self) -> Frame:
+        """The same for the query's contrary."""
+        return Frame(self.against, self.for_, self.open)
+
+
+ALL_OPEN = Frame()
 
 
 def binomial(hits: int, n: int) -> Ends:
@@ -45,24 +67,37 @@ def binomial(hits: int, n: int) -> Ends:
     return low, high
 
 
-def betting(for_: Array, against: Array, counts: Array, planned: int | None = None) -> Ends:
+def betting(
+    for_: Array,
+    against: Array,
+    counts: Array,
+    planned: int | None = None,
+    frame: Frame = ALL_OPEN,
+) -> Ends:
     """The interval of a ratio of means from distinct samples and how often each occurred.
 
     Where their number was ``planned`` whatever they are, bets are made for that number.
     """
-    low = _ruled_out(for_, against, counts, planned)
-    return low, 1 - _ruled_out(against, for_, counts, planned)
+    low = _ruled_out(for_, against, counts, planned, frame)
+    return low, 1 - _ruled_out(against, for_, counts, planned, frame.turned())
 
 
-def _ruled_out(for_: Array, against: Array, counts: Array, planned: int | None) -> float:
+def _ruled_out(
+    for_: Array, against: Array, counts: Array, planned: int | None, frame: Frame
+) -> float:
     """The largest ratio below which all are ruled out."""
-    if not counts @ for_ > 0:
+    if not frame.for_ + counts @ for_ > 0:
         return 0.0
 
     def possible(ratio: float) -> bool:
         # Whatever the shares, the capital falls as the ratio that is bet against grows.
+        odds = (1 - ratio) / ratio
+        loss = frame.against + frame.open - frame.for_ * odds  # at most
+        if not loss > 0:
+            return False  # it would be less than what is known
         shares, parts = _shares(ratio, planned)
-        gains = for_ * ((1 - ratio) / ratio) - against
+        known = frame.for_ * odds - frame.against
+        gains = (known + frame.open * (for_ * odds - against)) / loss
         with np.errstate(divide="ignore"):
             logs = np.log1p(np.maximum(np.multiply.outer(shares, gains), -1.0)) @ counts
         logs += np.log(parts)

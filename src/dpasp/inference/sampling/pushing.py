@@ -22,22 +22,22 @@ from dpasp.circuits.worlds import Definitions, Draw, Push
 from dpasp.logic.program import Rule
 from dpasp.semantics.leaves import Weights
 
-PAIRS = 100_000  # conjunctions that are compared with one another, at most
+PAIRS = 30_000  # conjunctions that are compared with one another, at most
 
 
 def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...]:
     """What can be pushed of the evidence (literals that all hold)."""
     known = consequences(definitions, evidence)
     claimed: set[int] = set()
-    found = []
+    pushes = []
     # Positive evidence first: it says more about a choice.
     for atom, holds in sorted(known.items(), key=lambda item: not item[1]):
         push = _push(definitions, atom, holds, known)
         if push is None or claimed & {draw.choice for draw in push.draws}:
             continue
         claimed.update(draw.choice for draw in push.draws)
-        found.append(push)
-    return tuple(found)
+        pushes.append(push)
+    return tuple(pushes)
 
 
 def most_weight(
@@ -74,10 +74,10 @@ class Exclusive:
             return False  # or it is not worth finding out
         return all(self._conjunctions(*pair) for pair in combinations(conjunctions, 2))
 
-    def _conjunctions(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    def _conjunctions(self, ours: tuple[int, ...], theirs: tuple[int, ...]) -> bool:
         self._left -= 1
-        return any(a == -b for a in one for b in other) or any(
-            self._atoms(a, b) for a in one for b in other if a > 0 and b > 0 and a != b
+        return any(a == -b for a in ours for b in theirs) or any(
+            self._atoms(a, b) for a in ours for b in theirs if a > 0 and b > 0 and a != b
         )
 
     def _atoms(self, a: int, b: int) -> bool:
@@ -100,7 +100,7 @@ class Exclusive:
             r.weights is not None for r in (*ours, *theirs)
         ):
             return False
-        return all(self._conjunctions(one.body, other.body) for one in ours for other in theirs)
+        return all(self._conjunctions(mine.body, their.body) for mine in ours for their in theirs)
 
 
 def consequences(definitions: Definitions, evidence: Iterable[int]) -> dict[int, bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,7 +19,8 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.outcomes import check_maps
 from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
-from dpasp.inference.sampling.stream import Prepared, Seen, Stream, outcomes
+from dpasp.inference.sampling.shards import Sampled, Samples, shards
+from dpasp.inference.sampling.stream import Prepared, Stream
 from dpasp.inference.sampling.tally import Tally
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
@@ -32,17 +34,17 @@ def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed`` and ``gap``."""
     check_maps(asked.ground, "the engine sample")
     groups = [_Group(asked, queries) for queries in by_evidence(asked.queries)]
-    found = row_by_row(asked, "about ", lambda row: _sampled(asked, groups, row))
-    situations = sum(len(one) for group in groups for one in group.prepared.situations)
-    return replace(found, statistics={"situations": situations})
+    result = row_by_row(asked, "about ", lambda row: _sampled(asked, groups, row))
+    parts = (part for group in groups for part in group.prepared.situations)
+    return replace(result, statistics={"situations": sum(map(len, parts))})
 
 
 def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
     """The queries with the same evidence together."""
-    found: dict[object, list[GroundQuery]] = {}
+    groups: dict[object, list[GroundQuery]] = {}
     for query in queries:
-        found.setdefault(query.evidence, []).append(query)
-    return list(found.values())
+        groups.setdefault(query.evidence, []).append(query)
+    return list(groups.values())
 
 
 @dataclass
@@ -75,18 +77,15 @@ class Estimates:
         binary = self.prepared.binary
         self.numbers = [[Tally(binary) for _ in range(ends)] for _ in self.queries]
 
-    def add(self, seen: Seen) -> None:
-        """Add what some worlds say."""
-        found = outcomes(seen.known, self.asked.meaning, self.queries)
-        own = np.ones(seen.count) if seen.weights is None else seen.weights
-        for place, one in enumerate(found):
+    def add(self, sampled: Sampled) -> None:
+        """Add what the worlds of a shard say."""
+        for place, samples in enumerate(sampled.samples):
             for i, tallies in enumerate(self.numbers):
-                tallies[place].add(one[:, i] * own)
-        informative = own * (found[0][:, 0].sum(axis=0) > 0)
-        self.weight += float(informative.sum())
-        self.squares += float((informative**2).sum())
-        self.lost += float(np.count_nonzero(seen.lost))
-        self.worlds += seen.count
+                tallies[place].add(samples[:, i])
+        self.weight += sampled.weight
+        self.squares += sampled.squares
+        self.lost += sampled.lost
+        self.worlds += sampled.count
 
     @property
     def effective(self) -> float:
@@ -95,21 +94,24 @@ class Estimates:
 
     def answers(self, planned: bool) -> list[Answer]:
         """The answers with their intervals."""
-        found = []
-        for query, tallies in zip(self.queries, self.numbers, strict=True):
-            ends = [tally.interval(planned) for tally in tallies]
-            answer = Answer(query.text, interval=(ends[0][0], ends[-1][1]), samples=self.worlds)
-            if len(tallies) == 1:
-                value = tallies[0].value
-                answer = replace(answer, value=0.5 if value is None else value)
-            else:
-                lower, upper = (tally.value for tally in tallies)
-                said = lower is not None or upper is not None
-                # Where nothing says that q can fail given e it is certain, and the reverse.
-                lower, upper = (1.0 if lower is None else lower, 0.0 if upper is None else upper)
-                answer = replace(answer, lower=lower if said else 0.0, upper=upper if said else 1.0)
-            found.append(answer)
-        return found
+        return [
+            numbered(query.text, tallies, self.worlds, planned)
+            for query, tallies in zip(self.queries, self.numbers, strict=True)
+        ]
+
+
+def numbered(query: str, tallies: Sequence[Tally], worlds: int, planned: bool) -> Answer:
+    """The answer that the tallies of its numbers come to, after so many worlds."""
+    ends = [tally.interval(planned) for tally in tallies]
+    answer = Answer(query, interval=(ends[0][0], ends[-1][1]), samples=worlds)
+    if len(tallies) == 1:
+        value = tallies[0].value
+        return replace(answer, value=0.5 if value is None else value)
+    lower, upper = (tally.value for tally in tallies)
+    said = lower is not None or upper is not None
+    # Where nothing says that q can fail given e it is certain, and the reverse.
+    lower, upper = (1.0 if lower is None else lower, 0.0 if upper is None else upper)
+    return replace(answer, lower=lower if said else 0.0, upper=upper if said else 1.0)
 
 
 def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approximate:
@@ -120,10 +122,11 @@ def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approx
     answers: dict[GroundQuery, Answer] = {}
     warnings: list[Diagnostic] = []
     lost = 0.0
-    for group in groups:
-        stream = Stream(group.prepared, weights, seed, asked.watch)
+    for place, group in enumerate(groups):
+        watch = asked.watch.share(len(groups) - place, asked.watch.report)
+        job = Samples(replace(asked, watch=watch), group.queries, weights, seed, group.prepared)
         estimates = Estimates(asked, group.queries, group.prepared)
-        stopped = _draw(stream, estimates, wanted, gap)
+        stopped = _draw(job, estimates, wanted, gap)
         # Whether a limit is reached may depend on what the worlds are.
         planned = gap is None and not _limited(asked)
         answers.update(zip(group.queries, estimates.answers(planned), strict=True))
@@ -138,18 +141,22 @@ def _limited(asked: Asked) -> bool:
 
 
 def _draw(
-    stream: Stream, estimates: Estimates, wanted: int, gap: float | None
+    job: Samples, estimates: Estimates, wanted: int, gap: float | None
 ) -> LimitReached | None:
     """Add worlds until there are enough of them; the limit that stopped it, if one did."""
-    look = LOOK
+    look, watch = LOOK, job.asked.watch
+    parts = shards(wanted, len(estimates.queries), slow=bool(estimates.prepared.situations))
     try:
-        for seen in stream.worlds(wanted):
-            estimates.add(seen)
-            stream.watch.report(estimates.worlds, wanted)
-            if gap is not None and estimates.worlds >= look:
-                look = estimates.worlds * LOOK
-                if precise(estimates.answers(planned=False), gap):
-                    break
+        with closing(job.asked.pool.map(job, parts, watch)) as drawn:
+            for sampled in drawn:
+                estimates.add(sampled)
+                watch.report(estimates.worlds, wanted)
+                if sampled.stopped is not None:
+                    raise sampled.stopped
+                if gap is not None and estimates.worlds >= look:
+                    look = estimates.worlds * LOOK
+                    if precise(estimates.answers(planned=False), gap):
+                        break
     except LimitReached as limit:
         if not estimates.worlds:
             raise
@@ -175,9 +182,9 @@ def _lost(asked: Asked, estimates: Estimates, weights: Weights, seed: int) -> fl
         return 0.0
     if not prepared.worlds.pushes:
         return estimates.lost / estimates.worlds
-    plain = Prepared(asked, estimates.queries, push=False)
     lost = worlds = 0
     try:
+        plain = Prepared(asked, estimates.queries, push=False)
         for seen in Stream(plain, weights, seed, asked.watch).worlds(SAMPLES):
             lost += int(np.count_nonzero(seen.lost))
             worlds += seen.count

@@ -17,14 +17,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.worlds import BLOCK, Definitions, Worlds
+from dpasp.circuits.worlds import BLOCK, Definitions, Drawn, Worlds
 from dpasp.inference.asked import Asked
+from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import drawable
-from dpasp.inference.sampling.inner import KNOWN, Array, Bits, Conjunctions, Situations, split
+from dpasp.inference.sampling.inner import KNOWN, Conjunctions, Situations, split
 from dpasp.inference.sampling.pushing import Exclusive, most_weight, pushed
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery, Rule
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, translate
 
@@ -34,7 +36,7 @@ QUICK = 0.05  # seconds for which a piece may take before it stops growing
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenWorlds:
     """What some worlds say: ``known`` [KNOWN, queries, worlds], and their weights up to 1."""
 
     known: Array
@@ -57,8 +59,8 @@ class Prepared:
 
     def __init__(self, asked: Asked, queries: Sequence[GroundQuery], push: bool = True) -> None:
         self.asked = asked
-        own = translate(asked.ground, asked.meaning.logic, asked.watch)
-        self.drawable = drawable(own, asked.ground.choices)
+        translated = translate(asked.ground, asked.meaning.logic, asked.watch)
+        self.drawable = drawable(translated, asked.ground.choices)
         translation = self.drawable.translation
         self.program = split(translation)
         asked.watch.check()
@@ -73,15 +75,15 @@ class Prepared:
         self.definitions = Definitions(self._rules, self.drawable.choices)
         self.size = translation.size
         self.given = self._atom(wanted[0].given)
-        self.both = [self._atom(one.both) for one in wanted]
+        self.both = [self._atom(query.both) for query in wanted]
         self.violated = self._defined(self.program.constraints)
         counted = asked.meaning.maxent
         parts = self.program.parts
-        found = [Situations(part, wanted, self.drawable, counted) for part in parts]
-        self.situations = [one for one in found if one.asked or not one.part.certain]
-        evidence = self._determined(wanted[0].given)
-        pushes = pushed(self.definitions, evidence or ()) if push else ()
-        self.border = sorted({a for one in self.situations for a in one.part.border})
+        situations = [Situations(part, wanted, self.drawable, counted) for part in parts]
+        self.situations = [s for s in situations if s.asked or not s.part.certain]
+        self.evidence = self._determined(wanted[0].given) or ()
+        pushes = pushed(self.definitions, self.evidence) if push else ()
+        self.border = sorted({atom for s in self.situations for atom in s.part.border})
         outputs = [self.violated, self.given, *self.both, *self.border]
         asked.watch.check()
         self.worlds = Worlds(self.definitions, self.size, outputs, pushes)
@@ -89,10 +91,12 @@ class Prepared:
     @property
     def binary(self) -> bool:
         """Whether a world is wholly for a query, wholly against it, or says nothing."""
-        agreed = not self.asked.meaning.maxent or not any(one.asked for one in self.situations)
+        agreed = not self.asked.meaning.maxent or not any(
+            situation.asked for situation in self.situations
+        )
         return agreed and self.weigh_alike
 
-    @property
+    @cached_property
     def weigh_alike(self) -> bool:
         """Whether all worlds have the same weight: what is pushed depends on nothing."""
         return all(
@@ -105,7 +109,7 @@ class Prepared:
     def can_be_inconsistent(self) -> bool:
         """Whether there may be total choices without a model."""
         return bool(self.program.constraints) or any(
-            not one.part.certain for one in self.situations
+            not situation.part.certain for situation in self.situations
         )
 
     @cached_property
@@ -122,8 +126,8 @@ class Prepared:
 
     def _atom(self, literals: Conjunction | None) -> int:
         """An atom for the determined literals among some that all hold."""
-        own = self._determined(literals)
-        return self._defined([] if own is None else [Rule((), own)])
+        determined = self._determined(literals)
+        return self._defined([] if determined is None else [Rule((), determined)])
 
     def _defined(self, bodies: Iterable[Rule]) -> int:
         """A fresh atom that holds where the body of one of the constraints does."""
@@ -142,24 +146,31 @@ class Stream:
         self.watch = watch
         self.most = prepared.most(self.weights)
 
-    def worlds(self, wanted: int) -> Iterator[Seen]:
-        """So many worlds, in pieces. Raises what the watch raises."""
-        done, first, piece = 0, 0, PIECE if self.prepared.situations else BLOCK * BLOCKS
-        blocks, alike = 1, self.prepared.weigh_alike
-        while done < wanted:
-            blocks = min(blocks, -(-(wanted - done) // BLOCK))
+    def worlds(self, wanted: int, begin: int = 0) -> Iterator[SeenWorlds]:
+        """So many worlds from one on, in pieces. Raises what the watch raises."""
+        at, end = begin, begin + wanted
+        blocks, piece = BLOCKS // 8, PIECE if self.prepared.situations else BLOCK * BLOCKS
+        while at < end:
+            first, start = divmod(at, BLOCK)
+            blocks = min(blocks, -(-end // BLOCK) - first)
             drawn = self.prepared.worlds.draw(self.weights, self.seed, first, blocks, self.watch)
-            count = min(blocks * BLOCK, wanted - done)
-            start = 0
+            count = min(blocks * BLOCK, end - first * BLOCK)
             while start < count:
-                began, end = time.monotonic(), min(start + piece, count)
-                part = slice(start, end)
-                own = None if alike else drawn.weights[part] / self.most
-                yield Seen(self._known(drawn.bits[:, part]), own)
-                start = end
+                began, stop = time.monotonic(), min(start + piece, count)
+                yield self.seen(drawn, slice(start, stop))
+                start = stop
                 if time.monotonic() - began < QUICK:
                     piece = min(2 * piece, BLOCK * BLOCKS)
-            done, first, blocks = done + count, first + blocks, min(2 * blocks, BLOCKS)
+            at, blocks = first * BLOCK + count, min(2 * blocks, BLOCKS)
+
+    def block(self, number: int) -> Drawn:
+        """One block of worlds; raises what the watch raises."""
+        return self.prepared.worlds.draw(self.weights, self.seed, number, 1, self.watch)
+
+    def seen(self, drawn: Drawn, part: slice) -> SeenWorlds:
+        """What some of the worlds that were drawn say."""
+        weights = None if self.prepared.weigh_alike else drawn.weights[part] / self.most
+        return SeenWorlds(self._known(drawn.bits[:, part]), weights)
 
     def _known(self, bits: NDArray[np.bool_]) -> Array:
         prepared = self.prepared
@@ -170,9 +181,9 @@ class Stream:
         for i, name in enumerate(KNOWN):
             known[i] = alike.get(name, given if name == "given" else both) & ~violated
         border = {atom: place for place, atom in enumerate(prepared.border, 2 + queries)}
-        for one in prepared.situations:
-            own = bits[[border[atom] for atom in one.part.border]]
-            known *= one.of(own, self.watch)
+        for situation in prepared.situations:
+            border_bits = bits[[border[atom] for atom in situation.part.border]]
+            known *= situation.of(border_bits, self.watch)
         return known
 
 
@@ -184,17 +195,20 @@ def outcomes(known: Array, meaning: Meaning, queries: Sequence[GroundQuery]) -> 
     """
     named = dict(zip(KNOWN, known, strict=True))
     both, some_both = named["both"], named["some_both"]
-    found = [np.stack([both, named["given"] - both])]
+    numbers = [np.stack([both, named["given"] - both])]
     if not meaning.maxent:
         lower = np.stack([named["all_both"], named["some_given"] * (1 - named["only_both"])])
-        found = [lower, np.stack([some_both, named["all_given"] * (1 - some_both)])]
+        numbers = [lower, np.stack([some_both, named["all_given"] * (1 - some_both)])]
     if meaning.has_undefined_model:
-        _add_undefined(found, named, meaning, queries)
-    return found
+        _add_undefined(numbers, named, meaning, queries)
+    return numbers
 
 
 def _add_undefined(
-    found: list[Array], named: Mapping[str, Array], meaning: Meaning, queries: Sequence[GroundQuery]
+    numbers: list[Array],
+    named: Mapping[str, Array],
+    meaning: Meaning,
+    queries: Sequence[GroundQuery],
 ) -> None:
     """Add the models with every atom undefined, of worlds without stable models."""
     none, some = named["models"] == 0, named["whole"] == 0  # of the values that are free
@@ -202,7 +216,7 @@ def _add_undefined(
         if not meaning.holds_without_models(query.evidence):
             continue
         side = 0 if meaning.holds_without_models(query.literals) else 1
-        for place, one in enumerate(found):
+        for place, samples in enumerate(numbers):
             # What is all of a world's models in one number is some of them in the other.
-            whole = len(found) == 1 or side == place
-            one[side, i] = np.maximum(one[side, i], (none if whole else some)[i])
+            whole = len(numbers) == 1 or side == place
+            samples[side, i] = np.maximum(samples[side, i], (none if whole else some)[i])

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpasp.inference.sampling.intervals import Array, Ends, betting, binomial
+from dpasp.inference.sampling.intervals import ALL_OPEN, Ends, Frame, betting, binomial
+from dpasp.semantics.masses import Array
 
 ALONE = 2048  # samples that stand for themselves
 LATER = 2048  # means of 2, 4, 8, … samples that come after them: each twice as many samples
@@ -18,10 +19,12 @@ class Tally:
     """How much of the samples was for a query and how much against it.
 
     A sample is ``binary`` if it is wholly for it, wholly against it, or neither. Others are
-    kept as means over more and more of them, which are samples too, and few.
+    kept as means over more and more of them, which are samples too, and few. With a
+    ``frame``, the samples are of what is open, and the rest is known.
     """
 
     binary: bool
+    frame: Frame = ALL_OPEN
     for_: float = 0.0
     against: float = 0.0
     count: int = 0
@@ -44,23 +47,26 @@ class Tally:
             means = min(room, self._rest.shape[1] // size)
             if not means:
                 return
-            own = self._rest[:, : means * size].reshape(2, means, size)
-            self._means.append(own.mean(axis=2))
+            grouped = self._rest[:, : means * size].reshape(2, means, size)
+            self._means.append(grouped.mean(axis=2))
             self._rest = self._rest[:, means * size :]
             self._kept += means
 
     @property
     def value(self) -> float | None:
         """The estimate; None where no sample says anything."""
-        total = self.for_ + self.against
-        return self.for_ / total if total > 0 else None
+        share = self.frame.open / self.count if self.count else 0.0
+        for_ = self.frame.for_ + share * self.for_
+        total = for_ + self.frame.against + share * self.against
+        return for_ / total if total > 0 else None
 
     def interval(self, planned: bool) -> Ends:
         """The interval of 95 %.
 
         With ``planned``, the number of samples must not have depended on what they were.
         """
-        if not self.for_ + self.against > 0:
+        frame = self.frame
+        if not self.for_ + self.against + frame.for_ + frame.against > 0:
             return NOTHING
         if self.binary:
             if planned:
@@ -73,6 +79,7 @@ class Tally:
             pairs = np.concatenate([*self._means, *last, np.empty((2, 0))], axis=1)
             pairs, counted = np.unique(pairs, axis=1, return_counts=True)
             counts = counted.astype(np.float64)
-        seen = (counts > 0) & (pairs.sum(axis=0) > 0)
+        # Of what is wholly open, samples that say nothing change no capital.
+        seen = (counts > 0) & ((pairs.sum(axis=0) > 0) | (frame != ALL_OPEN))
         total = int(counts.sum()) if planned else None
-        return betting(pairs[0, seen], pairs[1, seen], counts[seen], total)
+        return betting(pairs[0, seen], pairs[1, seen], counts[seen], total, frame)

@@ -102,8 +102,8 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         (node,) = nodes
         atom, *roles = head_atoms(node, 1 + len(origins))
         filled = {
-            role: _with_arguments(origin, found.symbol.arguments[0])
-            for (role, origin), found in zip(origins.items(), roles, strict=True)
+            role: _with_arguments(origin, call.symbol.arguments[0])
+            for (role, origin), call in zip(origins.items(), roles, strict=True)
         }
         (argument,) = atom.symbol.arguments
         body = tuple(node.body)

@@ -20,11 +20,11 @@ SLACK = 1e-9  # how far above 1 a sum may be
 ROUNDING = 1e-12  # how far below 1 a sum of several still is 1
 TINY = 1e-15  # the same for a single probability: an ulp or two of an expression
 
-Values = Mapping[str, float]
+NamedNumbers = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Known:
     """Probabilities that stay as they are."""
 
     probabilities: tuple[float, ...]
@@ -49,10 +49,10 @@ class Start:
     nothing: bool
 
 
-Distribution = Given | Bounded | Start
+Distribution = Known | Bounded | Start
 
 
-def distribution(heads: Sequence[Head], values: Values) -> Distribution:
+def distribution(heads: Sequence[Head], values: NamedNumbers) -> Distribution:
     """The distribution over the heads of a statement.
 
     ``values`` has the values of its constants and variables.
@@ -67,7 +67,7 @@ def distribution(heads: Sequence[Head], values: Values) -> Distribution:
         return _bounded(weights, values, heads)
     numbers = tuple(probability(e, values) for weight in weights for e in expressions(weight))
     total = _sum(numbers, heads)
-    return Given(_scaled(numbers, total), leaves_rest(total, len(numbers)))
+    return Known(_scaled(numbers, total), leaves_rest(total, len(numbers)))
 
 
 def leaves_rest(total: float, count: int) -> bool:
@@ -75,7 +75,7 @@ def leaves_rest(total: float, count: int) -> bool:
     return total < 1 - (TINY if count == 1 else ROUNDING)
 
 
-def probability(expression: Expression, values: Values) -> float:
+def probability(expression: Expression, values: NamedNumbers) -> float:
     """The value of an expression, which must be a probability."""
     value = evaluate(expression, values)
     if -ROUNDING <= value <= 1 + ROUNDING:
@@ -118,7 +118,7 @@ def _scaled(numbers: tuple[float, ...], total: float) -> tuple[float, ...]:
     return tuple(p / total for p in numbers) if total > 1 else numbers
 
 
-def _start(weights: Sequence[Weight], values: Values, heads: Sequence[Head]) -> Start:
+def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head]) -> Start:
     """Initial values: those that are given; what is left is shared evenly by the others."""
     for weight in weights:
         if isinstance(weight, Interval):
@@ -148,7 +148,7 @@ def _start(weights: Sequence[Weight], values: Values, heads: Sequence[Head]) -> 
     return Start(tuple(rest if value is None else value for value in known), fixed, False)
 
 
-def _bounded(weights: Sequence[Weight], values: Values, heads: Sequence[Head]) -> Bounded:
+def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head]) -> Bounded:
     """Intervals; several must leave room for probabilities that sum to 1."""
     bounds = [_bounds(weight, values) for weight in weights]
     lower, upper = (tuple(side) for side in zip(*bounds, strict=True))
@@ -165,7 +165,7 @@ def _bounded(weights: Sequence[Weight], values: Values, heads: Sequence[Head]) -
     return Bounded(lower, upper, False)
 
 
-def _bounds(weight: Weight, values: Values) -> tuple[float, float]:
+def _bounds(weight: Weight, values: NamedNumbers) -> tuple[float, float]:
     ends = [probability(expression, values) for expression in expressions(weight)]
     low, high = ends[0], ends[-1]
     if low > high:

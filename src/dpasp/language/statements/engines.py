@@ -31,7 +31,8 @@ class Engine:
     ``solve`` is the function that answers, or its place as ``"module:function"``. ``options``
     are those of its own, ``aliases`` are other names, each with the options that it implies;
     ``compiles`` says that it makes a circuit, ``exact`` that it gives exact answers (if limits
-    allow it); ``about`` says in a few words what it does.
+    allow it); ``about`` says in a few words what it does. A cluster shares ``whole_questions``,
+    or what is ``inside`` of one (and then rows of test data too); with neither it is refused.
     """
 
     name: str
@@ -41,6 +42,13 @@ class Engine:
     compiles: bool = False
     exact: bool = False
     about: str = ""
+    whole_questions: bool = False
+    inside: str = ""
+
+    @property
+    def cut(self) -> bool:
+        """Whether many workers can share its work."""
+        return self.whole_questions or bool(self.inside)
 
 
 # To add an engine: a module with its function, and a line here.
@@ -53,6 +61,7 @@ ENGINES: dict[str, Engine] = {
             aliases={"exact": {"exact": 1}},
             compiles=True,
             exact=True,
+            whole_questions=True,
             about="exact answers where limits allow it, else sure bounds and estimates (default)",
         ),
         Engine(
@@ -60,12 +69,14 @@ ENGINES: dict[str, Engine] = {
             "dpasp.inference.exact:compiled",
             compiles=True,
             exact=True,
+            whole_questions=True,
             about="exact answers from a circuit; a warning where it had to be enumerated",
         ),
         Engine(
             "enumerate",
             "dpasp.inference.exact:enumerated",
             exact=True,
+            whole_questions=True,
             about="exact answers from every total choice, one by one: the reference",
         ),
         Engine(
@@ -73,6 +84,7 @@ ENGINES: dict[str, Engine] = {
             "dpasp.inference.sampling.sample:sample",
             {"n": COUNT, "gap": SHARE},
             about="estimates from samples, with intervals of confidence",
+            inside="samples",
         ),
         Engine(
             "bounds",
@@ -80,6 +92,8 @@ ENGINES: dict[str, Engine] = {
             {"gap": SHARE, "nmodels": COUNT},
             aliases={"aseo": {"nmodels": 1000, "gap": 0.0}},
             about="sure bounds that close in on the answer",
+            whole_questions=True,
+            inside="cases",
         ),
     )
 }

@@ -11,18 +11,18 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from typing import NamedTuple
 
 from dpasp.errors import Diagnostic, nearest
-from dpasp.language.statements.options import Option, Value
+from dpasp.language.statements.options import Option, OptionValue
 
 
 class Allowed(NamedTuple):
     """What the value of an option must be: in words, as a test, and some of them."""
 
     words: str
-    holds: Callable[[Value], bool]
+    holds: Callable[[OptionValue], bool]
     examples: tuple[str, ...]
 
 
-def _number(value: Value) -> float | None:
+def _number(value: OptionValue) -> float | None:
     good = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if good and isinstance(value, int | float) else None
 

@@ -40,7 +40,7 @@ class Naming(Statement):
 
     def filled(self, values: Mapping[str, str]) -> str:
         """The name with values for the variables."""
-        return _PLACE.sub(lambda found: values.get(found[1].strip(), found[0]), self.name)
+        return _PLACE.sub(lambda place: values.get(place[1].strip(), place[0]), self.name)
 
     def places(self) -> list[str]:
         """The variables that the name shows."""

@@ -427,15 +427,15 @@ def _defined(program: Program) -> set[str]:
     atoms = [node.atom for node in nodes if node.ast_type == ASTType.External]
     heads = [node.head for node in nodes if node.ast_type == ASTType.Rule]
     atoms += [head.atom for head in heads if head.ast_type == ASTType.Literal]
-    found = set()
+    predicates = set()
     for atom in atoms:
         if atom.ast_type == ASTType.SymbolicAtom:
             symbol = atom.symbol
             if symbol.ast_type == ASTType.Pool:
                 symbol = symbol.arguments[0]
             if symbol.ast_type == ASTType.Function and len(symbol.arguments) == 1:
-                found.add(str(symbol.name))
-    return found
+                predicates.add(str(symbol.name))
+    return predicates
 
 
 def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:

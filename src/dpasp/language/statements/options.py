@@ -25,7 +25,7 @@ _FORM = "options are written name = value, with ',' between them"
 _LONGEST = 18  # digits of an integer
 
 
-Value = int | float | str | bool | tuple[int | float, ...]
+OptionValue = int | float | str | bool | tuple[int | float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Option:
     """``lr = 0.001``; a name alone is true."""
 
     name: str
-    value: Value
+    value: OptionValue
     span: Span = span_field()
 
 
@@ -93,7 +93,7 @@ def _option(cursor: Cursor) -> Option:
         missing = name.text in ("", ".", ":-", ",")
         what = "an option is missing here" if missing else f"'{name.text}' is not an option"
         cursor.fail("option-syntax", what, name, _FORM)
-    value: Value = True
+    value: OptionValue = True
     if cursor.peek().text in (":", ":=", "=="):
         cursor.fail("option-syntax", "an option has '=' before its value", cursor.peek(), _FORM)
     if cursor.accept("="):
@@ -101,7 +101,7 @@ def _option(cursor: Cursor) -> Option:
     return Option(name.text, value, cursor.file.span(name.start, cursor.peek(-1).end))
 
 
-def _value(cursor: Cursor) -> Value:
+def _value(cursor: Cursor) -> OptionValue:
     token = cursor.next()
     if token.text == "(":
         return _tuple(cursor)
@@ -199,7 +199,7 @@ def option_text(option: Option) -> str:
     return f"{option.name} = {_value_text(option.value)}"
 
 
-def _value_text(value: Value) -> str:
+def _value_text(value: OptionValue) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -47,7 +47,7 @@ def read_python(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 def check_calls(program: Program) -> Iterator[Diagnostic]:
     """Blocks that are not Python, and calls of functions that no block defines."""
-    names: set[str] = set(program.given)
+    names: set[str] = set(program.supplied)
     open_ended = False  # a block may define names that cannot be read off it
     scripts = program.sources.holds("#script")
     for statement in program.statements:

@@ -112,14 +112,16 @@ def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read a question, its literals left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
-    kind = {"#pr": "#query", "#max": "#map"}.get(word.text, word.text)
+    directive = {"#pr": "#query", "#max": "#map"}.get(word.text, word.text)
     buffer.put(word.start, word.end, ":-")
     _strip_parentheses(cursor, buffer)
-    items = _items(cursor, buffer, kind)
+    items = _items(cursor, buffer, directive)
     span = file.span(piece.start, piece.end)
-    if not any(not item.is_evidence for item in items) and kind != "#mpe":
-        message = "there is no evidence here" if kind == "#evidence" else "nothing is asked for"
-        cursor.fail("query-empty", message, word, FORMS[kind])
+    if not any(not item.is_evidence for item in items) and directive != "#mpe":
+        message = (
+            "there is no evidence here" if directive == "#evidence" else "nothing is asked for"
+        )
+        cursor.fail("query-empty", message, word, FORMS[directive])
     if not piece.dotted and items:
         buffer.end_statement(piece.end)
     elif not items:
@@ -129,7 +131,7 @@ def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         if items and not nodes:
             return None
         body = list(nodes[0].body) if items else []
-        return _question(kind, items, body, sources, span)
+        return _question(directive, items, body, sources, span)
 
     return Draft(finish, whole=not items)
 
@@ -154,7 +156,7 @@ def _strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
         cursor.index = start
 
 
-def _items(cursor: Cursor, buffer: Buffer, kind: str) -> list[_Item]:
+def _items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Item]:
     """Cut a question into its literals and blank out what clingo does not know."""
     items: list[_Item] = []
     item: _Item | None = None
@@ -167,7 +169,7 @@ def _items(cursor: Cursor, buffer: Buffer, kind: str) -> list[_Item]:
         elif text == "." and cursor.at_end():
             break
         elif text == "|":
-            _check_bar(cursor, token, kind, barred)
+            _check_bar(cursor, token, directive, barred)
             barred = True
             buffer.put(token.start, token.end, ";" if items else " ")
             item = None
@@ -177,7 +179,7 @@ def _items(cursor: Cursor, buffer: Buffer, kind: str) -> list[_Item]:
             message, help = _FOREIGN[text]
             cursor.fail("query-syntax", message, token, help)
         elif text == "?":
-            _check_question_mark(cursor, token, kind, item)
+            _check_question_mark(cursor, token, directive, item)
             assert item is not None
             item.mark = cursor.file.span(token.start, token.end)
             buffer.blank(token.start, token.end)
@@ -189,22 +191,22 @@ def _items(cursor: Cursor, buffer: Buffer, kind: str) -> list[_Item]:
     return items
 
 
-def _check_bar(cursor: Cursor, token: Token, kind: str, barred: bool) -> None:
-    if kind == "#evidence":
-        cursor.fail("query-bar", "evidence has no '|'", token, FORMS[kind])
+def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> None:
+    if directive == "#evidence":
+        cursor.fail("query-bar", "evidence has no '|'", token, FORMS[directive])
     if barred:
         cursor.fail("query-bar", "a second '|'", token, "keep one, and join literals by ','")
     if cursor.peek().text in (".", ""):
         message = "no evidence follows the '|'"
-        cursor.fail("query-bar", message, token, f"remove it; {FORMS[kind]}")
+        cursor.fail("query-bar", message, token, f"remove it; {FORMS[directive]}")
 
 
-def _check_question_mark(cursor: Cursor, token: Token, kind: str, item: _Item | None) -> None:
+def _check_question_mark(cursor: Cursor, token: Token, directive: str, item: _Item | None) -> None:
     """Only the atoms that ``#map`` asks for are marked with '?'."""
     if item is None:
         cursor.fail("query-mark", "'?' comes after the atom that it marks", token, FORMS["#map"])
-    if kind != "#map":
-        help = f"write #map to ask for the most probable value; {FORMS[kind]}"
+    if directive != "#map":
+        help = f"write #map to ask for the most probable value; {FORMS[directive]}"
         cursor.fail("query-mark", "this '?' has no meaning here", token, help)
     if item.is_evidence:
         message = "evidence is not marked with '?'"
@@ -226,11 +228,11 @@ def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: _Item) -> Non
 
 
 def _question(
-    kind: str, items: list[_Item], body: list[AST], sources: Sources, span: Span
+    directive: str, items: list[_Item], body: list[AST], sources: Sources, span: Span
 ) -> Statement:
     """The statement that the items and what clingo read of them make up."""
     if len(items) != len(body):
-        raise _error("query-syntax", "this question cannot be read", span, FORMS[kind])
+        raise _error("query-syntax", "this question cannot be read", span, FORMS[directive])
     asked: list[Literal] = []
     evidence: list[Literal] = []
     guards: list[AST] = []
@@ -239,47 +241,49 @@ def _question(
         what = None if atom is None else atom.ast_type
         where = sources.span_of(node.location)
         if what == ASTType.Comparison:
-            _check_guard(kind, item, where)
+            _check_guard(directive, item, where)
             guards.append(node)
             continue
         literal = _literal(item, node, atom if what == ASTType.SymbolicAtom else None, where)
-        if item.is_evidence or kind == "#evidence":
-            _check_anonymous(kind, literal)
-        if kind == "#map" and not item.is_evidence:
+        if item.is_evidence or directive == "#evidence":
+            _check_anonymous(directive, literal)
+        if directive == "#map" and not item.is_evidence:
             _check_map(item, literal)
         (evidence if item.is_evidence else asked).append(literal)
-    if kind == "#evidence":
+    if directive == "#evidence":
         return Evidence(tuple(asked), span)
-    if kind == "#mpe" and asked:
+    if directive == "#mpe" and asked:
         message = "#mpe asks for all choices at once, not for an atom"
         help = "write the evidence after '|', #mpe | a., or use #map to ask for some atoms"
         raise _error("mpe-atoms", message, asked[0].span, help)
-    if kind != "#mpe" and not asked:
+    if directive != "#mpe" and not asked:
         message = "this asks for no atom, only compares"
-        raise _error("query-empty", message, span, FORMS[kind])
-    if kind == "#query":
+        raise _error("query-empty", message, span, FORMS[directive])
+    if directive == "#query":
         return Query(tuple(asked), tuple(evidence), tuple(guards), span)
     atoms = tuple(literal.atom for literal in asked)
     return Map(atoms, tuple(evidence), tuple(guards), span)
 
 
-def _check_guard(kind: str, item: _Item, where: Span) -> None:
-    if kind == "#evidence":
+def _check_guard(directive: str, item: _Item, where: Span) -> None:
+    if directive == "#evidence":
         help = "write 'a' for true and 'not a' for false, and no comparisons"
         raise _error("query-literal", "evidence holds atoms only", where, help)
     if item.undefined or item.mark:
         message = "a comparison is neither undefined nor asked for"
-        raise _error("query-literal", message, where, FORMS[kind])
+        raise _error("query-literal", message, where, FORMS[directive])
 
 
-def _check_anonymous(kind: str, literal: Literal) -> None:
+def _check_anonymous(directive: str, literal: Literal) -> None:
     """Refuse '_' in evidence, unless it says that no instance holds: that has one meaning."""
-    if kind != "#query" and literal.mode is Mode.FALSE:
+    if directive != "#query" and literal.mode is Mode.FALSE:
         return
     if any(part.ast_type == ASTType.Variable and part.name == "_" for part in walk(literal.atom)):
         shown = f"{literal.mode.value}{literal.atom}"
         message = f"'{shown}' in evidence could mean some instance or every instance"
-        every = "has one question for each value" if kind == "#query" else "means every instance"
+        every = (
+            "has one question for each value" if directive == "#query" else "means every instance"
+        )
         help = f"name the variable, which {every}, or for some instance write 'some :- {shown}.'"
         help += " and give 'some' as evidence"
         raise _error("evidence-anonymous", message, literal.span, help)

@@ -39,13 +39,13 @@ class Statement:
 class Program:
     """The statements in their order, included files in place of their ``#include``.
 
-    ``given`` are the names after ``@`` that whoever loads the program supplies.
+    ``supplied`` are the names after ``@`` that whoever loads the program supplies.
     """
 
     statements: tuple[Statement, ...]
     sources: Sources = field(default_factory=Sources, compare=False, repr=False)
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
-    given: frozenset[str] = frozenset()
+    supplied: frozenset[str] = frozenset()
 
     @property
     def files(self) -> tuple[str, ...]:

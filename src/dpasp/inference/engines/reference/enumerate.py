@@ -27,7 +27,14 @@ import numpy as np
 
 from dpasp.circuits.fold import Counted, check_foldable
 from dpasp.errors import Diagnostic, SizeLimit
-from dpasp.inference.engines.reference.rows import Bits, Counts, Rows, Words, pack, run_starts
+from dpasp.inference.engines.reference.rows import (
+    BitRows,
+    Bits,
+    Counts,
+    PackedBits,
+    pack,
+    run_starts,
+)
 from dpasp.inference.engines.reference.table import (
     ALWAYS,
     NEVER,
@@ -174,8 +181,8 @@ def enumerate_models(
         reader.read_undefined()
     groups = live_groups(ground)
     selectors = [selector for choice in ground.choices for selector in choice.selectors]
-    rows = Rows(len(selectors) + len(reader.read))
-    total = math.prod(len(group.atoms) + (not group.one) for group in groups)
+    rows = BitRows(len(selectors) + len(reader.read))
+    total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
     for block in models(
         (*translation.rules, *reader.rules),
         groups,
@@ -207,7 +214,7 @@ def live_groups(ground: GroundProgram) -> list[Group]:
 
 def _live_group(choice: Choice, live: Sequence[bool]) -> Group:
     atoms = tuple(s for s, kept in zip(choice.selectors, live, strict=False) if kept)
-    return Group(atoms, one=not (choice.nothing and live[-1]))
+    return Group(atoms, exactly=not (choice.nothing and live[-1]))
 
 
 class Reader:
@@ -290,7 +297,7 @@ def least_undefined(chosen: Bits, undefined: Bits) -> Bits:
     return keep
 
 
-def _minimal(sets: Words, sizes: Counts) -> Bits:
+def _minimal(sets: PackedBits, sizes: Counts) -> Bits:
     """Which of the sets (rows of words) contain no other one."""
     keep = np.ones(len(sets), dtype=np.bool_)
     for i in np.argsort(sizes, kind="stable"):
@@ -300,7 +307,7 @@ def _minimal(sets: Words, sizes: Counts) -> Bits:
     return keep
 
 
-def _check_size(rows: Rows) -> None:
+def _check_size(rows: BitRows) -> None:
     if rows.distinct > MOST_ROWS:
         raise SizeLimit(
             Diagnostic(

@@ -1,6 +1,6 @@
 """Distinct rows of bits with how often they came, kept small while millions stream in.
 
->>> rows = Rows(width=2)
+>>> rows = BitRows(width=2)
 >>> rows.add(np.array([[True, False], [False, True], [True, False]]))
 >>> distinct, counts = rows.sorted()
 >>> distinct.tolist(), counts.tolist()
@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 Bits = NDArray[np.bool_]
 Counts = NDArray[np.int64]
-Words = NDArray[np.uint64]
+PackedBits = NDArray[np.uint64]
 
 ROOM = 1 << 18  # rows that wait before equal ones are merged
 
 
-class Rows:
+class BitRows:
     """A multiset of rows of ``width`` bits."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.added = 0
         self._merged = pack(np.empty((0, width), dtype=np.bool_)), np.empty(0, dtype=np.int64)
-        self._waiting: list[Words] = []
+        self._waiting: list[PackedBits] = []
         self._room = ROOM
 
     def add(self, block: Bits) -> None:
@@ -60,20 +60,20 @@ class Rows:
         self._room = max(ROOM, len(starts))  # merging stays linear in what comes in
 
 
-def pack(bits: Bits) -> Words:
+def pack(bits: Bits) -> PackedBits:
     """Rows of bits as rows of machine words that compare in the same order."""
     data = np.packbits(bits, axis=1)
     data = np.pad(data, ((0, 0), (0, -data.shape[1] % 8 or (8 if not data.shape[1] else 0))))
     return np.ascontiguousarray(data).view(">u8").astype(np.uint64)
 
 
-def unpack(words: Words, width: int) -> Bits:
+def unpack(words: PackedBits, width: int) -> Bits:
     """The rows of bits that :func:`pack` packed."""
     data = np.ascontiguousarray(words.astype(">u8")).view(np.uint8)
     return np.unpackbits(data, axis=1, count=width).astype(np.bool_)
 
 
-def sort_order(words: Words) -> NDArray[np.intp]:
+def sort_order(words: PackedBits) -> NDArray[np.intp]:
     """The order that sorts the rows."""
     if words.shape[1] == 1:
         return np.argsort(words[:, 0], kind="stable")

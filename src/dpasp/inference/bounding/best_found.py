@@ -1,0 +1,169 @@
+"""The most probable values where no circuit fits: the best that is found, and what none exceeds.
+
+clingo optimises the logarithms of the probabilities: the most probable total choice that has a
+model with the evidence, and a bound for all others. What the evidence has is known between
+bounds (see ``cases``). The values of a few atoms are those of the best model, and how probable
+they are is bounded like any query; whatever else is possible has no more than they leave.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.inference.answers import MapAnswer
+from dpasp.inference.asked import Asked
+from dpasp.inference.bounding.bounds import close_in
+from dpasp.inference.bounding.cases import Cases
+from dpasp.inference.bounding.formulas import bounds_of
+from dpasp.inference.engines.outcomes import Outcomes
+from dpasp.inference.engines.reference.enumerate import live_groups
+from dpasp.inference.probable.best import VALUES, Best, map_answer
+from dpasp.language.ast import Mode
+from dpasp.limits import Watch
+from dpasp.logic.cheapest import cheapest
+from dpasp.logic.program import GroundMap, GroundQuery, Rule
+from dpasp.semantics.masses import Masses
+from dpasp.semantics.total_choices import TotalChoice, log_probability_of
+from dpasp.semantics.translate import Translation, translate
+
+SCALE = 1_000_000  # costs are whole numbers: so many for a factor of e
+SEARCH = 0.6  # of the time is for the optimisation, the rest for bounds of the evidence
+GAP = 0.001
+MODES = (Mode.TRUE, Mode.FALSE, Mode.UNDEFINED)  # as VALUES
+
+
+@dataclass(frozen=True, slots=True)
+class _Optimum:
+    """The best total choice and values that were found, and what no total choice exceeds (log)."""
+
+    choice: TotalChoice
+    values: tuple[int, ...]  # of the marked atoms, as places in VALUES
+    most: float
+
+
+def best_found(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | None:
+    """The best values within the time of the watch; None if there are none that are sure.
+
+    Raises what the watch raises.
+    """
+    meaning = asked.meaning
+    if asked.has_rows or asked.has_intervals or meaning.holds_without_models(question.evidence):
+        return None
+    optimum = _optimum(asked, question, watch.within(SEARCH * (watch.remaining() or 0.0)))
+    if optimum is None:
+        return None
+    timed = replace(asked, watch=watch)
+    bests = (_total_choice if question.everything else _values)(timed, question, optimum)
+    return None if bests is None else map_answer(asked.ground, question, *bests)
+
+
+def _optimum(asked: Asked, question: GroundMap, watch: Watch) -> _Optimum | None:
+    ground = asked.ground
+    translation = translate(ground, asked.meaning.logic, watch)
+    evidence = translation.conjunction(question.evidence)
+    if evidence is None:
+        return None
+    costs, extra, free = _costs(asked, translation.size)
+    rules = (*translation.rules, *extra, *(Rule((), (-literal,)) for literal in evidence))
+    selectors = [selector for choice in ground.choices for selector in choice.selectors]
+    marked = [a for lit in question.atoms for a in (lit.atom, translation.twins[lit.atom])]
+    read = list(dict.fromkeys(atom for atom in (*selectors, *marked) if atom))
+    found = cheapest(rules, live_groups(ground), costs, read, watch)
+    if found is None:
+        return None
+    truth = dict(zip(read, found.rows[-1].tolist(), strict=True))
+    choice = tuple(
+        next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
+        for c in ground.choices
+    )
+    return _Optimum(choice, _read(question, truth, translation), free - found.least / SCALE)
+
+
+def _read(question: GroundMap, truth: dict[int, bool], translation: Translation) -> tuple[int, ...]:
+    """The values of the marked atoms in a model."""
+    values = []
+    for literal in question.atoms:
+        true = truth.get(literal.atom, False)
+        possible = truth.get(translation.twins[literal.atom], False)
+        values.append(VALUES.index(True if true else "undef" if possible else False))
+    return tuple(values)
+
+
+def _costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Rule], float]:
+    """What values cost more than the best one of their choice, rules for what is no value, and
+    the logarithm of what the best ones have together.
+
+    Costs are rounded down, so that no total choice is more probable than they say.
+    """
+    costs, extra, free = [], list[Rule](), 0.0
+    for i, choice in enumerate(asked.ground.choices):
+        with np.errstate(divide="ignore"):
+            logs = np.log(asked.weights[asked.layout.of(i)])
+        top = float(logs.max())
+        free += top
+        for value, log in enumerate(logs.tolist()):
+            cost = int((top - log) * SCALE) if log > -math.inf else 0  # those are not live
+            if not cost:
+                continue
+            literal = choice.selectors[value] if value < len(choice.selectors) else 0
+            if not literal and len(choice.selectors) == 1:
+                literal = -choice.selectors[0]
+            elif not literal:
+                literal = size + len(extra)
+                extra.append(Rule((literal,), tuple(-s for s in choice.selectors)))
+            costs.append((literal, cost))
+    return costs, extra, free
+
+
+def _total_choice(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[Best] | None:
+    """The total choice that was found, with what it surely has given the evidence."""
+    query = GroundQuery((), question.evidence, question.text, question.span)
+    outcome = Masses.of(Outcomes(asked.with_questions([query])).of(optimum.choice)[:, 0])
+    cases = Cases(asked, [query], asked.weights, whole=False)
+    close_in(cases, GAP, asked.watch)
+    starts, known = asked.layout.starts, cases.masses
+    log = log_probability_of(optimum.choice, asked.weights, starts)
+    log_first = sum(math.log(asked.weights[starts[c] + v]) for c, v in cases.first)
+    rest, own = cases.rest, math.exp(log - log_first)  # relative to what the evidence says
+    most = math.exp(min(0.0, optimum.most - log_first))
+    row = np.array([optimum.choice], dtype=np.int64)
+
+    def best(share: float, mass: float) -> Best:
+        least = max(mass, own * share)
+        value = min(1.0, own * share / (mass + rest)) if mass + rest > 0 else 0.0
+        return Best(value, row, max(value, min(1.0, most / least) if least > 0 else 1.0))
+
+    if asked.meaning.maxent:
+        return [best(float(outcome.e), float(known.e[0]))]
+    # If only some of its models satisfy the evidence, so may the total choice itself or not.
+    sure = float(outcome.a)
+    upper = best(sure, float(known.a[0]))
+    if not sure:
+        mass = float(known.a[0]) + rest
+        upper = replace(upper, value=own / (own + mass) if own + mass > 0 else 0.0)
+    return [upper, best(sure, float(known.b[0]))]
+
+
+def _values(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[Best]:
+    """The values that were found, with what they surely have given the evidence."""
+    literals = tuple(
+        literal._replace(mode=MODES[value])
+        for literal, value in zip(question.atoms, optimum.values, strict=True)
+    )
+    query = GroundQuery(literals, question.evidence, question.text, question.span)
+    cases = Cases(asked, [query], asked.weights, whole=False)
+    close_in(cases, GAP, asked.watch)
+    row: NDArray[np.int64] = np.array([optimum.values], dtype=np.int64)
+    (bound,) = bounds_of(cases.masses, asked.meaning, cases.rest)
+    if asked.meaning.maxent:
+        low, high = bound.interval
+        return [Best(low, row, max(high, 1.0 - low))]
+    lower, upper = bound.ends
+    return [
+        Best(upper[0], row, max(upper[1], 1.0 - lower[0])),
+        Best(lower[0], row, max(lower[1], 1.0 - upper[0])),
+    ]

@@ -1,0 +1,203 @@
+"""Answers when a limit leaves no time for exact ones: estimates inside intervals that are sure.
+
+Queries with the same evidence are taken together. Cases of the program are compiled for sure
+bounds, and worlds are drawn from the others (see ``cases`` and ``remainder``); for most probable
+values see ``best_found``.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpasp import circuits
+from dpasp.errors import Diagnostic, Error, LimitReached
+from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
+from dpasp.inference.asked import Asked
+from dpasp.inference.bounding.best_found import best_found
+from dpasp.inference.bounding.bounds import close_in
+from dpasp.inference.bounding.cases import Cases, said
+from dpasp.inference.bounding.formulas import Bound, bounds_of
+from dpasp.inference.bounding.remainder import Remainder
+from dpasp.inference.engines.result import EngineResult
+from dpasp.inference.exact import not_surely_best
+from dpasp.inference.method import Method
+from dpasp.inference.sampling.sample import by_evidence, sample
+from dpasp.inference.sampling.stream import Prepared
+from dpasp.limits import Watch
+from dpasp.logic.program import GroundMap, GroundQuery
+from dpasp.semantics.masses import Question
+
+CASES = 0.4  # of the time is for bounds, the rest for samples
+GAP = 0.001  # samples go on until the time is over, or they are so precise
+MANY = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What bounds and samples say about some queries."""
+
+    sure: list[Answer]
+    estimates: Sequence[object] | None  # None: there was no time for any
+    inconsistent: float = 0.0
+    warnings: tuple[Diagnostic, ...] = ()
+    cases: int = 0  # that were compiled
+
+
+def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
+    """Sure intervals with estimates inside, at worst those that say nothing.
+
+    Raises the limit if there is no time for most probable values that are asked for.
+    """
+    watch = asked.watch.within(0.9 * kept)
+    groups = by_evidence(asked.queries)
+    maps = dict.fromkeys(q for q in asked.questions if isinstance(q, GroundMap))
+    answers: dict[Question, Answer | MapAnswer] = {}
+    warnings: list[Diagnostic] = []
+    lost, drawn, cases = 0.0, 0, 0
+    for place, question in enumerate(maps):
+        best = _best(asked, question, watch.share(len(maps) - place + len(groups)))
+        if best is None:
+            raise limit
+        answers[question] = best
+    warnings += not_surely_best([a for a in answers.values() if isinstance(a, MapAnswer)])
+    for place, queries in enumerate(groups):
+        found = _found(asked, queries, watch.share(len(groups) - place))
+        estimates = found.estimates
+        framed = found.sure if estimates is None else map(_inside, estimates, found.sure)
+        answers.update(zip(queries, framed, strict=True))
+        warnings += found.warnings
+        lost, cases = max(lost, found.inconsistent), cases + found.cases
+        drawn += found.estimates is not None
+    gaps = [a.gap for a in answers.values() if isinstance(a, Answer) and a.gap is not None]
+    if gaps:
+        gap = max(float(np.max(gap)) for gap in gaps)
+        warnings.insert(0, _warning(asked, limit, gap, 0.1 * kept))
+    return EngineResult(
+        tuple(answers[question] for question in asked.questions),
+        "sample" if drawn else "bounds",
+        lost,
+        "about ",
+        tuple(dict.fromkeys(warnings)),
+        {"cases": cases},
+    )
+
+
+def _best(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | None:
+    """The best values that there is time for."""
+    try:
+        return best_found(asked, question, watch)
+    except LimitReached:
+        return None
+
+
+def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found:
+    """What there is time for about queries with the same evidence."""
+    timed = replace(asked.with_questions(queries), watch=watch)
+    seed = asked.method.whole("seed")
+    seed = secrets.randbits(63) if seed is None else seed
+    if asked.has_rows or asked.has_intervals:
+        return _sampled(timed, _unsure(timed), seed)
+    try:
+        prepared = Prepared(timed, queries)
+        cases = Cases(timed, queries, asked.weights, False, _said(timed, prepared))
+        close_in(cases, GAP, watch.within(CASES * (watch.remaining() or 0.0)))
+        sure = _sure(cases)
+        if not cases.closed:
+            return _sampled(timed, sure, seed)
+        rest = Remainder(cases, prepared, seed, watch)
+        rest.draw(GAP)
+    except LimitReached:
+        return _Found(_unsure(timed), None)
+    lost = float(cases.inconsistent.max(initial=0.0))
+    return _Found(sure, rest.answers(), lost, cases=cases.compiled)
+
+
+def _said(asked: Asked, prepared: Prepared) -> tuple[tuple[int, int], ...]:
+    """How choices must have fallen for the evidence to hold."""
+    return said(asked, prepared.definitions, prepared.evidence, asked.weights)
+
+
+def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:
+    """Plain samples, where nothing is closed."""
+    method = Method("sample", {"n": MANY, "gap": GAP, "seed": seed})
+    try:
+        result = sample(replace(asked, method=method))
+    except LimitReached:
+        return _Found(sure, None)
+    warnings = tuple(w for w in result.warnings if w.code != "stopped-early")
+    return _Found(sure, result.answers, result.inconsistent, warnings)
+
+
+def _sure(cases: Cases) -> list[Answer]:
+    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
+    return [b.answer(q.text) for q, b in zip(cases.asked.queries, bounds, strict=True)]
+
+
+def _unsure(asked: Asked) -> list[Answer]:
+    """The bounds that say nothing."""
+    nothing = (0.5,) if asked.meaning.maxent else (0.0, 1.0)
+    answers = [Bound(nothing, (0.0, 1.0), 1.0).answer(q.text) for q in asked.queries]
+    if not asked.has_rows:
+        return answers
+    rows = np.ones(asked.weights.shape[1])
+
+    def each(number: AnswerNumber | None) -> AnswerNumber | None:
+        return None if number is None else number * rows
+
+    return [
+        replace(a, value=each(a.value), lower=each(a.lower), upper=each(a.upper), gap=rows)
+        for a in (replace(answer, interval=(0 * rows, rows)) for answer in answers)
+    ]
+
+
+def _inside(estimate: object, sure: Answer) -> Answer:
+    """The estimate in the frame of what is sure."""
+    assert isinstance(estimate, Answer)
+    assert sure.interval is not None
+    assert estimate.interval is not None
+    low, high = sure.interval
+
+    def framed(number: AnswerNumber | None) -> AnswerNumber | None:
+        if number is None:
+            return None
+        clipped = np.clip(number, low, high)
+        return clipped if np.ndim(number) else float(clipped)
+
+    ends = [framed(end) for end in estimate.interval]
+    assert ends[0] is not None
+    assert ends[1] is not None
+    return replace(
+        estimate,
+        value=framed(estimate.value),
+        lower=framed(estimate.lower),
+        upper=framed(estimate.upper),
+        interval=sure.interval,
+        gap=sure.gap,
+        likely=(ends[0], ends[1]),
+    )
+
+
+def _warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
+    """The warning that the answers are not exact, and what it would take."""
+    return Diagnostic(
+        "not-exact",
+        f"{limit.diagnostics[0].message} before the answers were exact: they are estimates "
+        f"inside intervals that are sure, at most {gap:.6g} wide",
+        help=f"{_what_it_takes(asked, seconds)}raise the limit, or let it fail with --exact",
+        severity="warning",
+    )
+
+
+def _what_it_takes(asked: Asked, seconds: float) -> str:
+    """How wide the program is for the compiler, if that is known within so many seconds."""
+    try:
+        parts = circuits.plan(asked.ground, asked.meaning, watch=asked.watch.within(seconds))
+    except Error:
+        return ""
+    if not parts:
+        return ""
+    return f"the widest part has {parts[0].choices:,} choices and a width of {parts[0].width}; "

@@ -1,0 +1,158 @@
+"""Estimates where a program is compiled in part: worlds are drawn from what is open only.
+
+What the closed cases say is exact (see ``cases``). The open ones are strata of known
+probability: a sample has one world of each, weighed by it, so that its mean is what the open
+cases come to. So the estimate is not biased, spreads the less the more is closed, and ends
+exact (Rao and Blackwell, after whom this is named elsewhere).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dpasp.circuits.worlds import BLOCK
+from dpasp.errors import LimitReached
+from dpasp.inference.answers import Answer
+from dpasp.inference.bounding.cases import Cases, Fallen
+from dpasp.inference.sampling.intervals import Frame
+from dpasp.inference.sampling.sample import LOOK, numbered, precise
+from dpasp.inference.sampling.stream import PIECE, QUICK, Prepared, Stream, outcomes
+from dpasp.inference.sampling.tally import Tally
+from dpasp.limits import Watch
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array, Masses
+
+STRATA = 32  # that are drawn from, about; more cases than that are joined
+
+
+class Remainder:
+    """The open cases of queries, to be drawn from, beside the closed ones."""
+
+    def __init__(self, cases: Cases, prepared: Prepared, seed: int, watch: Watch) -> None:
+        self.cases, self.prepared, self.watch = cases, prepared, watch
+        found = strata(cases, STRATA)
+        seeds = np.random.SeedSequence(seed).generate_state(len(found), np.uint64) >> np.uint64(1)
+        self.streams, shares = list[Stream](), list[float]()
+        for fallen, own in zip(found, seeds.tolist(), strict=True):
+            stream = Stream(prepared, fixed(cases, fallen), own, watch)
+            # The weight of no world is more than ``most``: a stratum is worth no more than that.
+            share = cases.chance(fallen) * stream.most
+            if share > 0:  # it may contradict the evidence
+                self.streams.append(stream)
+                shares.append(share)
+        self.open = sum(shares)
+        self._shares = [share / self.open for share in shares]
+        self.worlds = 0
+        self.tallies = self._tallies(set(found))
+
+    def draw(self, gap: float, most: float = math.inf) -> None:
+        """Draw until the answers are so precise, there are ``most`` samples or a limit is met."""
+        rounds, look = 0, 1.0
+        try:
+            for sample in self._rounds():
+                for place, one in enumerate(sample):
+                    for i, tallies in enumerate(self.tallies):
+                        tallies[place].add(one[:, i])
+                rounds += sample[0].shape[-1]
+                if rounds >= look:
+                    look = rounds * LOOK
+                    if rounds >= most or precise(self.answers(), gap):
+                        return
+        except LimitReached:
+            return
+
+    def answers(self) -> list[Answer]:
+        """The estimates, with intervals of 95 %."""
+        return [
+            numbered(query.text, tallies, self.worlds, planned=False)
+            for query, tallies in zip(self.cases.asked.queries, self.tallies, strict=True)
+        ]
+
+    def _tallies(self, found: set[Fallen]) -> list[list[Tally]]:
+        """By query and number, samples beside what is closed outside of the strata."""
+        first = len(self.cases.first)
+        known = np.zeros_like(self.cases.known)
+        for closed in self.cases.closed:
+            if not any(closed.fallen[:end] in found for end in range(first, len(closed.fallen))):
+                known += closed.masses
+        masses = Masses.of(known)
+        if self.cases.asked.meaning.maxent:
+            sides = [(masses.qe, masses.e - masses.qe)]
+        else:
+            sides = [(masses.a, masses.d), (masses.b, masses.c)]
+        return [
+            [Tally(False, Frame(float(f[i]), max(0.0, float(a[i])), self.open)) for f, a in sides]
+            for i in range(known.shape[1])
+        ]
+
+    def _rounds(self) -> Iterator[list[Array]]:
+        """Samples [2, queries, samples] for each number of an answer, in pieces."""
+        number, piece = 0, PIECE if self.prepared.situations else BLOCK
+        while self.streams:
+            drawn = [stream.block(number) for stream in self.streams]
+            start = 0
+            while start < BLOCK:
+                began, part = time.monotonic(), slice(start, min(start + piece, BLOCK))
+                found = [s.seen(d, part) for s, d in zip(self.streams, drawn, strict=True)]
+                self.worlds += sum(seen.count for seen in found)
+                yield self._joined([(seen.known, seen.weights) for seen in found])
+                start = part.stop
+                if time.monotonic() - began < QUICK:
+                    piece = min(2 * piece, BLOCK)
+            number += 1
+
+    def _joined(self, found: Sequence[tuple[Array, Weights | None]]) -> list[Array]:
+        """One world of each stratum, weighed by how probable it is."""
+        meaning, queries = self.cases.asked.meaning, self.cases.asked.queries
+        total: list[Array] = []
+        for share, (known, weights) in zip(self._shares, found, strict=True):
+            own = outcomes(known, meaning, queries)
+            weighed = [share * (one if weights is None else one * weights) for one in own]
+            total = [a + b for a, b in zip(total, weighed, strict=True)] if total else weighed
+        return total
+
+
+def strata(cases: Cases, most: int) -> list[Fallen]:
+    """Cases that share nothing and hold all that is open; closed cases within them are given up.
+
+    Where there are more than ``most``, those stay joined in which the least is closed.
+    """
+    first, shut = len(cases.first), defaultdict[Fallen, float](float)
+    children, left = defaultdict[Fallen, set[Fallen]](set), set[Fallen]()
+    for fallen, chance in (
+        *((closed.fallen, cases.chance(closed.fallen)) for closed in cases.closed),
+        *((fallen, 0.0) for fallen in cases.open),
+    ):
+        for end in range(first, len(fallen) + 1):
+            shut[fallen[:end]] += chance
+            if end > first:
+                children[fallen[: end - 1]].add(fallen[:end])
+    for fallen in cases.open:
+        left.update(fallen[:end] for end in range(first, len(fallen) + 1))
+    whole = [node for node in (cases.first,) if node in left]
+    split = [(-shut[node], node) for node in whole if shut[node] > 0]
+    found = [node for node in whole if not shut[node] > 0]
+    while split and len(split) + len(found) < most:
+        _, node = heapq.heappop(split)
+        for child in sorted(children[node] & left):
+            if shut[child] > 0:
+                heapq.heappush(split, (-shut[child], child))
+            else:
+                found.append(child)
+    return found + [node for _, node in split]
+
+
+def fixed(cases: Cases, fallen: Fallen) -> Weights:
+    """The weights [leaves] of a case: how its choices fell is certain."""
+    weights = cases.weights.copy()
+    for choice, value in fallen:
+        own = cases.asked.layout.of(choice)
+        weights[own] = 0.0
+        weights[cases.asked.layout.starts[choice] + value] = 1.0
+    return weights

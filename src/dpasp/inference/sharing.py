@@ -1,0 +1,204 @@
+"""Questions, and rows of test data, shared out among the workers of a pool.
+
+They are cut without regard to how many workers there are, so that the answers do not depend on
+that. Rows are cut where there are many of them, otherwise questions; one question is left to its
+engine, which may cut its own work: samples, cases of a compilation, a search over intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
+from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
+from dpasp.inference.asked import Asked
+from dpasp.inference.engines.result import EngineResult
+from dpasp.inference.engines.solvers import Solve, solver
+from dpasp.inference.travel import light
+from dpasp.language.statements.engines import ENGINES
+from dpasp.limits import Watch
+from dpasp.semantics.translate import translate
+
+ROWS = 256  # of test data in a part, at least
+PARTS = 64  # at most
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some questions and some rows."""
+
+    questions: slice
+    rows: slice
+
+
+def shared_out(asked: Asked) -> EngineResult:
+    """The answers, found by the workers of the pool.
+
+    Raises :class:`UsageError` for an engine whose work cannot be shared.
+    """
+    engine = ENGINES[asked.method.engine]
+    if not engine.cut:
+        others = ", ".join(name for name, one in ENGINES.items() if one.cut)
+        raise UsageError(
+            f"the work of the engine {engine.name} cannot be shared by a cluster",
+            help=f"use one of {others}, or leave the cluster out",
+        )
+    cut = parts(asked)
+    if len(cut) > 1:
+        return _joined(asked, cut, _results(asked, cut))
+    result = solver(engine.name)(asked)
+    return replace(result, warnings=(*_nothing_shared(asked), *result.warnings))
+
+
+def parts(asked: Asked) -> list[Part]:
+    """The parts of what is asked; one or none where there is nothing to cut."""
+    engine = ENGINES[asked.method.engine]
+    rows, questions = asked.columns.shape[1], len(asked.questions)
+    least = ROWS if engine.exact else 1  # a circuit answers many rows at once
+    if asked.has_rows and rows > least:
+        size = max(least, -(-rows // PARTS))
+        return [Part(slice(None), slice(i, i + size)) for i in range(0, rows, size)]
+    size = max(1, -(-questions // PARTS))
+    cut = [Part(slice(i, i + size), slice(None)) for i in range(0, questions, size)]
+    return cut if engine.whole_questions else []
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The job of answering some questions for some rows."""
+
+    asked: Asked
+
+    def start(self, watch: Watch) -> Callable[[Part, Watch], EngineResult | ImpossibleEvidence]:
+        """What answers a part; that its evidence is impossible is told with that of others."""
+        solve: Solve = solver(self.asked.method.engine)
+
+        def answer(part: Part, watch: Watch) -> EngineResult | ImpossibleEvidence:
+            own = replace(
+                self.asked.with_questions(self.asked.questions[part.questions]), watch=watch
+            )
+            if own.has_rows:
+                own = replace(own, weights=own.weights[:, part.rows])
+            try:
+                return solve(own)
+            except ImpossibleEvidence as error:
+                return error
+
+        return answer
+
+
+def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
+    translate(asked.ground, asked.meaning.logic, asked.watch)  # refusals name places of the text
+    found: list[EngineResult] = []
+    problems: dict[Diagnostic, None] = {}
+    job = Questions(light(asked))
+    with closing(asked.pool.map(job, cut, asked.watch, fair=True)) as results:
+        for done, result in enumerate(results, 1):
+            asked.watch.report(done, len(cut))
+            if isinstance(result, ImpossibleEvidence):
+                problems |= dict.fromkeys(result.diagnostics)
+            else:
+                found.append(result)
+    if problems:
+        raise ImpossibleEvidence(problems)
+    return found
+
+
+# --- the answers of all parts as one ------------------------------------------------------------
+
+
+def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) -> EngineResult:
+    if cut[0].rows == slice(None):
+        answers = tuple(answer for result in results for answer in result.answers)
+    else:
+        answers = tuple(_rows(own) for own in zip(*(r.answers for r in results), strict=True))
+    told = next((r for r in results if not all(_exact(a) for a in r.answers)), results[0])
+    statistics = _statistics([result.statistics for result in results])
+    return EngineResult(
+        answers,
+        told.engine,
+        max(result.inconsistent for result in results),
+        told.precision,
+        tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
+        {**statistics, "parts": len(cut)},
+    )
+
+
+def _exact(answer: Answer | MapAnswer) -> bool:
+    return not isinstance(answer, Answer) or answer.exact
+
+
+def _rows(answers: Sequence[Answer | MapAnswer]) -> Answer:
+    """The answers to one question for several runs of rows, as one."""
+    own = [answer for answer in answers if isinstance(answer, Answer)]
+    if any(answer.interval is not None for answer in own):
+        own = [answer if answer.interval is not None else _sure(answer) for answer in own]
+    samples = [answer.samples for answer in own if answer.samples is not None]
+    return replace(
+        own[0],
+        value=_column([answer.value for answer in own]),
+        lower=_column([answer.lower for answer in own]),
+        upper=_column([answer.upper for answer in own]),
+        gap=_column([answer.gap for answer in own]),
+        interval=_ends([answer.interval for answer in own]),
+        likely=_ends([answer.likely for answer in own]),
+        samples=min(samples, default=None),
+    )
+
+
+def _sure(answer: Answer) -> Answer:
+    """An exact answer beside others that are not."""
+    ends = (answer.numbers[0], answer.numbers[-1])
+    return replace(answer, interval=ends, likely=ends, gap=np.zeros(np.shape(ends[0])))
+
+
+def _column(numbers: Sequence[AnswerNumber | None]) -> AnswerNumber | None:
+    known = [number for number in numbers if number is not None]
+    return np.concatenate(known) if len(known) == len(numbers) else None
+
+
+def _ends(
+    intervals: Sequence[tuple[AnswerNumber, AnswerNumber] | None],
+) -> tuple[AnswerNumber, AnswerNumber] | None:
+    known = [interval for interval in intervals if interval is not None]
+    if len(known) < len(intervals):
+        return None
+    low, high = (np.concatenate([interval[end] for interval in known]) for end in (0, 1))
+    return low, high
+
+
+def _statistics(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sizes are those of the largest part, seconds those of all parts together."""
+    joined: dict[str, Any] = {}
+    for one in parts:
+        for name, value in one.items():
+            before = joined.get(name)
+            if isinstance(value, Mapping):
+                known = before or {}
+                joined[name] = {**known, **{k: known.get(k, 0.0) + v for k, v in value.items()}}
+            elif isinstance(value, int | float) and isinstance(before, int | float):
+                joined[name] = max(before, value)
+            else:
+                joined.setdefault(name, value)
+    return joined
+
+
+def _nothing_shared(asked: Asked) -> tuple[Diagnostic, ...]:
+    """The warning that an exact engine with one question has nothing for a cluster to do."""
+    engine = ENGINES[asked.method.engine]
+    if not engine.whole_questions or engine.inside or asked.has_intervals:
+        return ()
+    return (
+        Diagnostic(
+            "cluster-idle",
+            f"one question of the engine {engine.name} cannot be shared: this process answers it",
+            help="a cluster shares several questions, rows of test data and intervals of "
+            "probabilities; for one question use --engine bounds or sample",
+            severity="warning",
+        ),
+    )

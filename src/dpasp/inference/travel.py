@@ -1,0 +1,30 @@
+"""What is asked, as it travels to another process: without what only this one needs.
+
+The ground program goes as it is, so that nothing is read, ground or run again elsewhere; of its
+text only the places of the statements, which errors and names need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dpasp.errors import Span
+from dpasp.inference.asked import Asked
+from dpasp.language.ast import Program
+from dpasp.language.statements.statement import Statement
+from dpasp.limits import UNLIMITED
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Statement):
+    """The place of a statement that is not there."""
+
+    span: Span
+
+
+def light(asked: Asked) -> Asked:
+    """The same question to travel; its watch, and who does the work, stay here."""
+    places = tuple(Placed(statement.span) for statement in asked.ground.program.statements)
+    ground = replace(asked.ground, program=Program(places), warnings=(), networks=(), data=())
+    method = replace(asked.method, pool=None)
+    return replace(asked, ground=ground, method=method, watch=UNLIMITED)
