@@ -39,7 +39,7 @@ class Options:
 
     way: CompilerWay = "auto"
     order: Order = "auto"
-    nodes: int = 30_000_000
+    nodes: int = 30_000_000  # of a part, at most
     work: int = 6_000_000_000  # about ten minutes for one attempt
 
 

@@ -18,7 +18,8 @@ from dpasp.circuits.circuit import Circuit
 
 def to_json(circuit: Circuit, names: Sequence[str] = ()) -> str:
     """Nodes as ``["leaf", kinds, N_qe/N, N_e/N]``, ``["sum", [weight, child], …]`` (the weight
-    null for 1) and ``["product", child, child]``, each after its children; a root a question."""
+    null for 1) and ``["product", child, child]``, each after its children; one root for each
+    question."""
     flat = _lists(circuit)
     nodes: list[list[object]] = []
     for op, begin, end in zip(flat["op"], flat["begin"], flat["end"], strict=True):

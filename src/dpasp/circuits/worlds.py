@@ -1,9 +1,14 @@
 """The determined part of a program in random worlds, 64 of them in a machine word.
 
-Example::
-
-    worlds = Worlds(definitions, size, outputs=[4, 7], pushes=())
-    worlds.draw(weights, seed=1, first=0, blocks=2)         # Drawn(bits [2, 2048], …)
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("0.5::a. b :- not a."))
+>>> rules = {rule.head[0]: [rule] for rule in program.rules}
+>>> atoms = [program.atoms[symbol] for symbol in sorted(program.atoms)]
+>>> worlds = Worlds(Definitions(rules, program.choices), len(program.symbols), outputs=atoms)
+>>> a, b = worlds.draw(np.array([0.5, 0.5]), seed=1, first=0, blocks=2).bits
+>>> bool((a != b).all()), len(a) == 2 * BLOCK
+(True, True)
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
 
 @contextmanager
 def _warnings_as_notes(console: Console) -> Iterator[None]:
-    """Within it, what Python warns of is said as the command says things."""
+    """Within it, warnings of Python are printed the way the command prints its own."""
 
     def show(message: Warning | str, *rest: object) -> None:
         if not console.quiet and speaks():

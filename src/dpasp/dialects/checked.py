@@ -20,7 +20,7 @@ def checked(
 ) -> str:
     """The whole text; a mistake in it is reported at its place in the original.
 
-    Problems with the ``allowed`` codes are left to whoever runs the program.
+    Problems with the ``allowed`` codes are left for the run of the program to report.
     """
     text = f"{head}{body.text}{foot}"
     try:

@@ -81,7 +81,7 @@ def _every_number(answers: Sequence[Answer]) -> list[Cells]:
 
 
 def _column(answer: Answer) -> Cells:
-    """The name of an answer and its numbers, one text a row."""
+    """The name of an answer and its numbers, one text for each row."""
     numbers = np.broadcast_arrays(*answer.numbers)
     return [f"ℙ({answer.query})", *(bounds_text(row) for row in zip(*numbers, strict=True))]
 

@@ -144,7 +144,7 @@ def contributing(explanation: Explanation) -> list[Contribution]:
 
 
 def _matters(contribution: Contribution, answer: Answer) -> bool:
-    """Whether a choice has to do with an answer: one of both would change with the other."""
+    """Whether a choice and an answer depend on each other."""
     if contribution.posterior is None or len(contribution.certain) != len(answer.numbers):
         return True
     pairs = [

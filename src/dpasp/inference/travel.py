@@ -2,6 +2,14 @@
 
 The ground program goes as it is, so that nothing is read, ground or run again elsewhere; of its
 text only the places of the statements, which errors and names need.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. #query a.")), Meaning())
+>>> light(asked).weights, type(light(asked).ground.program.statements[0]).__name__
+(array([0.3, 0.7]), 'Placed')
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ FILES = (".csv", ".npy")
 
 
 class _Reading:
-    """Who asked, and where: for messages."""
+    """What is being read, and for which place of a program: for messages."""
 
     def __init__(self, what: str, span: Span | None) -> None:
         self.what, self.span = what, span
@@ -247,7 +247,7 @@ def _by_narwhals(value: Any, reading: _Reading) -> Any:
 
 
 def _table(names: list[str], columns: Sequence[Any], reading: _Reading) -> list[Example]:
-    """The examples of a table, one a row; rows that are alike are put into words once."""
+    """The examples of a table, one for each row; equal rows are converted once."""
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         listed = ", ".join(f"{n} has {len(c)}" for n, c in zip(names, columns, strict=True))

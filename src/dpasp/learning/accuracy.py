@@ -1,4 +1,4 @@
-"""How often the answers over the test rows are right, where the program tells what is."""
+"""How often the answers over the test rows are right, where the program names the labels."""
 
 from __future__ import annotations
 

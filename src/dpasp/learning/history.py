@@ -101,4 +101,4 @@ Watcher = Callable[[Moment], None]
 
 
 def unwatched(moment: Moment) -> None:
-    """The default: nobody watches."""
+    """The default: watch nothing."""

@@ -1,4 +1,4 @@
-"""Who may stop learning, and where: Ctrl-C, SIGTERM and the end of the time.
+"""What may stop learning, and where: Ctrl-C, SIGTERM and the time limit.
 
 The first request stops the step that runs, unless it is changing parameters already: that
 is finished first. A second Ctrl-C stops at once, whatever is lost.

@@ -47,7 +47,7 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What an observation says of a choice: the values that are possible with it.
+    """What an observation implies about a choice: the values that are possible with it.
 
     The lower probability of a value given the observation, over all that the network may give,
     is 1 if it is the only possible one, and else 0; the upper one is 1 if it is possible.

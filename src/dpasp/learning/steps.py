@@ -222,9 +222,9 @@ class Learner:
 
     @torch.no_grad()
     def seen_counts(self, examples: Tensor) -> Tensor:
-        """How often each value [parameters, width] is expected in the examples that tell.
+        """How often each value [parameters, width] is expected in the informative examples.
 
-        An example tells of a choice if its probability depends on it; whether it does is looked
+        An example informs about a choice if its probability depends on it; this is looked
         at inside the simplex, since at its border what was learned hides it.
         """
         counts = torch.zeros_like(self.model.probabilities.fixed)

@@ -44,7 +44,7 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.objective import Objective
 
 ROWS = 1000  # test rows that the networks see at once
-FEW = 16  # probabilities whose standard errors are told without being asked for
+FEW = 16  # probabilities whose standard errors are computed without being asked for
 
 
 @dataclass(slots=True)

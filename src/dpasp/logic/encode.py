@@ -85,7 +85,7 @@ def encode(
 ) -> Encoding:
     """Encode a program, with these values for its constants.
 
-    With ``origins``, every instance of a rule is told by a marker.
+    With ``origins``, every instance of a rule has a marker.
     """
     overriding = override(program, constants)
     names = {node.name for node in (*definitions(program), *overriding)}

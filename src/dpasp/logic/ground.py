@@ -49,7 +49,7 @@ def ground(
 ) -> GroundProgram:
     """Ground a program that :func:`dpasp.language.check` has found nothing wrong with.
 
-    :class:`ProgramError` tells what can only be found now: unsafe variables,
+    :class:`ProgramError` lists what can only be found now: unsafe variables,
     probabilities that depend on variables, functions that fail.
 
     ``constants`` win over the program's own. ``python`` is a module, mapping or other

@@ -1,6 +1,6 @@
 """Annotated statements as clingo sees them: choices of *markers*.
 
-A ground instance of ``0.3::a(X); 0.5::b :- c(X,Y).`` (the first statement) is told by an atom
+A ground instance of ``0.3::a(X); 0.5::b :- c(X,Y).`` (the first statement) is marked by an atom
 
     {_dpasp_choice0(0, X, Y, X)} :- c(X,Y).
     a(A) :- _dpasp_choice0(I, X, Y, A).        b :- _dpasp_choice0(I, X, Y, A).

@@ -25,7 +25,7 @@ Values = Mapping[str, Symbol]  # of variables and constants, by name
 def match(atom: AST, symbol: Symbol, known: Values) -> Values | None:
     """The values with which an atom (given as a term) is a symbol; None if there are none.
 
-    What cannot be told (arithmetic over variables whose values are not known, calls of
+    What cannot be decided (arithmetic over variables whose values are not known, calls of
     functions) is taken to fit.
     """
     if atom.ast_type == ASTType.Pool:

@@ -28,18 +28,18 @@ NAME = "dpasp-ground"  # of the threads that ground
 
 
 class Abandoned(BaseException):
-    """Raised inside work that nobody waits for any more."""
+    """Raised inside work whose result is no longer needed."""
 
 
 class Supervisor:
-    """Who waits for some work; the work calls :meth:`check` whenever it can."""
+    """Says whether the result of some work is still needed; the work calls :meth:`check`."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._left = False
 
     def check(self) -> None:
-        """Leave the work if nobody waits for it any more."""
+        """Raise if the result of the work is no longer needed."""
         if self._left:
             raise Abandoned
 

@@ -68,15 +68,12 @@ Ground ground(int64_t atoms, const Integers &rules, const Integers &choices,
 
 Options options(const std::string &mode, const std::string &way, const std::string &order,
                 size_t nodes, uint64_t work) {
-    Options result;
-    result.mode = mode_named(mode);
+    Options result{std::nullopt, std::nullopt, mode_named(mode), nodes, work};
     if (way != "auto") result.way = way_named(way);
     if (order != "auto") result.order = order_named(order);
     if (nodes < 1 || nodes > MOST_NODES)
         throw std::invalid_argument("a part may have from 1 to " + std::to_string(MOST_NODES) +
                                     " nodes, not " + std::to_string(nodes));
-    result.nodes = nodes;
-    result.work = work;
     return result;
 }
 

@@ -31,12 +31,13 @@ Order order_named(const std::string &name);
 
 constexpr size_t MOST_NODES = size_t(1) << 30;  // an edge of a diagram is 2 * node in 32 bits
 
+// What is left out has its default in Python (circuits/compiler.py), not a second one here.
 struct Options {
     std::optional<Way> way;      // all of them unless one is given
     std::optional<Order> order;  // all of them unless one is given
-    Mode mode = Mode::Counts;
-    size_t nodes = 20000000;     // the most nodes a part may take
-    uint64_t work = 6000000000;  // the most work of one attempt (about 10 minutes)
+    Mode mode;
+    size_t nodes;   // the most nodes a part may take
+    uint64_t work;  // the most work of one attempt
 };
 
 }  // namespace dpasp

@@ -1,6 +1,6 @@
 """Integer labels, as classifiers have them: which observations they stand for.
 
-With the query ``sum(Z)``, a label is the number of one of the query's answers, one a row. With
+With the query ``sum(Z)``, each row has one label, the number of one of the query's answers. With
 ``digit(I,D)`` and a matrix [rows, objects], there is a label for each object: the query's last
 variable is what the labels say, and the rest of the atom is the object.
 
@@ -131,7 +131,7 @@ def _atoms(columns: Sequence[tuple[str, Column]]) -> frozenset[int]:
 
 
 def _rows(labels: Any) -> tuple[list[list[int]], bool]:
-    """The labels of each row, and whether they came one a row, without a list of their own."""
+    """The labels of each row, and whether each row is a single label and not a list."""
     if isinstance(labels, list | tuple) and labels and all(np.ndim(row) == 1 for row in labels):
         return [_integers(row).tolist() if len(row) else [] for row in labels], False
     rows = _integers(labels)

@@ -134,7 +134,7 @@ class ProgramModule(nn.Module):
         data: DataByName | None = None,
         query: QueryTexts | None = None,
     ) -> Tensor:
-        """log P(O) [batch] of one observation a row, not normalised by consistency.
+        """log P(O) [batch] of one observation for each row, not normalised by consistency.
 
         Observations come in any shape that :mod:`dpasp.language.observations` reads. With a
         ``query`` such as ``"sum(Z)"`` they are integers: the numbers of the columns of

@@ -182,7 +182,7 @@ def needed(ground: GroundProgram) -> tuple[Symbol, ...]:
 def may_be_missing(ground: GroundProgram) -> dict[Symbol, Symbol]:
     """The data atoms that an example may lack, each with the name under which its data say so.
 
-    The data of that name are truth values, one a row: whether the atom is there.
+    The data of that name are truth values, one for each row: whether the atom is there.
     """
     weights = (choice.weight for choice in ground.choices)
     atoms = [weight.atom for weight in weights if isinstance(weight, Present)]

@@ -181,7 +181,7 @@ class Groundings:
     def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
         """The ground program without what its questions do not need; None if all is ground.
 
-        Who asks again may ask for anything: from the second time on everything is ground and
+        A later question may be about anything: from the second one on everything is ground and
         kept, unless that might have no end.
         """
         if self._narrow is False or self._grounders:

@@ -604,8 +604,8 @@ class Program:
     ) -> float:
         """Return how often the most probable answer to a query is the label of its test row.
 
-        ``labels`` are texts such as ``"sum(3)"``, one a row; ``data`` is used in place of the
-        program's test data.
+        ``labels`` are texts such as ``"sum(3)"``, one for each row; ``data`` is used in place
+        of the program's test data.
 
         >>> import torch
         >>> from dpasp import loads

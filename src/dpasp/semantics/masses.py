@@ -40,7 +40,7 @@ ROUNDING = 1e-12  # below this, 1 - consistent is rounding
 class Masses:
     """The masses of questions, all arrays of one shape: [questions, batch], or a part of it.
 
-    Those that nobody asked for are NaN.
+    Those that were not computed are NaN.
     """
 
     consistent: Array

@@ -237,7 +237,7 @@ class Demand:
     def _from_question(
         self, rule: Rule | None, positions: dict[Predicate, tuple[int, ...]]
     ) -> set[str]:
-        """The variables that a rule is given by whoever asks."""
+        """The variables of a rule that are bound when it is called."""
         if rule is None or id(rule) not in self.served:
             return set()
         atom = rule.heads[0].atom

@@ -213,7 +213,7 @@ def rule_text(rule: Rule, names: Names) -> str:
 def _with_anonymous(rule: Rule) -> Rule:
     """Variables of our own making (their names begin with ``#``) named, or ``_`` if they can.
 
-    A variable of a choice must have a name, because its instances are told apart by it.
+    A variable of a choice must have a name, because it distinguishes the instances.
     """
     times = Counter(
         t.name for term in rule_terms(rule) for t in walk(term) if isinstance(t, Variable)

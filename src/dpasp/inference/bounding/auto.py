@@ -1,8 +1,17 @@
 """The engine ``auto``: exact answers where a limit allows it, and else what is sure.
 
 Most of the time goes to the exact engine. If that does not come to an end, what is left goes to
-sure bounds and to samples of what they leave open (see ``not_exact``). Who wants exact answers or
-none asks for ``exact``.
+sure bounds and to samples of what they leave open (see ``not_exact``). To get exact
+answers or none, ask for ``exact``.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
+>>> result = auto(asked)
+>>> result.engine, result.answers[0].numbers
+('compile', (0.46153846153846156, 0.46153846153846156))
 """
 
 from __future__ import annotations

@@ -4,6 +4,17 @@ clingo optimises the logarithms of the probabilities: the most probable total ch
 model with the evidence, and a bound for all others. What the evidence has is known between
 bounds (see ``cases``). The values of a few atoms are those of the best model, and how probable
 they are is bounded like any query; whatever else is possible has no more than they leave.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.limits import UNLIMITED
+>>> program = parse("0.3::a. 0.6::b. c :- a. c :- b. #map a?, b? | c.")
+>>> asked = ask(ground(program), Meaning())
+>>> answer = best_found(asked, asked.questions[0], UNLIMITED)
+>>> answer.assignment
+{'a': False, 'b': True}
 """
 
 from __future__ import annotations

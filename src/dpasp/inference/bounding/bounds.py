@@ -2,6 +2,15 @@
 
 The program is compiled, whole or in cases (see ``cases``), or, with the option ``nmodels``,
 its most probable total choices are solved one by one (see ``most_probable``).
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
+>>> (answer,) = bounds(asked).answers
+>>> answer.interval, answer.gap
+((0.46153846153846156, 0.46153846153846156), 0.0)
 """
 
 from __future__ import annotations

@@ -6,6 +6,19 @@ compiled has its masses; an open one has between nothing and all of its probabil
 number has a sure interval at any moment, which only shrinks, and is exact at the end. Cases that
 contradict the evidence have no part in an answer, so none begins with what the evidence says of
 the choices.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
+>>> restricted(asked.ground, {0: 0}).choices == asked.ground.choices[1:]  # choice 0 is a fact now
+True
+>>> cases = Cases(asked, asked.queries, asked.weights)
+>>> for _ in cases.steps(asked.watch):
+...     pass
+>>> cases.rest, cases.compiled
+(0.0, 1)
 """
 
 from __future__ import annotations

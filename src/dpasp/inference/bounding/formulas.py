@@ -6,6 +6,17 @@ What is open may satisfy anything, so that surely
     qe / (e + r)    ≤ value ≤ (qe + r) / (e + r)         under maxent
 
 The gap is the largest distance between two such ends.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. #query a.")), Meaning())
+>>> from dpasp.inference.engines.circuit import on_circuit
+>>> masses = on_circuit(asked.ground, asked.meaning).masses(asked.columns)[:, 0]
+>>> (bound,) = bounds_of(masses, asked.meaning, rest=0.25)
+>>> round(bound.gap, 3)                    # 0.3 / 1.25 ≤ P(a) ≤ (0.3 + 0.25) / 1.25
+0.2
 """
 
 from __future__ import annotations

@@ -1,6 +1,16 @@
 """Sure bounds from the most probable total choices, which are solved one by one.
 
 Those not yet seen may satisfy anything (see ``formulas``).
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
+>>> from dpasp.inference.engines.outcomes import Outcomes
+>>> result = bounded(Outcomes(asked), asked.weights, wanted=0.0, most=2)
+>>> [round(end, 3) for end in result.answers[0].interval]      # two of four total choices were seen
+[0.0, 0.462]
 """
 
 from __future__ import annotations

@@ -3,6 +3,16 @@
 Queries with the same evidence are taken together. Cases of the program are compiled for sure
 bounds, and worlds are drawn from the others (see ``cases`` and ``remainder``); for most probable
 values see ``best_found``.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
+>>> from dpasp.errors import SizeLimit
+>>> result = not_exact(asked, SizeLimit("the circuit is too large"), kept=1.0)
+>>> result.answers[0].gap, result.warnings[0].code
+(0.0, 'not-exact')
 """
 
 from __future__ import annotations

@@ -4,6 +4,16 @@ What the closed cases say is exact (see ``cases``). The open ones are strata of 
 probability: a sample has one world of each, weighed by it, so that its mean is what the open
 cases come to. So the estimate is not biased, spreads the less the more is closed, and ends
 exact (Rao and Blackwell, after whom this is named elsewhere).
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
+>>> from dpasp.inference.bounding.cases import Cases
+>>> cases = Cases(asked, asked.queries, asked.weights, whole=False)
+>>> strata(cases, 4)                      # nothing is compiled yet: what is open is all there is
+[()]
 """
 
 from __future__ import annotations

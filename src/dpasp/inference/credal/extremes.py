@@ -11,7 +11,7 @@ bound, which is just as exact unless a limit stops it.
 >>> from dpasp.inference.engines.circuit import on_circuit
 >>> asked = ask(ground(parse("[0.2, 0.4]::a. 0.5::b. c :- a, b. #query c.")), Meaning())
 >>> (extreme,) = extremes(asked, on_circuit(asked.ground, asked.meaning))
->>> extreme.lower, extreme.upper                     # one number a row of weights
+>>> extreme.lower, extreme.upper                     # one number for each row of weights
 (array([0.1]), array([0.2]))
 """
 

@@ -1,4 +1,4 @@
-"""Credal choices that a question does not tell apart: their vertices are tried once for all.
+"""Credal choices that are interchangeable in a question: their vertices are tried once for all.
 
 Two choices are alike if swapping them leaves all masses of the question as they are,
 whatever the probabilities. That is an identity of polynomials, and it is tested at
@@ -62,7 +62,7 @@ def alike(
 ) -> list[Class]:
     """The credal choices in classes; a question does not tell those of a class apart.
 
-    In a circuit that is too large to look at like this, each is told from all others.
+    In a circuit that is too large to look at like this, no two are taken to be interchangeable.
     """
     layers, values = circuit.below(question), circuit.values
     random = np.random.default_rng(SEED)

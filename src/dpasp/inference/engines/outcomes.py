@@ -3,6 +3,15 @@
 Engines that look at some of the total choices only (samples, the most probable ones)
 share it. A total choice is the tuple of the values of the choices: positions among
 their leaves.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning())
+>>> outcome = Masses.of(Outcomes(asked).of((0,)))
+>>> outcome.b, outcome.d                   # if a is true, no model has b, and some lacks it
+(array([0.]), array([1.]))
 """
 
 from __future__ import annotations

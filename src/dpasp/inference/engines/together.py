@@ -11,9 +11,14 @@ for all such atoms, where a root for each would cost an evaluation each:
 with the masses of a query that always holds on the right. Other questions, and those about
 atoms that models may choose, have roots of their own in a second circuit.
 
-Example::
-
-    evaluator = answered_together(asked, cache) or on_circuit(asked.ground, asked.meaning)
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a(1..20). #query a(X).")), Meaning())
+>>> evaluator = answered_together(asked)
+>>> evaluator.masses(asked.columns).a.shape, evaluator.statistics["together"]
+((20, 1), 20)
 """
 
 from __future__ import annotations

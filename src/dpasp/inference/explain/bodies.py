@@ -1,4 +1,8 @@
-"""Rules of the text with the values of their variables: what their heads and bodies say."""
+"""Rules of the text with the values of their variables: what their heads and bodies say.
+
+>>> with_values("reach(X,Y), not closed(X)", {"X": 1, "Y": 2})
+'reach(1,2), not closed(1)'
+"""
 
 from __future__ import annotations
 

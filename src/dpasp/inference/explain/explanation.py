@@ -1,4 +1,10 @@
-"""What is given back: an answer and what is behind it, or what leaves no model."""
+"""What is given back: an answer and what is behind it, or what leaves no model.
+
+>>> from dpasp import loads
+>>> explanation = loads("0.3::a. 0.5::b. c :- a. c :- b.").explain("c")[0]
+>>> [(way.values, way.probability) for way in explanation.ways]
+[(('b',), 0.5), (('a',), 0.3)]
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,11 @@ Masses are linear in the weights of every choice, m = Σ w·m(value certain), so
 a number is a sum over the ground choices that it stands before. Along a number the answer is a
 ratio of polynomials with as many degrees as it has ground choices; the values at which it
 is the target are roots of a polynomial, which are found from its values.
+
+>>> from dpasp import loads
+>>> explanation = loads("0.3::a. 0.5::b. c :- a. c :- b.").explain("c", target=0.9)[0]
+>>> [(number.name, round(number.reach[0], 3)) for number in explanation.sensitivity]
+[('0.5::b', 0.857), ('0.3::a', 0.8)]
 """
 
 from __future__ import annotations

@@ -5,6 +5,11 @@ its share is P(θ)·N_qe/N of the sum over all; under credal, of those that make
 possible, which is what the upper value counts; the lower one counts those that make
 it ``sure``. Masses are linear in the weights of a choice, so the answer with a value made
 certain gives its posterior too, and all of them are one batch of an exact engine.
+
+>>> from dpasp import loads
+>>> explanation = loads("0.3::a. 0.5::b. c :- a. c :- b.").explain("c")[0]
+>>> [(each.value, each.prior, round(each.posterior, 3)) for each in explanation.contributions]
+[('b', 0.5, 0.769), ('a', 0.3, 0.462)]
 """
 
 from __future__ import annotations
@@ -95,7 +100,7 @@ def _check_target(asked: Asked, target: float | None) -> None:
         raise UsageError(
             "what to change for a target needs one probability for each choice, not intervals",
             help="give one probability, such as an end of the interval; without a target, "
-            "the slopes are told for intervals too",
+            "the slopes are known for intervals too",
         )
 
 

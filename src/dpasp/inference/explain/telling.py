@@ -1,4 +1,12 @@
-"""Why a literal holds in a model, rule by rule, down to facts and choices; and why not."""
+"""Why a literal holds in a model, rule by rule, down to facts and choices; and why not.
+
+>>> from dpasp import loads
+>>> program = loads("0.5::wet(1). slip(X) :- wet(X), not salted(X).")
+>>> print(program.explain("slip(1)")[0].tree)
+slip(1): by line 1, since wet(1) and not salted(1)
+  wet(1): chosen, with probability 0.5 (line 1)
+  not salted(1): no rule gives it
+"""
 
 from __future__ import annotations
 
@@ -320,7 +328,7 @@ class Teller:
         )
 
     def _listed(self, parts: Sequence[BodyPart], met: bool = True) -> str:
-        """Literals as people are told what holds."""
+        """A list of literals as words: what holds, or what does not."""
         return " and ".join(self._said(part, met) for part in parts) or "nothing more is needed"
 
     def _said(self, part: BodyPart, met: bool) -> str:
@@ -359,7 +367,7 @@ class Teller:
                 )
 
     def _is_short(self, symbol: Symbol, value: Value) -> bool:
-        """Whether an atom is told on one line, so that it may be told again."""
+        """Whether the reasons of an atom are a single line, which may be repeated."""
         return value is True and any(
             self.texts.is_fact(index) for index, _ in self.texts.giving(symbol)
         )

@@ -1,4 +1,9 @@
-"""Models of a program that knows its rules: which atoms are true, possible, and in which order."""
+"""Models of a program that knows its rules: which atoms are true, possible, and in which order.
+
+>>> model = TracedModel(choice=(0,), true=frozenset({1}), possible=frozenset({1, 2}))
+>>> model.value(1), model.value(2), model.value(3)
+(True, 'undef', False)
+"""
 
 from __future__ import annotations
 

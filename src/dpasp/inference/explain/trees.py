@@ -1,4 +1,9 @@
-"""Why a literal holds in a model, and why not, as a tree of plain sentences."""
+"""Why a literal holds in a model, and why not, as a tree of plain sentences.
+
+>>> leaf = Tree("a", True, "fact", "a: a fact (line 1)")
+>>> [tree.literal for tree in Tree("b", True, "rule", "b: by line 2", below=(leaf,)).walk()]
+['b', 'a']
+"""
 
 from __future__ import annotations
 
@@ -18,8 +23,8 @@ class Tree:
 
     ``words`` says it to people. ``kind`` is what the reason is: ``fact``, ``rule``, ``choice``
     (a value of a choice), ``free`` (a choice rule leaves it open), ``none`` (nothing gives it),
-    ``blocked`` (a rule that does not give it), ``undefined``, ``loop`` (it is told above, and
-    goes round), ``again`` (it is told elsewhere), ``condition`` (not an atom) or ``all``
+    ``blocked`` (a rule that does not give it), ``undefined``, ``loop`` (it is explained above, and
+    goes round), ``again`` (it is explained elsewhere), ``condition`` (not an atom) or ``all``
     (several literals). ``rule`` is the text of the rule, ``span`` its place. The top of a tree
     says what is ``chosen`` in the model that it is about.
     """

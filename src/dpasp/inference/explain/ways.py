@@ -10,6 +10,9 @@ which all total choices fail is a *block*: a way must hold another value of one 
 choices. So the most probable ways are those that get past all blocks at the least cost,
 -log P, which a best-first search finds in order; the circuit says whether a set of values is
 a way, and if not, gives one more block.
+
+>>> [(sign, dict(values)) for sign, values in unions([{0: 0}, {1: 0}])]      # for P(x or y)
+[(1, {0: 0}), (1, {1: 0}), (-1, {0: 0, 1: 0})]
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
 
 
 def _leaves_in(circuit: AskedPart) -> NDArray[np.bool_]:
-    """Which leaves are told in the part of the circuit that the evidence needs.
+    """Which leaves occur in the part of the circuit that the evidence needs.
 
     The evidence does not depend on the others, so that a choice among those counts by itself:
     with the largest and the least probability of the value that is taken.

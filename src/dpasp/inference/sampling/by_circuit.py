@@ -2,6 +2,15 @@
 
 Every sum takes one of its edges by what the edge is worth; a choice that is not met on the way
 is drawn by its own probabilities.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a, b. #evidence c.")), Meaning())
+>>> import numpy as np
+>>> descent(asked).draw(np.random.default_rng(1), 2)      # both take their value 0: true
+[(0, 0), (0, 0)]
 """
 
 from __future__ import annotations

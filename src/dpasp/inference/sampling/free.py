@@ -1,10 +1,20 @@
-"""Intervals of probabilities, as worlds can be drawn: what is left open is anyone's choice.
+"""Intervals of probabilities, for drawing worlds: what they leave open is a free choice.
 
 A choice with intervals takes each of its values with the lower probability of the value. With
-what is missing to 1 it is *free*: whoever wants the answer to be small, or large, may choose the
-value then, knowing everything else. That is more than any probabilities within the intervals
-can do, so the lower answer comes out too low and the upper one too high, if anything: never the
-other way round.
+what is missing to 1 it is *free*: the value is then chosen so that the answer is as small, or as
+large, as it can be, with everything else known. That is more than any probabilities within the
+intervals can do, so the lower answer comes out too low and the upper one too high, if anything:
+never the other way round.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("[0.2, 0.7]::a.")), Meaning())
+>>> from dpasp.semantics.translate import translate
+>>> drawn = drawable(translate(asked.ground, asked.meaning.logic), asked.ground.choices)
+>>> drawn.shares[0].round(3).tolist()      # true, false, and free to choose
+[0.2, 0.3, 0.5]
 """
 
 from __future__ import annotations

@@ -4,6 +4,16 @@ The rules about atoms that the choices do not determine fall into parts that sha
 atom. What a part makes of a world depends on a few determined atoms only, its border; worlds
 that agree on the border are one situation. Counts of models multiply over parts, and so do the
 properties that :class:`Situation` holds.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.5::x. a :- x, not b. b :- x, not a. c :- x.")), Meaning())
+>>> from dpasp.semantics.translate import translate
+>>> program = split(translate(asked.ground, asked.meaning.logic))
+>>> [len(part.rules) for part in program.parts]      # c is determined, a and b are not
+[2]
 """
 
 from __future__ import annotations

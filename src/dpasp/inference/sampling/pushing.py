@@ -6,9 +6,16 @@ are known, the values are drawn from their distribution given the evidence, and 
 world is how probable the evidence was there. All evidence is checked in every world all the
 same: what cannot be pushed is merely not made more frequent.
 
-Example::
-
-    pushed(definitions, evidence)           # (Push(True, (Draw(choice=0, value=1, gate=(3,)),)),)
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.sampling.stream import Prepared
+>>> program = parse("0.3::a. 0.5::b. c :- a, b. #query a | c.")
+>>> asked = ask(ground(program), Meaning())
+>>> prepared = Prepared(asked, asked.queries)
+>>> [len(push.draws) for push in pushed(prepared.definitions, prepared.evidence)]      # a and b
+[1, 1]
 """
 
 from __future__ import annotations

@@ -1,8 +1,20 @@
 """Answers from random worlds, with intervals that hold the exact ones in 95 %.
 
 Evidence is pushed into the choices where that can be, and weighs the worlds; elsewhere only
-the worlds that satisfy it count. How the intervals come about is told in
-:mod:`dpasp.inference.sampling.intervals`.
+the worlds that satisfy it count. How the intervals are computed is
+explained in :mod:`dpasp.inference.sampling.intervals`.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning())
+>>> from dataclasses import replace
+>>> from dpasp.inference.method import method
+>>> seeded = method(asked.ground.program, "sample", {"n": 1000, "seed": 1})
+>>> (answer,) = sample(replace(asked, method=seeded)).answers
+>>> answer.lower, answer.samples, answer.interval[0] < 0.7 < answer.interval[1]
+(0.723, 1000, True)
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
 """Worlds one after the other, with what each of them says about some queries.
 
-Example::
-
-    stream = Stream(asked, queries, weights, seed=1)        # queries with the same evidence
-    for seen in stream.worlds(1000):
-        seen.pairs(…)
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning())
+>>> stream = Stream(Prepared(asked, asked.queries), asked.weights, seed=1, watch=asked.watch)
+>>> sum(seen.count for seen in stream.worlds(1000))
+1000
 """
 
 from __future__ import annotations

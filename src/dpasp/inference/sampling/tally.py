@@ -1,4 +1,10 @@
-"""What a stream of samples comes to: an estimate and the interval that holds the answer."""
+"""What a stream of samples comes to: an estimate and the interval that holds the answer.
+
+>>> tally = Tally(binary=True)
+>>> tally.add(np.array([[1.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]))      # three for, one against
+>>> tally.value, tuple(round(end, 2) for end in tally.interval(planned=True))
+(0.75, (0.19, 0.99))
+"""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def _annotation(file: SourceFile, written: Sequence[Token], index: int) -> Diagn
 
 
 def _unknown_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
-    """A word with '#' that nobody knows, where the statement got stuck."""
+    """An unknown word with '#', where the statement got stuck."""
     token = written[min(index, len(written) - 1)]
     if token.kind != "directive" or token.text in INLINE | words().begin:
         return None

@@ -1,4 +1,4 @@
-"""``#name smokes(X): "{X} smokes".``: what atoms are called where reasons are told to people.
+"""``#name smokes(X): "{X} smokes".``: what atoms are called in explanations.
 
 >>> from dpasp.language import parse
 >>> statement = parse('#name smokes(X): "{X} smokes".').statements[0]
@@ -115,5 +115,5 @@ KIND = Kind(
     terms=_terms,
     check=check_namings,
     form='#name smokes(X): "{X} smokes".',
-    about="what atoms are called where reasons are told to people",
+    about="what atoms are called in explanations",
 )

@@ -92,7 +92,7 @@ def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:
 
 
 def effective_semantics(program: Program, override: str | None = None) -> SemanticsPair:
-    """The program's semantics; what ``override`` says wins, what nobody says is the default."""
+    """The program's semantics; ``override`` wins, and what neither says is the default."""
     logic, probability = parse_semantics(override) if override else (None, None)
     for statement in program.statements:
         if isinstance(statement, Semantics):

@@ -39,7 +39,7 @@ class Statement:
 class Program:
     """The statements in their order, included files in place of their ``#include``.
 
-    ``supplied`` are the names after ``@`` that whoever loads the program supplies.
+    ``supplied`` are the names after ``@`` that the caller of ``load`` has given objects for.
     """
 
     statements: tuple[Statement, ...]
