@@ -91,7 +91,14 @@ INSIDE = {
         ["reading"],
         ["__init__"],
     ],
-    "program": [["grounding"], ["torch_side"], ["program"], ["loading"], ["__init__"]],
+    "program": [
+        ["grounding"],
+        ["torch_side"],
+        ["program"],
+        ["learners"],
+        ["loading"],
+        ["__init__"],
+    ],
 }
 
 # Where a module may import these when it is itself imported; elsewhere only inside functions.

@@ -9,17 +9,24 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dpasp
+from dpasp.inference.asked import ask
+from dpasp.inference.bounding.bounds import by_cases
+from dpasp.inference.credal import search
+from dpasp.inference.method import Method
 from dpasp.limits import UNLIMITED
 from dpasp.logic.packing import packed, unpacked
 from dpasp.scale import processes
 from dpasp.scale.clusters import checked, opened
 from dpasp.scale.doing import TRIES, Worker, pack_job
+from dpasp.scale.pools import Pool
 from dpasp.scale.processes import Processes
+from dpasp.semantics.meaning import Meaning
 
 COLOURS = """
 node(1..3). 0.5::edge(X, Y) :- node(X), node(Y), X < Y.
@@ -164,9 +171,10 @@ def test_a_part_that_ends_every_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_time_limit_reaches_the_workers(pool: Processes) -> None:
     program = dpasp.loads(COLOURS)
+    program.query(engine="sample", n=1, seed=1, cluster=pool)  # they have started
     started = time.monotonic()
     answers = program.query(
-        engine="sample", n=10**9, seed=1, cluster=pool, limits=dpasp.Limits(seconds=2.0)
+        "edge(1, 3)", engine="sample", n=10**9, cluster=pool, limits=dpasp.Limits(seconds=3.0)
     )
     assert time.monotonic() - started < 20
     assert 0 < (answers[0].samples or 0) < 10**9  # type: ignore[union-attr]
@@ -286,3 +294,87 @@ def test_an_engine_from_elsewhere_cannot_be_shared(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(ENGINES, "mine", Engine("mine", lambda asked: None))
     with pytest.raises(dpasp.UsageError, match="the engine mine cannot be shared"):
         dpasp.loads("0.3::a. #query a.").query(engine="mine", cluster=1)
+
+
+def grid(size: int) -> str:
+    return f"""
+    v(1..{size}, 1..{size}). 0.5::e(X, Y, X + 1, Y) :- v(X, Y), v(X + 1, Y).
+    0.5::e(X, Y, X, Y + 1) :- v(X, Y), v(X, Y + 1).
+    r(1, 1). r(Z, W) :- r(X, Y), e(X, Y, Z, W). r(X, Y) :- r(Z, W), e(X, Y, Z, W).
+    #query r({size}, {size}).
+    """
+
+
+def test_cases_of_a_compilation_are_shared(pool: Processes) -> None:
+    program = dpasp.loads(grid(3))
+    exact = float(program.query()[0].numbers[0])
+
+    def sure(pool: Pool) -> dpasp.Answer:
+        asked = ask(program.ground(), Meaning(), method=Method("bounds", pool=pool))
+        approximate, _ = by_cases(asked, asked.weights, 0.1, whole=False)
+        return approximate.answers[0]
+
+    with opened(1) as alone:
+        first, second = sure(alone), sure(pool)
+    assert first == second
+    assert first.interval is not None
+    assert first.interval[0] <= exact <= first.interval[1]
+    assert first.gap is not None
+    assert first.gap <= 0.1
+
+
+def test_a_search_over_intervals_is_shared(
+    pool: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = " ".join(f"[0.{1 + i % 4}, 0.{5 + i % 5}]::a({i})." for i in range(12))
+    rules = " ".join(
+        f"q :- a({i}), not a({(i + 5) % 12}), not a({(i + 7) % 12})." for i in range(12)
+    )
+    program = dpasp.loads(f"{facts} {rules} e :- a(0), a(3). e :- not a(4). #query q | e.")
+    alone = program.query(engine="compile")
+    monkeypatch.setattr(search, "SHARED", 2)
+    shared_boxes = counting_boxes(monkeypatch)
+    with opened(1) as other:
+        shared = [program.query(engine="compile", cluster=who) for who in (other, pool)]
+    assert sum(shared_boxes) > 2
+    assert shared[0].answers == shared[1].answers
+    assert np.allclose(shared[0].to_numpy(), alone.to_numpy(), rtol=1e-12, atol=0)
+
+
+def counting_boxes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many boxes are handed out, from now on."""
+    counts: list[int] = []
+    plain = search._Search.hand_out
+
+    def counting(self: Any, boxes: list[Any], share: Any) -> object:
+        counts.append(len(boxes))
+        return plain(self, boxes, share)
+
+    monkeypatch.setattr(search._Search, "hand_out", counting)
+    return counts
+
+
+def test_the_members_of_an_ensemble_learn_apart() -> None:
+    torch = pytest.importorskip("torch")
+    text = """
+    #python
+    import torch
+    def net():
+        return torch.nn.Linear(1, 1)
+    def rows():
+        return torch.tensor([[1.0], [2.0]])
+    #end.
+    row(0) ~ train(@rows). ?::on(X) as @net with logits :- row(X). #semantics maxent.
+    """
+    program = dpasp.loads(text, python=True)
+    observations = [["on(0)"], ["not on(0)"]]
+    with opened(1) as pool:
+        shared = program.ensemble(2, observations, niters=2, seed=4, cluster=pool)
+    members = [shared.members, program.ensemble(2, observations, niters=2, seed=4).members]
+    weights = [[list(member.state_dict().values()) for member in found] for found in members]
+    for first, second in zip(*weights, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(*weights[0], strict=True))
+    given = dpasp.loads("?::a. b(@f(1)).", functions={"f": lambda n: n})
+    with pytest.raises(dpasp.UsageError, match="f is an object of this process"):
+        given.ensemble(2, [["a"]], cluster=1)

@@ -526,11 +526,19 @@ class Program:
         """
         self._torch.trainable().restore(path, force, rules)
 
-    def ensemble(self, count: int, observations: object = None, **options: Any) -> Ensemble:
+    def ensemble(
+        self,
+        count: int,
+        observations: object = None,
+        *,
+        cluster: Cluster = None,
+        **options: Any,
+    ) -> Ensemble:
         """Let ``count`` copies of the program learn, each from other first weights; return them.
 
         ``options`` are those of :meth:`learn`, ``seed`` that of the first one. Networks must come
-        from functions that make them, so that each copy has its own.
+        from functions that make them, so that each copy has its own. A ``cluster``, as that of
+        :meth:`query`, shares the members; the program must then make its networks itself.
 
         Raises :class:`UsageError` for networks that were given as modules.
 
@@ -554,6 +562,14 @@ class Program:
             )
         if count < 1:
             raise UsageError(f"an ensemble has a whole number of members, not {count!r}")
+        if cluster is not None:
+            from dpasp.learning.ensembles import Ensemble
+            from dpasp.program.learners import learned
+
+            with opened(cluster) as pool:
+                asked = {**options, "observations": observations}
+                members = learned(self, count, pool, asked)
+            return Ensemble(tuple(member.module() for member in members))
         again, arguments = self.__reduce__()
         fresh = (*arguments[:2], None, None)  # without what was learned
         return ensemble([again(*fresh) for _ in range(count)], observations, options)
@@ -718,10 +734,10 @@ class Program:
         """Copies and pickles are made of the texts, and of what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
         arguments = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
-        return _copy, (texts, arguments, self._torch.state(), self._torch.history)
+        return copied, (texts, arguments, self._torch.state(), self._torch.history)
 
 
-def _copy(
+def copied(
     texts: tuple[tuple[str, str], ...],
     arguments: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
     learned: tuple[str, Objective, dict[str, Any]] | None,

@@ -75,6 +75,22 @@ def pack_job(job: object) -> bytes:
     return packed((__version__, packed(job)))
 
 
+class Packing:
+    """The last job as bytes, with a key: one that comes again is not packed, or sent, again."""
+
+    def __init__(self) -> None:
+        self._job: object = None
+        self._data = b""
+        self._number = 0
+
+    def of(self, job: object) -> tuple[int, bytes]:
+        """The key of a job and its bytes."""
+        if job is not self._job:
+            self._data = pack_job(job)
+            self._job, self._number = job, self._number + 1
+        return self._number, self._data
+
+
 def _read_job(data: bytes) -> Any:
     version, job = unpacked(data)
     if version != __version__:

@@ -11,7 +11,6 @@ import math
 import socket
 import time
 from collections.abc import Generator, Iterable
-from itertools import count
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -47,14 +46,21 @@ class OnRay:
                     help="start one with `ray start --head`, and see `ray status`; "
                     "--cluster local needs none",
                 ) from error
-        self._jobs = count(1)
+        self._packing = doing.Packing()
         self._name = uuid4().hex
+        self._sent: tuple[str, Any] = ("", None)
 
     def map(
         self, job: Job[P, R], parts: Iterable[P], watch: Watch, *, fair: bool = False
     ) -> Generator[R, None, None]:
         """What came of each part, in their order."""
-        turn = _Turn(f"{self._name} {next(self._jobs)}", doing.pack_job(job), watch)
+        import ray
+
+        number, data = self._packing.of(job)
+        key = f"{self._name} {number}"
+        if self._sent[0] != key:
+            self._sent = key, ray.put(data)
+        turn = _Turn(*self._sent, watch)
         try:
             yield from in_order(turn, parts, watch, fair=fair)
         finally:
@@ -71,11 +77,10 @@ class OnRay:
 class _Turn:
     """The parts of one job on their way."""
 
-    def __init__(self, key: str, job: bytes, watch: Watch) -> None:
+    def __init__(self, key: str, job: Any, watch: Watch) -> None:
         import ray
 
-        self._key, self._watch = key, watch
-        self._job = ray.put(job)
+        self._key, self._job, self._watch = key, job, watch
         self._task = ray.remote(num_cpus=1, max_retries=doing.TRIES)(_do)
         self._open: dict[Any, int] = {}
         self._workers, self._counted = 1, -math.inf

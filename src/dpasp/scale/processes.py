@@ -17,8 +17,8 @@ import os
 import queue
 import subprocess
 import sys
+import time
 from collections.abc import Generator, Iterable
-from itertools import count
 from pathlib import Path
 from threading import Lock, Thread
 from typing import TypeVar
@@ -27,7 +27,7 @@ from dpasp.errors import Error
 from dpasp.limits import Watch
 from dpasp.logic.packing import packed
 from dpasp.scale import doing
-from dpasp.scale.ordered import in_order
+from dpasp.scale.ordered import LATE, in_order
 from dpasp.scale.pools import Job
 from dpasp.scale.worker import receive, send
 
@@ -109,13 +109,13 @@ class Processes:
 
     def __init__(self, number: int) -> None:
         self.processes = [Process() for _ in range(number)]
-        self._jobs = count(1)
+        self._packing = doing.Packing()
 
     def map(
         self, job: Job[P, R], parts: Iterable[P], watch: Watch, *, fair: bool = False
     ) -> Generator[R, None, None]:
         """What came of each part, in their order."""
-        turn = _Turn(self.processes, next(self._jobs), doing.pack_job(job), watch)
+        turn = _Turn(self.processes, *self._packing.of(job), watch)
         try:
             yield from in_order(turn, parts, watch, fair=fair)
         finally:
@@ -162,6 +162,11 @@ class _Turn:
     def end(self) -> None:
         """Nothing more is wanted; who is still at work is stopped."""
         self._ended = True
+        self._forget_the_rest()
+        if self._watch.remaining() == 0:  # they notice that too, and are ready for the next job
+            until = time.monotonic() + LATE
+            while self._open and time.monotonic() < until:
+                self.wait(STOPPING)
         for _ in self._threads:
             self._todo.put(None)
         for thread in self._threads:
@@ -171,8 +176,15 @@ class _Turn:
                 thread.join(STOPPING)
             thread.join()
 
+    def _forget_the_rest(self) -> None:
+        """Take back what nobody has begun."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._todo.get_nowait()
+                self._open -= 1
+
     def _serve(self, process: Process) -> None:
-        while (item := self._todo.get()) is not None and not self._ended:
+        while (item := self._todo.get()) is not None:
             number, part, rounds = item
             self._done.put((number, self._reply(process, part, rounds)))
 

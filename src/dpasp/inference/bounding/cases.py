@@ -26,8 +26,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +42,7 @@ from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.inference.sampling.inner import split
 from dpasp.inference.sampling.pushing import consequences
+from dpasp.inference.travel import light
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, Rule
 from dpasp.semantics.leaves import Weights, layout
@@ -48,6 +51,7 @@ from dpasp.semantics.translate import translate
 
 WHOLE = circuits.Options(nodes=5_000_000, work=200_000_000)  # for the whole program
 PART = circuits.Options(nodes=500_000, work=5_000_000)  # for a case of it
+ROUND = 16  # cases that a pool tries at the same time
 FEW = 256  # total choices that are enumerated where there is no way to compile them
 ROUNDING = 2.0**-50  # relatively, of each mass that is added to others
 
@@ -136,17 +140,54 @@ class Cases:
 
         Raises what the ``watch`` raises; what is known by then stays.
         """
+        if self.asked.pool.cuts:
+            yield from self._rounds(watch)
+            return
         while self._open:
             case = self._open[0]
-            masses = self._compiled(case, watch) if self._worth_a_try(case) else None
+            masses = self.compile(case, watch) if self._worth_a_try(case) else None
             heapq.heappop(self._open)
             if masses is None:
                 self._split(case)
                 continue
-            own = math.exp(-case.loss) * masses
-            self.known += own
-            self.closed.append(Closed(case.fallen, own))
+            self._close(case, masses)
             yield
+
+    def _rounds(self, watch: Watch) -> Iterator[None]:
+        """The same, with the most probable cases tried by a pool at the same time.
+
+        There are as many in a round whatever the number of workers, and so the same answers.
+        """
+        job = CompilingCases(self.asked, self.weights, self._whole)
+        while self._open:
+            tried = self._to_try()
+            with closing(self.asked.pool.map(job, tried, watch)) as compiled:
+                for case, masses in zip(tried, compiled, strict=True):
+                    self._open.remove(case)
+                    if masses is None:
+                        self._split(case)
+                    else:
+                        self._close(case, masses)
+                heapq.heapify(self._open)
+            yield
+
+    def _to_try(self) -> list[Case]:
+        """The most probable cases that are worth a try; they stay open."""
+        tried: list[Case] = []
+        while self._open and len(tried) < ROUND:
+            case = heapq.heappop(self._open)
+            if self._worth_a_try(case):
+                tried.append(case)
+            else:
+                self._split(case)
+        for case in tried:
+            heapq.heappush(self._open, case)
+        return tried
+
+    def _close(self, case: Case, masses: Array) -> None:
+        share = math.exp(-case.loss) * masses
+        self.known += share
+        self.closed.append(Closed(case.fallen, share))
 
     def _worth_a_try(self, case: Case) -> bool:
         """Whether a case was made much smaller since it was last tried: 1, 2, 4, 8, … choices."""
@@ -154,7 +195,7 @@ class Cases:
         enough = depth & (depth - 1) == 0 and (self._whole or depth > 0)
         return enough or self._next(case) is None
 
-    def _compiled(self, case: Case, watch: Watch) -> Array | None:
+    def compile(self, case: Case, watch: Watch) -> Array | None:
         """The masses [9, queries] of a case if they were all there is; None if it is too large."""
         fallen, leaves = dict(case.fallen), self.asked.layout
         ground = restricted(self.asked.ground, fallen)
@@ -194,6 +235,23 @@ class Cases:
     def _probability(self, fallen: Fallen) -> float:
         starts = self.asked.layout.starts
         return math.prod(float(self.weights[starts[c] + value]) for c, value in fallen)
+
+
+@dataclass(frozen=True)
+class CompilingCases:
+    """The job of compiling cases of queries, which have the same evidence."""
+
+    asked: Asked
+    weights: Weights
+    whole: bool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompilingCases, (light(self.asked), self.weights, self.whole)
+
+    def start(self, watch: Watch) -> Callable[[Case, Watch], Array | None]:
+        """What gives the masses of a case, or None if it is too large."""
+        asked = replace(self.asked, watch=watch)
+        return Cases(asked, asked.queries, self.weights, self.whole).compile
 
 
 def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgram:

@@ -27,12 +27,13 @@ import numpy as np
 from dpasp.circuits import Circuit
 from dpasp.errors import LimitReached
 from dpasp.inference.asked import Asked
+from dpasp.inference.credal.closing import Closing, fraction
 from dpasp.inference.credal.relax import MASSES, BoundGoal, Relaxation, relaxation
-from dpasp.inference.credal.search import Extreme, Score, minimise
+from dpasp.inference.credal.search import Extreme, Share, minimise
 from dpasp.inference.credal.symmetry import alike, count_vertices, different_vertices
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines.evaluator import Evaluator
-from dpasp.inference.engines.tiny import LOG_TINY, TINY, log_ratio, ratio_masses, too_improbable
+from dpasp.inference.engines.tiny import LOG_TINY, ratio_masses, too_improbable
 from dpasp.limits import UNLIMITED, Report, Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
@@ -239,7 +240,8 @@ def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
         goals: tuple[BoundGoal, ...] = ("lower", "upper")
         for part, goal in enumerate(goals):
             shared = watch.share(2 - part, partial(_part, _scaled(watch.report), part, 2))
-            by_goal[goal] = minimise(relaxed, goal, _fraction(circuit, i, goal), shared)
+            score, share = fraction(circuit, i, goal), _share(search, goal, shared)
+            by_goal[goal] = minimise(relaxed, goal, score, shared, share)
     if not relaxed.always_consistent:
 
         def consistent(weights: Weights) -> Array:
@@ -295,19 +297,10 @@ def _check_scale(search: _Search) -> None:
             raise too_improbable("the extremes over so many intervals")
 
 
-def _fraction(circuit: Circuit, question: int, goal: BoundGoal) -> Score:
-    """The fraction of a question that is to be minimised; 1 where nothing is possible."""
-    names = MASSES[goal] if goal == "lower" else MASSES[goal][::-1]
-    number, other = map(FIELDS.index, names)
-
-    def score(weights: Weights) -> Array:
-        pair = circuit.masses(weights, fields=names)[question]
-        total = pair[number] + pair[other]
-        tiny = total < TINY
-        ratio: Array = pair[number] / np.where(tiny, 1.0, total)
-        if np.any(tiny):
-            logs = circuit.masses(weights[:, tiny], fields=names, log=True)[question]
-            ratio[tiny] = log_ratio(logs[number], logs[other])
-        return ratio
-
-    return score
+def _share(search: _Search, goal: BoundGoal, watch: Watch) -> Share | None:
+    """Who shares a search, if there are several."""
+    pool, relaxed = search.asked.pool, search.relaxed
+    if not pool.cuts:
+        return None
+    job = Closing(search.circuit, search.question, relaxed.weights, relaxed.corners, goal)
+    return lambda starts: pool.map(job, starts, watch, fair=True)

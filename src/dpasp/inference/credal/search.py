@@ -25,8 +25,10 @@ the best so far is on one side of the extreme, and a bound of all that is open o
 from __future__ import annotations
 
 import heapq
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 
@@ -46,6 +48,8 @@ TOGETHER = 32  # boxes that are looked into at the same time
 GRACE = 0.1  # seconds, and a tenth of the time taken: to improve the bound once stopped
 HALVINGS = 24  # on the way to a bound
 
+SHARED = 64  # boxes that are worth being shared by a pool
+
 OpenVertices = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
 Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leaves, batch]
 
@@ -63,12 +67,52 @@ class Extreme:
     stopped: LimitReached | None = None
 
 
-def minimise(relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch) -> Extreme:
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A box to be looked into, with the best value that is known and its corners."""
+
+    box: Integers
+    best: float
+    pick: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The best value that is known now, its corners, and what nothing in the box is below."""
+
+    best: float
+    pick: Integers
+    bound: float
+    stopped: LimitReached | None = None
+
+
+Share = Callable[[list[Start]], Generator[Closed, None, None]]  # by others, in the same order
+
+
+def minimise(
+    relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch, share: Share | None = None
+) -> Extreme:
     """The smallest score over all extreme distributions.
 
-    The share of them that cannot be better than what was found is reported to the watch.
+    The share of them that cannot be better than what was found is reported to the watch. Many
+    boxes are given to those who ``share`` the work.
     """
-    return _Search(relaxed, goal, score, watch).run()
+    return _Search(relaxed, goal, score, watch).run(share)
+
+
+def close_box(
+    relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch, start: Start
+) -> Closed:
+    """Look into one box until nothing in it can be better."""
+    search = _Search(relaxed, goal, score, watch)
+    search.best, search.pick = start.best, start.pick
+    boxes: list[OpenVertices] = [(-np.inf, 0, start.box)]
+    try:
+        search.close(boxes)
+    except LimitReached as limit:
+        bound = search.outer([box for _, _, box in boxes])
+        return Closed(search.best, search.pick, bound, limit)
+    return Closed(search.best, search.pick, search.best)
 
 
 class _Search:
@@ -79,31 +123,55 @@ class _Search:
         self.watch = watch
         self.started = time.monotonic()
         self.sizes = [len(corner.points) for corner in relaxed.corners]
-        self.best = np.inf
+        self.best = math.inf
+        self.given_up = math.inf  # what nothing is below where others were stopped
         self.pick = np.zeros(len(self.sizes), dtype=np.int64)
 
-    def run(self) -> Extreme:
+    def run(self, share: Share | None = None) -> Extreme:
         """Search until every box is closed, or a limit is reached."""
         boxes: list[OpenVertices] = [(-np.inf, 0, self.whole())]
         stopped = None
         try:
             for start in (np.zeros(len(self.sizes)), np.array(self.sizes) - 1):
                 self.improve(start.astype(np.int64))
-            self.close(boxes)
+            self.close(boxes, None if share is None else SHARED)
+            if share is not None and boxes and self.best > 0:
+                stopped = self.hand_out(boxes, share)
         except LimitReached as limit:
             stopped = limit
         weights = self.relaxed.vectors(self.pick[:, np.newaxis], 0)[:-1, 0]
-        bound = float(self.best) if stopped is None else self.outer([box for _, _, box in boxes])
+        bound = float(self.best)
+        if stopped is not None:
+            left = [box for _, _, box in boxes]
+            bound = min(bound, self.given_up, self.outer(left) if left else bound)
         return Extreme(float(self.best), weights, bound, stopped)
 
     def whole(self) -> Integers:
         """The box in which everything is open."""
         return np.full(len(self.sizes), -1, dtype=np.int64)
 
-    def close(self, boxes: list[OpenVertices]) -> None:
-        """Look into the boxes until none is left; they stay complete when a limit stops it."""
+    def hand_out(self, boxes: list[OpenVertices], share: Share) -> LimitReached | None:
+        """Let others look into the boxes; the limit that stopped one of them, if one did."""
+        stopped = None
+        boxes.sort(key=lambda box: box[:2])
+        starts = [Start(box, float(self.best), self.pick) for _, _, box in boxes]
+        with closing(share(starts)) as results:
+            for number, closed in enumerate(results, 1):
+                boxes.pop(0)
+                if closed.best < self.best:
+                    self.best, self.pick = closed.best, closed.pick
+                if closed.stopped is not None:
+                    stopped, self.given_up = closed.stopped, min(self.given_up, closed.bound)
+                self.watch.report(number / len(starts), 1.0)
+        return stopped
+
+    def close(self, boxes: list[OpenVertices], most: int | None = None) -> None:
+        """Look into the boxes until none is left, or so many are open.
+
+        They stay complete when a limit stops it.
+        """
         order, left = count(1), 1.0
-        while boxes and self.best > 0:
+        while boxes and self.best > 0 and (most is None or len(boxes) < most):
             some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
             try:
                 self.watch.check()

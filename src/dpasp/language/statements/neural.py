@@ -12,17 +12,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from clingo.ast import AST, ASTType, Sign
+from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.annotated import before_body, head_atoms
-from dpasp.language.statements.data import Data
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.known_options import NETWORK, check_values
+from dpasp.language.statements.network_inputs import data_predicates, inputs, no_data
+from dpasp.language.statements.neural_head import HeadArguments, read_arguments, sorted_arguments
 from dpasp.language.statements.options import (
     Call,
     Option,
@@ -35,7 +36,6 @@ from dpasp.language.statements.options import (
     read_options,
     unquote,
 )
-from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
 from dpasp.language.text.brackets import unbalanced
 from dpasp.language.text.buffer import Buffer
@@ -48,7 +48,6 @@ from dpasp.language.text.trees import body_text, exact
 _NETWORK = re.compile(r"\bas\s*@|!\s*::|::\s*-?\w+\s*\([^)]*\{|\)\s*as\s+[\w\"]", re.ASCII)
 FORM = "a neural statement is written ?::digit(X, {0..9}) as @net :- input(X)."
 HOSTS = ("github",)
-_SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +86,6 @@ def is_neural(file: SourceFile, piece: Piece) -> bool:
     return piece.annotated and _NETWORK.search(before_body(text)) is not None
 
 
-@dataclass(slots=True)
-class _Argument:
-    """One argument of a neural head: where it begins, and whether it is a set of several."""
-
-    start: Token
-    is_set: bool
-    commas: int = 0
-
-
-@dataclass(slots=True)
-class _Arguments:
-    """The arguments of a neural head; the outcomes follow a ';'."""
-
-    items: list[_Argument]
-    semicolon: int | None = None  # how many arguments stand before it
-
-    def values(self) -> int | None:
-        """The index of the argument that is the set of values, if there is one."""
-        cut = len(self.items) if self.semicolon is None else self.semicolon
-        return cut - 1 if cut and self.items[cut - 1].is_set else None
-
-
 def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read a neural statement, its body and terms left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
@@ -122,7 +99,7 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         if name.kind == "variable":
             help = f"write {name.text[:1].lower()}{name.text[1:]}: names begin in lower case"
         cursor.fail("neural-syntax", what, name, help)
-    arguments = _arguments(cursor, buffer) if cursor.peek().text == "(" else _Arguments([])
+    arguments = read_arguments(cursor, buffer) if cursor.peek().text == "(" else HeadArguments([])
     network, options = _network(cursor, buffer)
     has_body = cursor.peek().text == ":-"
     span = file.span(piece.start, piece.end)
@@ -133,7 +110,7 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         (node,) = nodes
         atom, call = head_atoms(node, 2)
         symbol = atom.symbol if positive else atom.symbol.argument
-        first, values, outcomes = _sorted(_children(symbol), arguments)
+        first, values, outcomes = sorted_arguments(_children(symbol), arguments)
         _check_twice(values, sources)
         _check_twice(outcomes, sources)
         factory = call_arguments(network.factory, call.symbol)
@@ -167,21 +144,6 @@ def _children(symbol: AST) -> list[AST]:
     return list(symbol.arguments) if symbol.ast_type == ASTType.Function else []
 
 
-def _sorted(
-    nodes: list[AST], arguments: _Arguments
-) -> tuple[tuple[AST, ...], tuple[AST, ...], tuple[AST, ...]]:
-    """The arguments, values and outcomes of a neural head."""
-    cut, at = arguments.semicolon, arguments.values()
-    values = () if at is None else _elements(nodes[at], arguments.items[at])
-    outcomes = () if cut is None else _elements(nodes[cut], arguments.items[cut])
-    last = at if at is not None else cut
-    return tuple(nodes[:last]), values, outcomes
-
-
-def _elements(node: AST, argument: _Argument) -> tuple[AST, ...]:
-    return tuple(node.arguments) if argument.commas else (node,)
-
-
 # --- the head -----------------------------------------------------------------------------------
 
 
@@ -195,100 +157,6 @@ def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
         cursor.fail("neural-annotation", message, (sign.start, max(end, sign.end)), FORM)
     buffer.blank(sign.start, mark.end)
     return sign.text == "?"
-
-
-def _arguments(cursor: Cursor, buffer: Buffer) -> _Arguments:
-    """Rewrite the arguments of a neural head into terms of clingo's."""
-    cursor.next()
-    result = _Arguments([])
-    while True:
-        start = cursor.peek()
-        argument = _Argument(start, is_set=start.text == "{")
-        if argument.is_set:
-            argument.commas = _set(cursor, buffer)
-        result.items.append(argument)
-        ending = _rest_of_argument(cursor, argument)
-        if ending.text == ")":
-            break
-        if ending.text == ";":
-            if result.semicolon is not None:
-                cursor.fail("neural-sets", "a second ';' in a neural head", ending, _SETS)
-            result.semicolon = len(result.items)
-            buffer.put(ending.start, ending.end, ",")
-    _check_sets(cursor, result)
-    return result
-
-
-def _rest_of_argument(cursor: Cursor, argument: _Argument) -> Token:
-    """Go on to after the ',', ';' or ')' that ends an argument."""
-    while cursor.peek().text not in (",", ";", ")"):
-        token = cursor.peek()
-        if argument.is_set or token.text == "{":
-            message = "a set is an argument of its own"
-            cursor.fail("neural-sets", message, token, _SETS)
-        if token.text == "[":
-            message = "the values of a network stand in braces"
-            cursor.fail("neural-sets", message, token, "write {a, b}")
-        cursor.skip_group()
-    return cursor.next()
-
-
-def _set(cursor: Cursor, buffer: Buffer) -> int:
-    """Rewrite ``{a, b}`` into ``(a, b)``; give back how many commas are left in it."""
-    opening, commas = cursor.next(), 0
-    buffer.put(opening.start, opening.end, "(")
-    while True:
-        token = cursor.peek()
-        if token.text in ("}", ","):
-            where = (opening.start, token.end)
-            message = "a value is missing in this set"
-            cursor.fail("neural-sets", message, where, "write the values, as in {a, b} or {0..9}")
-        if token.kind == "ellipsis":
-            _ellipsis(cursor, buffer)
-            commas -= 1  # it joined two elements
-        while cursor.peek().text not in (",", ";", "}"):
-            if (part := cursor.peek()).kind == "variable":
-                message = f"{part.text} is a variable, but the values of a network are fixed"
-                help = "write the values, or use a constant: {0..n} with #const n = 9."
-                cursor.fail("neural-values", message, part, help)
-            cursor.skip_group()
-        ending = cursor.next()
-        if ending.text == ";":
-            cursor.fail("neural-sets", "the values of a set have ',' between them", ending, _SETS)
-        if ending.text == "}":
-            buffer.put(ending.start, ending.end, ")")
-            return commas
-        commas += 1
-
-
-def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
-    """Rewrite ``0, ..., 9`` (the ellipsis is next) into ``0 .. 9``."""
-    before, comma, dots = cursor.peek(-2), cursor.peek(-1), cursor.next()
-    after, last = cursor.next(), cursor.peek()
-    if not (before.text.isdigit() and after.text == "," and last.text.isdigit()):
-        message = "an ellipsis stands between two integers"
-        cursor.fail("ellipsis", message, dots, "write {0, ..., 9}, or {0..9}")
-    earlier, between = cursor.peek(-6), cursor.peek(-5)  # as in 'earlier, before, ..., last'
-    if between.text == "," and earlier.text.isdigit():
-        step = float(before.text) - float(earlier.text)
-        if step != 1:
-            message = f"an ellipsis counts by ones, not by {step:g}"
-            cursor.fail("ellipsis", message, dots, "write out all the values")
-    buffer.put(comma.start, after.end, "..")
-
-
-def _check_sets(cursor: Cursor, arguments: _Arguments) -> None:
-    """Values are the last argument (before the ';'), outcomes the only one after it."""
-    items, cut = arguments.items, arguments.semicolon
-    first = items if cut is None else items[:cut]
-    for argument in first[:-1]:
-        if argument.is_set:
-            message = "the set of values is the last argument of a neural head"
-            cursor.fail("neural-sets", message, argument.start, _SETS)
-    if cut is not None and (len(items) != cut + 1 or not items[cut].is_set):
-        message = "one set of outcomes follows the ';' in a neural head"
-        wrong = items[cut] if not items[cut].is_set else items[cut + 1]
-        cursor.fail("neural-sets", message, wrong.start, _SETS)
 
 
 # --- the network --------------------------------------------------------------------------------
@@ -399,89 +267,20 @@ def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Dia
     if not statements:
         return
     declared = data_names(setting.program)
+    span_of = setting.program.sources.span_of
     for statement in statements:
-        if not any(True for _ in inputs(statement.body, declared)):
-            yield _no_data(statement, declared, setting)
+        body = statement.body
+        if not any(True for _ in inputs(body, declared)):
+            places = [span_of(node.location) for node in body]
+            where = places[0].to(places[-1]) if places else statement.span
+            yield no_data(statement.name, body, declared, where)
         yield from check_values(statement.options, NETWORK)
 
 
 def data_names(program: Program) -> set[str]:
-    """The names of the data predicates of a program.
-
-    They are those of its data statements. In a program without any, the data comes with every
-    call, for the one atom with one argument in the body of a neural statement whose predicate
-    the program defines.
-    """
-    declared = {s.name for s in program.statements if isinstance(s, Data)}
-    neural = [s for s in program.statements if isinstance(s, Neural)]
-    if declared or not neural:
-        return declared
-    defined = _defined(program)
-    named = [{symbol.name for symbol in inputs(s.body, defined)} for s in neural]
-    return {name for names in named if len(names) == 1 for name in names}
-
-
-def _defined(program: Program) -> set[str]:
-    """The predicates with one argument that plain rules and facts have for heads, or #external."""
-    nodes = [s.node for s in program.statements if isinstance(s, Plain)]
-    atoms = [node.atom for node in nodes if node.ast_type == ASTType.External]
-    heads = [node.head for node in nodes if node.ast_type == ASTType.Rule]
-    atoms += [head.atom for head in heads if head.ast_type == ASTType.Literal]
-    predicates = set()
-    for atom in atoms:
-        if atom.ast_type == ASTType.SymbolicAtom:
-            symbol = atom.symbol
-            if symbol.ast_type == ASTType.Pool:
-                symbol = symbol.arguments[0]
-            if symbol.ast_type == ASTType.Function and len(symbol.arguments) == 1:
-                predicates.add(str(symbol.name))
-    return predicates
-
-
-def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:
-    """The atoms of data predicates that a body needs to be true, as terms.
-
-    A pool ``input(0;1)`` counts as one atom here, unless it was taken apart before.
-    """
-    for node in body:
-        if node.ast_type != ASTType.Literal or node.sign != Sign.NoSign:
-            continue
-        if node.atom.ast_type != ASTType.SymbolicAtom:
-            continue
-        symbol = node.atom.symbol
-        alternatives = symbol.arguments if symbol.ast_type == ASTType.Pool else [symbol]
-        if all(_is_input(term, declared) for term in alternatives):
-            yield symbol
-
-
-def _is_input(term: AST, declared: Container[str]) -> bool:
-    named = term.ast_type == ASTType.Function and term.name in declared
-    return named and len(term.arguments) == 1
-
-
-def _no_data(statement: Neural, declared: set[str], setting: Setting) -> Diagnostic:
-    used = {node.atom.symbol.name for node in statement.body if _is_positive_atom(node)}
-    close = next(filter(None, (nearest(name, declared) for name in sorted(used))), "")
-    help = close or (
-        "declare one: input(0) ~ test(@te(0)), train(@tr(0))., or say what there is, as in "
-        "input(0..1)., and give the data with every call"
-    )
-    if declared and not close:
-        help = f"add one of the declared ones to the body: {', '.join(sorted(declared))}"
-    message = f"no data predicate in the body says what the network of {statement.name} sees"
-    where = statement.span
-    if statement.body:
-        places = [setting.program.sources.span_of(node.location) for node in statement.body]
-        where = places[0].to(places[-1])
-    return Diagnostic("data-missing", message, where, help)
-
-
-def _is_positive_atom(node: AST) -> bool:
-    if node.ast_type != ASTType.Literal or node.sign != 0:
-        return False
-    atom = node.atom
-    symbolic = atom.ast_type == ASTType.SymbolicAtom
-    return bool(symbolic and atom.symbol.ast_type == ASTType.Function)
+    """The names of the data predicates of a program (see :func:`data_predicates`)."""
+    bodies = [s.body for s in program.statements if isinstance(s, Neural)]
+    return data_predicates(program, bodies)
 
 
 KIND = Kind(

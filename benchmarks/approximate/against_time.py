@@ -1,0 +1,199 @@
+"""How good answers are after so many seconds, beside ProbLog's sampling and k-best.
+
+    python -m benchmarks.approximate.against_time [SECONDS ...]
+
+Every run is a process of its own, start-up and grounding included. ``dpasp run --time-limit S``
+gives a sure interval with an estimate in it, or the exact answer; ``problog sample --estimate
+--timeout S`` an estimate; ``problog -k kbest``, which is interrupted after S seconds, an interval.
+The networks are those of ``$DPASP_DATA/networks``, with the evidence of their third query. PASTA's
+samplers are not in the table: there is no package of it to install.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.inference import families, syntax
+
+SECONDS = (3.0, 10.0, 30.0)
+PEERS = 10.0  # seconds of the peers
+NETWORKS = ("mildew", "munin1", "barley")
+GRACE = 60.0  # seconds that a process may take beyond its limit
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A program, the same one for ProbLog (if it has one), and the answer if it is known."""
+
+    name: str
+    text: str
+    problog: str | None
+    exact: float | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a system had to say after some seconds."""
+
+    system: str
+    seconds: float
+    taken: float
+    value: float | None = None
+    sure: float | None = None  # the width of the sure interval
+    likely: float | None = None  # that of 95 %
+    samples: int | None = None
+
+
+def instances() -> Iterator[Instance]:
+    """All programs."""
+    for name, text in (
+        ("grid 10 × 10", families.grid(10)),
+        ("smokers 60", families.smokers(60)),
+        ("sparse 100", families.sparse(100)),
+    ):
+        yield Instance(name, text, syntax.problog(syntax.parse(text)))
+    yield Instance("colouring 20", families.colouring(20), None)
+    data = os.environ.get("DPASP_DATA")
+    if data is None:
+        sys.stderr.write("without DPASP_DATA: the networks are left out\n")
+        return
+    folder = Path(data) / "networks"
+    answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
+    for name in NETWORKS:
+        asked = answers[name]["queries"][2]
+        text = (folder / f"{name}.plp").read_text(encoding="utf-8")
+        query, _, evidence = asked["query"].partition(" | ")
+        rows = [line for line in text.splitlines() if "::" in line]
+        rows += [f"evidence({atom})." for atom in evidence.split(", ")]
+        rows += [f"query({query}).", ""]
+        whole = f"{text}\n#query {asked['query']}.\n"
+        yield Instance(name, whole, "\n".join(rows), asked["value"])
+
+
+def run(words: list[str], seconds: float, interrupt: bool = False) -> tuple[str, float]:
+    """What a process prints, both streams together, and the seconds that it took."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        output, _ = process.communicate(timeout=seconds if interrupt else seconds + GRACE)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        try:
+            output, _ = process.communicate(timeout=GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+    return output, time.monotonic() - began
+
+
+def ours(instance: Instance, folder: Path, seconds: float) -> Result:
+    """The engine auto under a limit."""
+    file = folder / "program.plp"
+    file.write_text(instance.text, encoding="utf-8")
+    words = [
+        sys.executable,
+        "-m",
+        "dpasp",
+        "run",
+        str(file),
+        "--semantics",
+        "maxent",
+        "--json",
+        "-q",
+    ]
+    output, taken = run([*words, "--seed", "1", "--time-limit", str(seconds)], seconds)
+    found = json.loads(output)
+    if "answers" not in found:
+        return Result("dPASP", seconds, taken)
+    answer = found["answers"][0]
+    if answer.get("exact", True):
+        return Result("dPASP", seconds, taken, answer["value"], 0.0, 0.0)
+    low, high = answer["interval"]
+    likely = answer.get("likely", (low, high))
+    width = likely[1] - likely[0]
+    return Result(
+        "dPASP", seconds, taken, answer["value"], high - low, width, answer.get("samples")
+    )
+
+
+def sampled_by_problog(instance: Instance, folder: Path, seconds: float) -> Result:
+    """ProbLog's sampler, which estimates when its time is over."""
+    assert instance.problog is not None
+    file = folder / "program.pl"
+    file.write_text(instance.problog, encoding="utf-8")
+    words = [sys.executable, "-m", "problog", "sample", str(file), "--estimate", "--seed", "1"]
+    words += ["--propagate-evidence", "--timeout", str(int(seconds))]
+    output, taken = run(words, seconds)
+    count = re.search(r"after\s+(\d+)\s+samples", output)
+    value = re.search(r":\s+([0-9.]+(?:e-?\d+)?)\s*$", output, re.M)
+    samples = int(count.group(1)) if count else 0
+    known = float(value.group(1)) if value and samples else None
+    return Result("ProbLog, samples", seconds, taken, known, samples=samples)
+
+
+def best_by_problog(instance: Instance, folder: Path, seconds: float) -> Result:
+    """ProbLog's k best explanations for and against, which are a sure interval."""
+    assert instance.problog is not None
+    file = folder / "program.pl"
+    file.write_text(instance.problog, encoding="utf-8")
+    words = [sys.executable, "-m", "problog", str(file), "-k", "kbest", "-v", "-v", "-v"]
+    output, taken = run(words, seconds, interrupt=True)
+    found = re.findall(r"([0-9.e-]+) < p < ([0-9.e-]+)", output)
+    if not found or "evidence(" in instance.problog:  # it takes no evidence
+        return Result("ProbLog, k-best", seconds, taken)
+    low, high = map(float, found[-1])
+    return Result("ProbLog, k-best", seconds, taken, sure=high - low)
+
+
+def measured(instance: Instance, times: tuple[float, ...]) -> Iterator[Result]:
+    """All systems on an instance."""
+    with tempfile.TemporaryDirectory() as folder:
+        for seconds in times:
+            yield ours(instance, Path(folder), seconds)
+        if instance.problog is not None:
+            yield sampled_by_problog(instance, Path(folder), PEERS)
+            yield best_by_problog(instance, Path(folder), PEERS)
+
+
+def main() -> None:
+    """Print a table."""
+    times = tuple(map(float, sys.argv[1:])) or SECONDS
+    write = sys.stdout.write
+    write("| instance | system | limit, s | taken, s | sure width | 95 % width | samples | ")
+    write("estimate | error |\n|---|---|---|---|---|---|---|---|---|\n")
+    for instance in instances():
+        results = list(measured(instance, times))
+        exact = instance.exact
+        if exact is None:
+            exact = next((r.value for r in results if r.sure == 0 and r.value is not None), None)
+        for result in results:
+            write(
+                f"| {instance.name} | {result.system} | {result.seconds:g} | {result.taken:.1f} | "
+            )
+            write(f"{number(result.sure)} | {number(result.likely)} | ")
+            write(f"{'–' if result.samples is None else f'{result.samples:,}'} | ")
+            known = exact is not None and result.value is not None
+            error = abs(result.value - exact) if known else None  # type: ignore[operator]
+            write(f"{number(result.value, 6)} | {number(error, 6)} |\n")
+            sys.stdout.flush()
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number for the table."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+if __name__ == "__main__":
+    main()

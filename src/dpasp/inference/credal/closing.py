@@ -1,0 +1,68 @@
+"""Boxes of a search over intervals, which anybody may look into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpasp.circuits import Circuit
+from dpasp.inference.credal.relax import MASSES, BoundGoal, relaxation
+from dpasp.inference.credal.search import Closed, Score, Start, close_box
+from dpasp.inference.credal.vertices import Corners
+from dpasp.inference.engines.tiny import TINY, log_ratio
+from dpasp.limits import Watch
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import FIELDS, Array
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The job of looking into boxes for a goal of a question, under weights [leaves]."""
+
+    circuit: Circuit
+    question: int
+    weights: Weights
+    corners: Sequence[Corners]
+    goal: BoundGoal
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = self.circuit.to_bytes()
+        return _closing, (data, self.question, self.weights, tuple(self.corners), self.goal)
+
+    def start(self, watch: Watch) -> Callable[[Start, Watch], Closed]:
+        """What looks into a box."""
+        relaxed = relaxation(self.circuit, self.question, self.weights, self.corners)
+        assert relaxed is not None  # whoever cut the search has one
+        score = fraction(self.circuit, self.question, self.goal)
+
+        def close(start: Start, watch: Watch) -> Closed:
+            return close_box(relaxed, self.goal, score, watch, start)
+
+        return close
+
+
+def _closing(
+    data: bytes, question: int, weights: Weights, corners: Sequence[Corners], goal: BoundGoal
+) -> Closing:
+    return Closing(Circuit.from_bytes(data), question, weights, corners, goal)
+
+
+def fraction(circuit: Circuit, question: int, goal: BoundGoal) -> Score:
+    """The fraction of a question that is to be minimised; 1 where nothing is possible."""
+    names = MASSES[goal] if goal == "lower" else MASSES[goal][::-1]
+    number, other = map(FIELDS.index, names)
+
+    def score(weights: Weights) -> Array:
+        pair = circuit.masses(weights, fields=names)[question]
+        total = pair[number] + pair[other]
+        tiny = total < TINY
+        ratio: Array = pair[number] / np.where(tiny, 1.0, total)
+        if np.any(tiny):
+            logs = circuit.masses(weights[:, tiny], fields=names, log=True)[question]
+            ratio[tiny] = log_ratio(logs[number], logs[other])
+        return ratio
+
+    return score

@@ -1,0 +1,77 @@
+"""The members of an ensemble, which anybody may let learn.
+
+A program travels as its text, and what it learned as arrays; the Python of the program runs where
+it learns, if it may run at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.errors import UsageError
+from dpasp.language.observations import examples
+from dpasp.limits import Limits, Watch, started
+from dpasp.program.program import Program, copied
+from dpasp.scale.pools import Pool
+from dpasp.semantics.objective import Objective
+
+State = tuple[str, Objective, dict[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class Learners:
+    """The job of learning from observations, with a seed for each part."""
+
+    again: tuple[Any, ...]  # what makes the program
+    observations: object
+    options: Mapping[str, Any]
+
+    def start(self, watch: Watch) -> Callable[[int, Watch], State]:
+        """What learns with a seed and tells what came of it."""
+
+        def learn(seed: int, watch: Watch) -> State:
+            program = copied(self.again[0], self.again[1], None, None)
+            left = watch.remaining()
+            limits = Limits(left, watch.limits.megabytes)
+            program.learn(self.observations, seed=seed, limits=limits, **self.options)
+            state = program._torch.state()
+            assert state is not None
+            semantics, objective, tensors = state
+            arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+            return semantics, objective, arrays
+
+        return learn
+
+
+def learned(program: Program, count: int, pool: Pool, asked: Mapping[str, Any]) -> list[Program]:
+    """So many copies of a program, each of which learned with a seed of its own."""
+    import torch
+
+    if program.objects:
+        name = next(iter(program.objects))
+        raise UsageError(
+            f"{name} is an object of this process, and does not go to those of a cluster",
+            help="let the program make it: a function in #python, or @module:name",
+        )
+    options = dict(asked)
+    watch = started(options.pop("limits", Limits()))
+    first, observations = int(options.pop("seed", 0)), options.pop("observations", None)
+    if observations is not None and not isinstance(observations, str | Path):
+        observations = [list(example) for example in examples(observations)]
+    again = program.__reduce__()[1][:2]
+    job = Learners(again, observations, options)
+    members = []
+    with closing(pool.map(job, range(first, first + count), watch, fair=True)) as states:
+        for semantics, objective, arrays in states:
+            member = copied(again[0], again[1], None, None)
+            tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+            member._torch.set_state((semantics, objective, tensors))
+            members.append(member)
+    return members
