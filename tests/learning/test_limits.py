@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
 import dpasp
 from dpasp import Limits
+from dpasp.learning import train
 from dpasp.limits import Watch
+from dpasp.neural.likelihood import Likelihood, likelihood_of
 
 NOW = Limits(seconds=1e-9)
 COIN = "?::a(1..3). b :- a(X). #semantics maxent. #query b."
 
 
-def test_grounding_a_program_that_learns_is_limited() -> None:
+@pytest.mark.parametrize(
+    ("limits", "error"),
+    [(NOW, dpasp.TimeLimit), (Limits(megabytes=1), dpasp.MemoryLimit)],
+    ids=["time", "memory"],
+)
+def test_grounding_a_program_that_learns_is_limited(
+    limits: Limits, error: type[dpasp.LimitReached]
+) -> None:
     program = dpasp.loads(COIN)
-    with pytest.raises(dpasp.TimeLimit) as stopped:
-        program.learn([["b"]], limits=NOW)
+    with pytest.raises(error) as stopped:
+        program.learn([["b"]], limits=limits)
     assert "being ground" in stopped.value.diagnostics[0].help
-    with pytest.raises(dpasp.TimeLimit) as stopped:
-        program.module(limits=NOW)
+    with pytest.raises(error) as stopped:
+        program.module(limits=limits)
     assert "being ground" in stopped.value.diagnostics[0].help
     assert program.module().prob("b").item() == pytest.approx(0.875)
+
+
+def test_compiling_what_is_learned_has_the_same_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[float | None, float | None]] = []
+
+    def spied(*values: Any, watch: Watch, **named: Any) -> Likelihood:
+        seen.append((watch.limits.seconds, watch.limits.megabytes))
+        return likelihood_of(*values, watch=watch, **named)
+
+    monkeypatch.setattr(train, "likelihood_of", spied)
+    limits = Limits(seconds=1000, megabytes=1_000_000)
+    dpasp.loads(COIN).learn([["b"]], niters=1, limits=limits)
+    assert seen == [(1000, 1_000_000)]
 
 
 def test_compiling_for_a_module_is_limited() -> None:
