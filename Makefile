@@ -14,6 +14,7 @@
 #   make soak     20,000 mixed calls in one process, whose memory must not grow
 #   make mutants  200 small faults in a copy of the code: the tests must notice nine of ten
 #   make sanitize the native part built with sanitizers, under the tests of circuits
+#   make sanitize-border  damaged arrays and files through the border of that
 #   make threads  the same with the thread sanitizer, under evaluation and compilation
 #   make cluster  a Ray cluster of two nodes on this machine, one of which is killed
 #   make format   formats Python and C++; make tidy: clang-tidy over the C++
@@ -27,6 +28,8 @@ COMMA := ,
 FUZZ ?= 200000
 SANITIZE_RANDOM ?= 600
 SANITIZE_TESTS ?= tests/circuits
+MUTANT_TESTS := $(addprefix tests/,semantics inference learning neural oracle cli test_cases.py \
+    test_program.py test_shapes.py test_program_states.py test_together.py)
 NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hpp src/dpasp/native/*.h)
 
 # the version of Python is checked before anything is written
@@ -52,7 +55,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test check docs bench bench-full random exit-codes fuzz border guided kills cluster soak mutants sanitize threads smoke page format tidy clean
+.PHONY: demo test check docs bench bench-full random exit-codes fuzz border guided kills cluster soak mutants sanitize sanitize-border threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -106,7 +109,13 @@ cluster: .venv/test.stamp
 soak: .venv/test.stamp
 	$(BIN)/python -m tests.stress.soak 20000
 
-mutants: .venv/test.stamp
+# first which tests run which lines, then the faults
+build/lines.json: .venv/test.stamp $(shell find src tests -name '*.py')
+	rm -f build/mutants.jsonl
+	$(BIN)/python -m pip install --quiet coverage
+	DPASP_RANDOM=300 $(BIN)/python -m pytest -q -p tests.stress.lines $(MUTANT_TESTS)
+
+mutants: build/lines.json
 	$(BIN)/python -m tests.stress.mutants 200
 
 # The native part built with sanitizers, beside the Python part; -S: without the hook of the
@@ -119,19 +128,27 @@ define sanitized
 	cp build/$(1)/_native*.so build/$(1)-run/dpasp/native
 	PYTHONPATH=build/$(1)-run:$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("purelib"))') \
 	    LD_PRELOAD=$$($(CXX) -print-file-name=$(3)):$$($(CXX) -print-file-name=libstdc++.so) \
-	    $(BIN)/python -S -m pytest -q -p no:cacheprovider $(4)
+	    $(LAUNCHER) $(BIN)/python -S -m $(4)
 endef
 
 sanitize: export DPASP_RANDOM_CIRCUITS = $(SANITIZE_RANDOM)
 sanitize: export ASAN_OPTIONS = detect_leaks=0
 sanitize: export UBSAN_OPTIONS = halt_on_error=1
 sanitize: .venv/test.stamp
-	$(call sanitized,sanitize,address$(COMMA)undefined,libasan.so,$(SANITIZE_TESTS))
+	$(call sanitized,sanitize,address$(COMMA)undefined,libasan.so,pytest -q -p no:cacheprovider $(SANITIZE_TESTS))
+
+sanitize-border: export ASAN_OPTIONS = detect_leaks=0:allocator_may_return_null=1
+sanitize-border: export UBSAN_OPTIONS = halt_on_error=1
+sanitize-border: .venv/test.stamp
+	$(call sanitized,sanitize,address$(COMMA)undefined,libasan.so,tests.stress.border $(FUZZ))
 
 threads: export DPASP_RANDOM_CIRCUITS = 100
 threads: export TSAN_OPTIONS = halt_on_error=1
+# where addresses are random, the sanitizer now and then does not find room for its own
+threads: LAUNCHER = setarch -R
 threads: .venv/test.stamp
-	$(call sanitized,threads,thread,libtsan.so,tests/circuits/test_native.py tests/circuits/test_random.py)
+	$(call sanitized,threads,thread,libtsan.so,pytest -q -p no:cacheprovider \
+	    tests/circuits/test_native.py tests/circuits/test_random.py)
 
 smoke:
 	$(MAKE) fuzz FUZZ=4000

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.inference.measure import Limits, State, run
-from benchmarks.networks.network import read_network, split_query, table_sum
+from benchmarks.networks.network import network_folder, read_network, split_query, table_sum
 from rich.console import Console
 from rich.table import Table
 
@@ -45,8 +44,7 @@ class Query:
 
 def queries(names: list[str]) -> Iterator[Query]:
     """The queries of the networks with these names, or of all."""
-    data = os.environ.get("DPASP_DATA")
-    folder = Path(data) / "networks" if data else HERE / "small"
+    folder = network_folder()
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     for name, own in answers.items():
         if names and name not in names:

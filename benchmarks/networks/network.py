@@ -8,13 +8,21 @@ A program is one annotated disjunction a row of a table, with the parents' value
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
+from pathlib import Path
 
 HEAD = re.compile(r"\s*([0-9.eE+-]+)::([a-z]\w*)\((\w+)\)\s*")
 ATOM = re.compile(r"\s*([a-z]\w*)\((\w+)\)\s*")
+
+
+def network_folder() -> Path:
+    """Where the networks are: a folder of ``DPASP_DATA``, or the one that comes along."""
+    data = os.environ.get("DPASP_DATA")
+    return Path(data) / "networks" if data else Path(__file__).resolve().parent / "small"
 
 
 @dataclass(frozen=True, slots=True)

@@ -281,6 +281,7 @@ print(peak() - before)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss in kilobytes")
+@pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="needs memory itself")
 def test_large_circuits_are_evaluated_in_narrow_tiles() -> None:
     found = subprocess.run(
         [sys.executable, "-c", PEAK], capture_output=True, text=True, timeout=120, check=True

@@ -94,6 +94,17 @@ def test_every_number_of_total_choices_gives_sure_bounds() -> None:
         assert before == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.parametrize("semantics", ["credal", "maxent"])
+def test_total_choices_one_by_one_find_what_has_no_answer(semantics: str) -> None:
+    every = "#inference aseo, nmodels = 10."
+    program = dpasp.loads("0.5::a. b :- a, not c. c :- a. #query a | b. " + every)
+    with pytest.raises(dpasp.ImpossibleEvidence, match="the evidence b has probability 0"):
+        program.query(semantics=semantics)
+    program = dpasp.loads("0.5::a. :- a. :- not a. #query a. " + every)
+    with pytest.raises(dpasp.InconsistentProgram):
+        program.query(semantics=semantics)
+
+
 @pytest.mark.parametrize("engine", ["sample", "bounds"])
 def test_a_limit_leaves_the_best_answer_so_far(engine: str) -> None:
     options = {"n": 10**9} if engine == "sample" else {"gap": 0.0, "nmodels": 10**9}

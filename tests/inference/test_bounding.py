@@ -10,9 +10,12 @@ from dpasp.inference.bounding.bounds import by_cases
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
 from dpasp.inference.sampling.sample import by_evidence
+from dpasp.language.ast import Probability
 from dpasp.limits import UNLIMITED
+from dpasp.semantics.meaning import Meaning
 from tests.inference.test_sampling import LOGICS, asked_of, with_queries
 from tests.oracle.generate import generate
+from tests.semantics.test_masses import masses
 
 ROUNDING = 1e-12
 
@@ -58,6 +61,25 @@ def check_steps(asked: Asked, exact: dict[str, tuple[float, float]]) -> None:
                 assert bound.interval[1] <= last.interval[1] + ROUNDING
             before = bounds
         assert widest(before) <= ROUNDING
+
+
+def test_what_is_sure_by_hand() -> None:
+    credal, maxent = Meaning(), Meaning(probability=Probability.MAXENT)
+    (found,) = bounds_of(masses(a=0.1, b=0.4, c=0.2, d=0.3), credal, 0.2)
+    assert found.numbers == found.interval == pytest.approx((0.1 / 0.6, 0.6 / 0.8))
+    assert found.gap == pytest.approx(max(0.3 / 0.6 - 0.1 / 0.6, 0.6 / 0.8 - 0.4 / 0.8))
+    (found,) = bounds_of(masses(b=0.3), credal, 0.0)  # a + d = 0
+    assert (found.numbers, found.gap) == ((1.0, 1.0), 0.0)
+    (found,) = bounds_of(masses(d=0.3), credal, 0.0)  # b + c = 0
+    assert (found.numbers, found.gap) == ((0.0, 0.0), 0.0)
+    (found,) = bounds_of(masses(), credal, 0.5)
+    assert (found.numbers, found.gap) == ((0.0, 1.0), 1.0)
+    (found,) = bounds_of(masses(qe=0.2, e=0.5), maxent, 0.3)
+    assert found.numbers == pytest.approx((0.4,))
+    assert found.interval == pytest.approx((0.25, 0.625))
+    assert found.gap == pytest.approx(0.375)
+    (found,) = bounds_of(masses(), maxent, 0.3)
+    assert (found.numbers, found.interval, found.gap) == ((0.5,), (0.0, 1.0), 1.0)
 
 
 @pytest.mark.parametrize("first", [0, 6])

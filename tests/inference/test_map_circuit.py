@@ -70,6 +70,16 @@ def test_random_programs() -> None:
     assert min(ways[way] for way in ("maximum", "leaves", "queries")) > 50
 
 
+@pytest.mark.parametrize(("body", "lower"), [("x", 0.0), ("x, y", 1.0)])
+def test_evidence_that_is_possible_and_never_sure(body: str, lower: float) -> None:
+    """The lower probability is 1 where only one total choice can have the evidence."""
+    program = dpasp.loads(f"0.4::x. 0.3::y. {{e}} :- {body}.")
+    best = ask(program, " | e", "stable, credal", "auto")
+    assert agree(best, ask(program, " | e", "stable, credal", "enumerate"))
+    assert isinstance(best, MapAnswer)
+    assert (best.lower, best.upper) == (lower, 1.0)
+
+
 def test_the_most_probable_total_choice_of_300_facts() -> None:
     random = Random(1)
     chances = [round(random.uniform(0.55, 0.95), 2) for _ in range(300)]

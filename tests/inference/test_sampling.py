@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from benchmarks.approximate.coverage import CASES, covered
+from scipy.stats import beta
 
 import dpasp
 from dpasp.circuits.worlds import BLOCK, Worlds
@@ -48,6 +49,38 @@ def test_the_binomial_interval_misses_no_end_in_more_than_its_share(n: int, p: f
     above = sum(chance for chance, (_, high) in zip(chances, ends, strict=True) if high < p)
     assert below <= 0.025
     assert above <= 0.025
+
+
+@pytest.mark.parametrize(
+    ("hits", "n"), [(0, 1), (3, 7), (1, 1000), (500, 1000), (999, 1000), (70_000, 100_000)]
+)
+def test_the_binomial_interval_is_that_of_the_beta_distribution(hits: int, n: int) -> None:
+    low = beta.ppf(0.025, hits, n - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, n - hits)
+    assert binomial(hits, n) == pytest.approx((low, high), rel=1e-5)
+    assert binomial(n - hits, n) == pytest.approx((1 - high, 1 - low), rel=1e-5)
+
+
+def capital(ratio: float, pairs: np.ndarray, planned: int | None) -> float:
+    """What a gambler has in the end who bets against a ratio, written down once more."""
+    if planned is None:
+        bets = [(1 / 15, 2.0**-k) for k in range(15)]
+    else:
+        odds = ratio / (1 - ratio)
+        best = min(0.5, math.sqrt(2 * math.log(2 / 0.025) * odds / planned))
+        others = [best * 2**k for k in range(1, math.ceil(-math.log2(best)) + 1)]
+        bets = [(0.5, best), *((0.5 / len(others), min(share, 1.0)) for share in others)]
+    gains = pairs[:, 0] * (1 - ratio) / ratio - pairs[:, 1]
+    return sum(part * math.prod(1 + share * gains) for part, share in bets)
+
+
+@pytest.mark.parametrize("planned", [None, 50, 1000])
+def test_at_its_ends_the_gambler_is_rich_enough(planned: int | None) -> None:
+    kinds, counts = np.array([[1.0, 0.0], [0.2, 0.5], [0.0, 1.0]]), np.array([20, 25, 5])
+    pairs = np.repeat(kinds, counts, axis=0)
+    low, high = betting(kinds[:, 0], kinds[:, 1], counts.astype(np.float64), planned)
+    assert capital(low, pairs, planned) == pytest.approx(1 / 0.025, rel=1e-4)
+    assert capital(1 - high, pairs[:, ::-1], planned) == pytest.approx(1 / 0.025, rel=1e-4)
 
 
 @pytest.mark.parametrize("planned", [True, False])

@@ -143,6 +143,14 @@ def test_aggregates_choice_rules_and_disjunctions() -> None:
     assert "line 1 leaves it open, and it is not true here" in words
 
 
+def test_a_condition_that_keeps_a_choice_away() -> None:
+    text = "0.9::a. {c} :- a. 0.5::f :- #count{1: c; 2: a} > 1."
+    words = [one.words for one in why_not(text, "f").walk()]
+    assert any(
+        one.startswith("the condition 1 < #count { 1: c; 2: a } is not met") for one in words
+    )
+
+
 def test_atoms_have_names_for_people() -> None:
     text = '#name smokes(X): "{X} smokes".\n' + SMOKERS
     assert tree(text, "smokes(bill)").words.startswith("bill smokes: by line ")

@@ -180,3 +180,11 @@ def test_the_example() -> None:
     assert new.upper is not None
     assert new.upper - new.lower > 2 * (old.upper - old.lower)  # fewer patients, less is known
     assert str(dpasp.loads(program.learned_program(), python=True).query()) == str(program.query())
+
+
+@pytest.mark.parametrize("count", [16, 17])
+def test_errors_of_up_to_sixteen_probabilities_are_told(count: int) -> None:
+    program = dpasp.loads("".join(f"?::a({i}). " for i in range(count)))
+    every = [f"a({i})" for i in range(count)]
+    program.learn([every] * 3 + [[f"not {atom}" for atom in every]], niters=2)
+    assert ("errors" in program.learned()[0]) == (count == 16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 import dpasp
 from dpasp import Limits
 from dpasp.learning import train
-from dpasp.limits import Watch
+from dpasp.limits import Watch, memory_in_use
 from dpasp.neural.likelihood import Likelihood, likelihood_of
 
 NOW = Limits(seconds=1e-9)
@@ -125,3 +126,33 @@ def test_a_device_that_is_not_there(device: str) -> None:
     with pytest.raises(dpasp.UsageError, match="no device") as refused:
         dpasp.loads(COIN).learn([["b"]], device=device)
     assert "auto" in refused.value.diagnostics[0].help
+
+
+def test_the_memory_limit_stops_learning_and_saves(tmp_path: Path) -> None:
+    kept: list[torch.Tensor] = []
+
+    class Growing(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.line = torch.nn.Linear(1, 2)
+
+        def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+            kept.append(torch.ones(1_000_000, dtype=torch.float64))  # 8 MB more with each step
+            return torch.softmax(self.line(inputs), 1)
+
+    text = """
+    i(0) ~ test(@rows), train(@rows).
+    ?::d(X, {0, 1}) as @net :- i(X).
+    #semantics maxent. #query d(0,0).
+    """
+    objects = {"networks": {"net": Growing()}, "data": {"rows": torch.zeros(2, 1)}}
+    file, seen = tmp_path / "part.checkpoint", [["d(0,0)"], ["d(0,1)"]]
+    program = dpasp.loads(text, **objects)
+    program.learn(seen, niters=1, batch=2)  # loads what learning needs
+    kept.clear()
+    limits = Limits(megabytes=memory_in_use() + 200)
+    with pytest.raises(dpasp.MemoryLimit, match="what is learned so far is in"):
+        program.learn(seen, niters=1000, batch=2, checkpoint=file, limits=limits)
+    assert 5 <= len(kept) < 60
+    kept.clear()
+    assert len(program.learn(seen, niters=60, batch=2, resume=file)) == 60

@@ -12,7 +12,7 @@ import torch
 
 import dpasp
 from dpasp.learning.entropy import MeanEntropy
-from dpasp.learning.shortcuts import ShortcutWarning
+from dpasp.learning.shortcuts import Alike, Settled, Shortcuts, ShortcutWarning
 
 VALUES = range(4)
 TEXT = """
@@ -73,6 +73,29 @@ def test_what_an_observation_leaves(function: str) -> None:
 def test_it_is_told_before_learning() -> None:
     with pytest.warns(ShortcutWarning, match=r"never tell d\(0,0\) from d\(0,2\)"):
         program("(A + B) \\ 2").learn([["y(0)"]] * 6, niters=1)
+
+
+@pytest.mark.parametrize(("function", "rest"), [("A / 3", False), ("0 * (A + B)", True)])
+def test_the_first_pairs_are_named_and_the_others_counted(function: str, rest: bool) -> None:
+    """0, 1 and 2 are three pairs, which are all named; all four values are six."""
+    one = program(function)
+    with pytest.warns(ShortcutWarning) as told:
+        one.learn([["y(0)"]] * 6, niters=1)
+    assert ("(and 3 more pairs)" in str(told[0].message)) == rest
+    assert ("more pairs" in str(told[0].message)) == rest
+    assert len(one.shortcuts([["y(0)"]]).alike) == (6 if rest else 3)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_report_prints_twelve_of_each_kind(more: int) -> None:
+    pairs = tuple(Alike(f"a{i}", f"b{i}") for i in range(12 + more))
+    settled = tuple(Settled(f"o{i}", 2, ("x",), ("y",)) for i in range(12 + more))
+    lines = str(Shortcuts(pairs, settled)).splitlines()
+    assert [line for line in lines if "more" in line] == [
+        "… and 1 more pairs",
+        "… and 1 more",
+    ] * more
+    assert len(lines) == 25 + 2 * more
 
 
 def test_a_fact_and_its_contrary() -> None:

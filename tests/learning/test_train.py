@@ -15,7 +15,9 @@ from safetensors import safe_open
 from torch import Tensor
 
 import dpasp
+from dpasp.language import parse
 from dpasp.learning.history import Moment, StopReason
+from dpasp.learning.options import learn_options
 from dpasp.learning.steps import Learner
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.walks import Walked
@@ -289,3 +291,20 @@ def test_the_end_of_the_time_stops_a_step(tmp_path: Path, monkeypatch: pytest.Mo
         program.learn(checkpoint=file, limits=dpasp.Limits(seconds=2))
     assert (finished, file.exists()) == ([], True)
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+@pytest.mark.parametrize("count", [5, 7])
+def test_the_first_impossible_examples_are_named_and_the_others_counted(count: int) -> None:
+    with pytest.raises(dpasp.DataError) as caught:
+        dpasp.loads("?::a. b :- a, not a.").learn([["b"]] * count + [["a"]])
+    messages = [one.message for one in caught.value.diagnostics]
+    assert len(messages) == min(count, 6)
+    assert messages[5:] == ["2 more examples are impossible"][: count - 5]
+
+
+def test_options_are_whole_numbers_and_switches() -> None:
+    given = {"niters": 5.0, "batch": None, "seed": None, "patience": 3.0, "shuffle": 0}
+    found = learn_options(parse('?::a. #learn "seen.csv", batch = 7, workers = 2.'), given)
+    values = [found.niters, found.batch, found.seed, found.patience, found.workers, found.shuffle]
+    assert values == [5, None, None, 3, 2, False]
+    assert [type(value) for value in values[-3:]] == [int, int, bool]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import product
 
 import pytest
 import torch
 from torch import Tensor
 
+import dpasp
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
@@ -92,6 +94,39 @@ def test_a_head_cycle_is_enumerated() -> None:
     weights = torch.from_numpy(leaves.weights(one))[:, None]
     found = log_probability(weights, way, observed.ids).exp()
     assert torch.allclose(found, torch.tensor([0.4, 0.6], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("columns", [1, 4])
+def test_total_choices_without_models_are_observed_as_undefined(columns: int) -> None:
+    one = ground(parse("0.4::x. a :- x, not a. 0.3::y."))
+    seen = [["undef a"], ["y"], ["not a"], ["undef a", "undef y"]]
+    observed = ObservationReader(one).read(seen)
+    way = likelihood_of(one, Meaning(Logic.SMPROBLOG, Probability.MAXENT), observed.distinct)
+    weights = torch.from_numpy(leaves.weights(one))[:, None].expand(-1, columns).clone()
+    found = log_probability(weights, way, observed.ids).exp()
+    assert torch.allclose(found, torch.tensor([0.4, 0.18, 0.6, 0.4], dtype=torch.float64))
+    weights.requires_grad_()
+    assert torch.autograd.gradcheck(lambda w: log_probability(w, way, observed.ids), (weights,))
+
+
+def test_more_observations_of_the_same_atoms_need_no_other_circuit() -> None:
+    text = "".join(f"0.{i}::a({i}). " for i in range(1, 8)) + "0.2::b. c :- a(1), b."
+    model = dpasp.loads(text).module()
+    every = list(product((True, False), repeat=7))
+
+    def names(signs: tuple[bool, ...]) -> list[str]:
+        return [f"a({i})" if sign else f"not a({i})" for i, sign in enumerate(signs, 1)]
+
+    expected = [
+        math.prod(i / 10 if sign else 1 - i / 10 for i, sign in enumerate(signs, 1))
+        for signs in every
+    ]
+    for part in (slice(0, 100), slice(100, 128)):  # more than are worth a root each
+        found = model.log_prob([names(signs) for signs in every[part]]).exp()
+        assert found.tolist() == pytest.approx(expected[part])
+    assert len(model._groups) == 1
+    assert model.log_prob([["c", "a(1)"]]).exp().item() == pytest.approx(0.02)
+    assert len(model._groups) == 2
 
 
 CYCLE = TEXT + "u; v :- c. u :- v, e. v :- u, e. w :- u, not d. #query u. #query w | e."

@@ -90,6 +90,7 @@ def test_errors_tell_an_inconsistent_program_from_impossible_evidence() -> None:
     with pytest.raises(InconsistentProgram, match="no total choice has a model"):
         check_consistent(np.array([0.0]), np.array([1.0]))
     check_consistent(np.array([0.5]), np.array([0.5]))
+    check_consistent(np.array([1.0]), np.array([0.0]), allowed=False)
     with pytest.raises(InconsistentProgram, match=r"0\.5 have no model"):
         check_consistent(np.array([0.5]), np.array([0.5]), allowed=False)
     told = impossible_evidence([GroundLiteral(Mode.FALSE, 1, A)])

@@ -46,9 +46,17 @@ def at_memory_limit(folder: Path, text: str) -> subprocess.Popen[str]:
 def by_ctrl_c(folder: Path, text: str) -> subprocess.Popen[str]:
     os.mkfifo(folder / "p.plp")  # opened by both sides: then it has started
     process = start(folder)
-    (folder / "p.plp").write_text(text)
-    time.sleep(random.uniform(0.0, 0.5))
-    process.send_signal(signal.SIGINT)
+    while process.poll() is None:
+        try:
+            writing = os.open(folder / "p.plp", os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody reads it yet
+            time.sleep(0.01)
+            continue
+        with os.fdopen(writing, "w") as file:
+            file.write(text)
+        time.sleep(random.uniform(0.0, 0.5))
+        process.send_signal(signal.SIGINT)
+        break
     return process
 
 
@@ -57,6 +65,8 @@ EXPECTED = {at_time_limit: 124, at_memory_limit: 125, by_ctrl_c: 130}
 
 def main(runs: int) -> int:
     random.seed(1)
+    # what a shell starts in the background is deaf to Ctrl-C, and so is all that it starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     wrong = 0
     for stop, expected in EXPECTED.items():
         for name, text in PROGRAMS.items():

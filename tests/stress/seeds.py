@@ -33,7 +33,8 @@ def failed(module: str, count: int, first: int = 0) -> int:
     with tempfile.TemporaryDirectory() as folder:
         note = Path(folder, "seed")
         while first < last:
-            words = [sys.executable, "-m", module, "--child", str(first), str(last), str(note)]
+            words = [sys.executable, *(["-S"] if sys.flags.no_site else []), "-m", module]
+            words += ["--child", str(first), str(last), str(note)]
             done = subprocess.run(words, stdout=subprocess.PIPE, text=True)
             print(done.stdout, end="")
             wrong += done.stdout.count("=== seed ")

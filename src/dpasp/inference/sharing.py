@@ -51,7 +51,7 @@ def shared_out(asked: Asked) -> EngineResult:
     """
     engine = ENGINES[asked.method.engine]
     if not engine.cut:
-        others = ", ".join(name for name, one in ENGINES.items() if one.cut)
+        others = ", ".join(name for name, other in ENGINES.items() if other.cut)
         raise UsageError(
             f"the work of the engine {engine.name} cannot be shared by a cluster",
             help=f"use one of {others}, or leave the cluster out",
@@ -87,13 +87,13 @@ class Questions:
         solve: Solve = solver(self.asked.method.engine)
 
         def answer(part: Part, watch: Watch) -> EngineResult | ImpossibleEvidence:
-            own = replace(
+            asked = replace(
                 self.asked.with_questions(self.asked.questions[part.questions]), watch=watch
             )
-            if own.has_rows:
-                own = replace(own, weights=own.weights[:, part.rows])
+            if asked.has_rows:
+                asked = replace(asked, weights=asked.weights[:, part.rows])
             try:
-                return solve(own)
+                return solve(asked)
             except ImpossibleEvidence as error:
                 return error
 
@@ -102,7 +102,7 @@ class Questions:
 
 def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
     translate(asked.ground, asked.meaning.logic, asked.watch)  # refusals name places of the text
-    found: list[EngineResult] = []
+    answered: list[EngineResult] = []
     problems: dict[Diagnostic, None] = {}
     job = Questions(light(asked))
     with closing(asked.pool.map(job, cut, asked.watch, fair=True)) as results:
@@ -111,10 +111,10 @@ def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
             if isinstance(result, ImpossibleEvidence):
                 problems |= dict.fromkeys(result.diagnostics)
             else:
-                found.append(result)
+                answered.append(result)
     if problems:
         raise ImpossibleEvidence(problems)
-    return found
+    return answered
 
 
 # --- the answers of all parts as one ------------------------------------------------------------
@@ -124,14 +124,14 @@ def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) 
     if cut[0].rows == slice(None):
         answers = tuple(answer for result in results for answer in result.answers)
     else:
-        answers = tuple(_rows(own) for own in zip(*(r.answers for r in results), strict=True))
-    told = next((r for r in results if not all(_exact(a) for a in r.answers)), results[0])
+        answers = tuple(_rows(rows) for rows in zip(*(r.answers for r in results), strict=True))
+    least_exact = next((r for r in results if not all(_exact(a) for a in r.answers)), results[0])
     statistics = _statistics([result.statistics for result in results])
     return EngineResult(
         answers,
-        told.engine,
+        least_exact.engine,
         max(result.inconsistent for result in results),
-        told.precision,
+        least_exact.precision,
         tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
         {**statistics, "parts": len(cut)},
     )
@@ -143,18 +143,18 @@ def _exact(answer: Answer | MapAnswer) -> bool:
 
 def _rows(answers: Sequence[Answer | MapAnswer]) -> Answer:
     """The answers to one question for several runs of rows, as one."""
-    own = [answer for answer in answers if isinstance(answer, Answer)]
-    if any(answer.interval is not None for answer in own):
-        own = [answer if answer.interval is not None else _sure(answer) for answer in own]
-    samples = [answer.samples for answer in own if answer.samples is not None]
+    numeric = [answer for answer in answers if isinstance(answer, Answer)]
+    if any(answer.interval is not None for answer in numeric):
+        numeric = [answer if answer.interval is not None else _sure(answer) for answer in numeric]
+    samples = [answer.samples for answer in numeric if answer.samples is not None]
     return replace(
-        own[0],
-        value=_column([answer.value for answer in own]),
-        lower=_column([answer.lower for answer in own]),
-        upper=_column([answer.upper for answer in own]),
-        gap=_column([answer.gap for answer in own]),
-        interval=_ends([answer.interval for answer in own]),
-        likely=_ends([answer.likely for answer in own]),
+        numeric[0],
+        value=_column([answer.value for answer in numeric]),
+        lower=_column([answer.lower for answer in numeric]),
+        upper=_column([answer.upper for answer in numeric]),
+        gap=_column([answer.gap for answer in numeric]),
+        interval=_ends([answer.interval for answer in numeric]),
+        likely=_ends([answer.likely for answer in numeric]),
         samples=min(samples, default=None),
     )
 
@@ -183,8 +183,8 @@ def _ends(
 def _statistics(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Sizes are those of the largest part, seconds those of all parts together."""
     joined: dict[str, Any] = {}
-    for one in parts:
-        for name, value in one.items():
+    for part in parts:
+        for name, value in part.items():
             before = joined.get(name)
             if isinstance(value, Mapping):
                 known = before or {}

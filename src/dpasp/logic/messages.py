@@ -141,7 +141,7 @@ def _signature(atom: str) -> str:
     if not parenthesis:
         return f"{name}/0"
     depth = commas = 0
-    for char in re.sub(r'"(?:\\.|[^"\\])*"', "", rest):
+    for char in re.sub(r'"(?:\\.|[^"\\]++)*+"', "", rest):
         depth += (char in "([") - (char in ")]")
         commas += char == "," and depth == 0
     return f"{name}/{commas + 1}"

@@ -9,7 +9,7 @@
 
 namespace dpasp {
 
-Builder::Builder() : slots_(1 << 10, 0) {
+Builder::Builder() : slots_(1 << 10, Slot{0, 0}) {
     leaf(Value{});
     leaf(Value{Value::QE, 1, 1});
 }
@@ -29,40 +29,45 @@ uint32_t Builder::leaf(const Value &value) {
     return id;
 }
 
-uint64_t Builder::hash(Op op, const Edge *list, size_t count) {
+uint32_t Builder::hash(Op op, const Edge *list, size_t count) {
     uint64_t hash = uint64_t(op);
     for (size_t i = 0; i < count; ++i)
         hash = combine(hash, (uint64_t(uint32_t(list[i].weight)) << 32) | list[i].child);
-    return hash;
+    return uint32_t(hash >> 32);
 }
 
 uint32_t Builder::find(Op op, const Edge *list, size_t count) {
-    size_t mask = slots_.size() - 1, at = hash(op, list, count) & mask;
-    for (; slots_[at]; at = (at + 1) & mask) {
-        const Node &node = nodes[slots_[at]];
+    uint32_t own = hash(op, list, count);
+    size_t mask = slots_.size() - 1, at = own >> shift_;
+    for (; slots_[at].node; at = (at + 1) & mask) {
+        if (slots_[at].hash != own) continue;
+        const Node &node = nodes[slots_[at].node];
         if (node.op == op && node.end - node.begin == count &&
             std::equal(list, list + count, edges.begin() + node.begin))
-            return slots_[at];
+            return slots_[at].node;
     }
     if (nodes.size() >= MOST || edges.size() > MOST - count)
         throw Stopped(Reason::Size, "a circuit of more than " + std::to_string(MOST) + " edges");
     uint32_t id = uint32_t(nodes.size()), start = uint32_t(edges.size());
     edges.insert(edges.end(), list, list + count);
     nodes.push_back({op, start, uint32_t(edges.size())});
-    slots_[at] = id;
+    slots_[at] = {own, id};
     if (2 * nodes.size() > slots_.size()) grow();
     return id;
 }
 
+// Twice the slots: nodes keep their order, so that memory is gone through from end to end.
 void Builder::grow() {
-    slots_.assign(slots_.size() * 2, 0);
+    if (shift_ == 0) return;
+    --shift_;
+    std::vector<Slot> before(slots_.size() * 2, Slot{0, 0});
+    before.swap(slots_);
     size_t mask = slots_.size() - 1;
-    for (uint32_t id = 0; id < nodes.size(); ++id) {
-        const Node &node = nodes[id];
-        if (node.op == Op::Leaf) continue;
-        size_t at = hash(node.op, edges.data() + node.begin, node.end - node.begin) & mask;
-        while (slots_[at]) at = (at + 1) & mask;
-        slots_[at] = id;
+    for (const Slot &slot : before) {
+        if (!slot.node) continue;
+        size_t at = slot.hash >> shift_;
+        while (slots_[at].node) at = (at + 1) & mask;
+        slots_[at] = slot;
     }
 }
 
@@ -101,6 +106,13 @@ uint32_t Builder::product(uint32_t a, uint32_t b) {
     if (a > b) std::swap(a, b);
     Edge both[2] = {{ONE, a}, {ONE, b}};
     return find(Op::Product, both, 2);
+}
+
+void Builder::expect_product(uint32_t a, uint32_t b) const {
+    if (a <= TRUE_NODE || b <= TRUE_NODE) return;
+    if (a > b) std::swap(a, b);
+    Edge both[2] = {{ONE, a}, {ONE, b}};
+    prefetch(&slots_[hash(Op::Product, both, 2) >> shift_]);
 }
 
 namespace {

@@ -55,15 +55,23 @@ class Builder {
     uint32_t sum(std::vector<Edge> edges);
     uint32_t sum(const Edge *edges, size_t count);  // none of them to the false node
     uint32_t product(uint32_t a, uint32_t b);
+    // This product will be asked for soon: fetch its place from memory meanwhile.
+    void expect_product(uint32_t a, uint32_t b) const;
     // One child for each value of a choice whose first weight is `first`.
     uint32_t decision(uint32_t first, const std::vector<uint32_t> &children);
 
   private:
+    // A node and the upper half of its hash, which says most often that it is not the right one.
+    struct Slot {
+        uint32_t hash, node;  // node 0 is free
+    };
+
     uint32_t find(Op op, const Edge *edges, size_t count);
-    static uint64_t hash(Op op, const Edge *edges, size_t count);
+    static uint32_t hash(Op op, const Edge *edges, size_t count);
     void grow();
 
-    std::vector<uint32_t> slots_;  // nodes by their hash, open addressing; 0 is free
+    std::vector<Slot> slots_;  // in the order of hashes, open addressing
+    int shift_ = 22;           // the place of a hash is what is left of it then
     std::vector<Edge> scratch_;
     std::unordered_multimap<uint64_t, uint32_t> leaves_;
 };

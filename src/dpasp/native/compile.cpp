@@ -72,8 +72,8 @@ class Compiler {
     std::vector<std::vector<uint32_t>> positions_;  // by order, made when first needed
 
     // By part: the asks of all questions, and the one that asks nothing; their roots are not known.
-    static std::vector<std::map<Ask, uint32_t>>
-    asked(const std::vector<Part> &parts, const std::vector<std::map<uint32_t, Ask>> &touched) {
+    static std::vector<std::map<Ask, uint32_t>> asked(
+        const std::vector<Part> &parts, const std::vector<std::map<uint32_t, Ask>> &touched) {
         std::vector<std::map<Ask, uint32_t>> known(parts.size());
         for (auto &one : known) one[Ask{}] = 0;
         for (auto &asks : touched)
@@ -282,8 +282,7 @@ class Compiler {
         allowed_ = most;
         if (!forced) return nullptr;
         throw Stopped(Reason::Size, "elimination would make tables of more entries than the " +
-                                        std::to_string(options_.work) +
-                                        " steps that are allowed");
+                                        std::to_string(options_.work) + " steps that are allowed");
     }
 
     std::vector<uint32_t> eliminate(const Part &part, const std::vector<Ask> &asks, bool groups,

@@ -40,6 +40,11 @@ class Arithmetic {
         return {one.weight, builder_.product(one.child, node(other))};
     }
 
+    // This product comes soon.
+    void expect(const Edge &a, const Edge &b) const {
+        if (a.weight == ONE || b.weight == ONE) builder_.expect_product(a.child, b.child);
+    }
+
     // The edges are used up.
     Edge sum(std::vector<Edge> &edges) {
         if (edges.empty()) return ZERO;

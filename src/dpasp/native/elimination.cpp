@@ -46,6 +46,7 @@ class Tables {
             terms.clear();
             const Edge *x = a.entries.data() + walk.places[0];
             const Edge *y = b ? b->entries.data() + walk.places[1] : nullptr;
+            for (uint32_t s = 0; y && s < states; ++s) arithmetic_.expect(x[s], y[s]);
             for (uint32_t s = 0; s < states; ++s) {
                 if (zero(x[s]) || (y && zero(y[s]))) continue;
                 terms.push_back(y ? arithmetic_.product(x[s], y[s]) : x[s]);
@@ -207,22 +208,19 @@ Elimination::Task Elimination::task(const Ask &ask, double most) {
 void Elimination::arrange(Task &task, const Restriction &restriction, double most) {
     task.states.resize(network_.states.size());
     task.position.assign(network_.states.size(), 0);
-    std::vector<uint32_t> groups, states;  // those with several states left
-    std::vector<uint32_t> number(network_.states.size(), NONE);
+    Outline outline;
+    std::vector<uint32_t> groups;  // those with several states left
+    std::vector<uint32_t> variable(network_.states.size(), NONE);
     for (uint32_t g = 0; g < task.states.size(); ++g) {
         task.states[g] = restriction.left(g);
         if (task.states[g] <= 1) continue;
-        number[g] = uint32_t(groups.size());
+        variable[g] = uint32_t(groups.size());
         groups.push_back(g);
-        states.push_back(task.states[g]);
+        outline.states.push_back(task.states[g]);
     }
-    std::vector<std::vector<uint32_t>> scopes;
-    for (const Factor *table : restriction.tables) {
-        scopes.emplace_back();
-        for (uint32_t g : table->scope)
-            if (number[g] != NONE) scopes.back().push_back(number[g]);
-    }
-    EliminationOrder order = order_elimination(states, scopes, most, watch_);
+    for (const Factor *table : restriction.tables)
+        outline.tables.push_back(restriction.numbers(*table, variable));
+    EliminationOrder order = order_elimination(outline, most, watch_);
     for (uint32_t v : order.variables) {
         task.position[groups[v]] = uint32_t(task.order.size());
         task.order.push_back(groups[v]);

@@ -1,59 +1,12 @@
-// What evidence and constraints leave of a network, and walks through its tables.
+// What evidence and constraints leave of a network.
 #pragma once
 
 #include "groups.hpp"
+#include "hashing.hpp"
+#include "odometer.hpp"
+#include "rehearsal.hpp"
 
 namespace dpasp {
-
-// Goes through all combinations of states, and where each lies in several tables.
-class Odometer {
-  public:
-    explicit Odometer(std::vector<uint32_t> sizes) : sizes_(std::move(sizes)), at_(sizes_.size()) {}
-
-    // Follow a table: how far each variable's next state lies from the one before.
-    void follow(std::vector<size_t> steps) {
-        places.push_back(0);
-        steps_.push_back(std::move(steps));
-    }
-
-    std::vector<size_t> places;  // by table
-    const std::vector<uint32_t> &states() const { return at_; }
-
-    bool next() {
-        for (size_t i = sizes_.size(); i-- > 0;) {
-            if (++at_[i] < sizes_[i]) {
-                for (size_t t = 0; t < places.size(); ++t) places[t] += steps_[t][i];
-                return true;
-            }
-            for (size_t t = 0; t < places.size(); ++t) places[t] -= steps_[t][i] * (sizes_[i] - 1);
-            at_[i] = 0;
-        }
-        return false;
-    }
-
-  private:
-    std::vector<uint32_t> sizes_, at_;
-    std::vector<std::vector<size_t>> steps_;
-};
-
-// For each variable, how far apart its states lie in a table over a scope.
-inline std::vector<size_t> strides(const std::vector<uint32_t> &variables,
-                                   const std::vector<uint32_t> &scope,
-                                   const std::vector<uint32_t> &states) {
-    std::vector<size_t> result(variables.size(), 0);
-    size_t step = 1;
-    for (size_t i = scope.size(); i-- > 0; step *= states[scope[i]])
-        for (size_t j = 0; j < variables.size(); ++j)
-            if (variables[j] == scope[i]) result[j] = step;
-    return result;
-}
-
-inline std::vector<uint32_t> sizes_of(const std::vector<uint32_t> &scope,
-                                      const std::vector<uint32_t> &states) {
-    std::vector<uint32_t> result;
-    for (uint32_t g : scope) result.push_back(states[g]);
-    return result;
-}
 
 // The states that evidence and constraints leave; others are struck out of the tables.
 class Restriction {
@@ -99,6 +52,18 @@ class Restriction {
         return true;
     }
 
+    // NumberTable for what is left of a table, over groups that still have several states and the
+    // variables that stand for them.
+    NumberTable numbers(const Factor &table, const std::vector<uint32_t> &variable) const {
+        NumberTable result;
+        for (uint32_t g : table.scope)
+            if (left(g) > 1) result.scope.push_back(variable[g]);
+        std::vector<size_t> steps = strides(table.scope, table.scope, network_.states);
+        visit(table.scope, steps, 0, 0,
+              [&](size_t at) { result.entries.push_back(number(table.entries[at])); });
+        return result;
+    }
+
     // What is left of a table, over groups that still have several states, in the given order.
     Factor slice(const Factor &table, const std::vector<uint32_t> &position) const {
         Factor result;
@@ -113,7 +78,8 @@ class Restriction {
             if (left(table.scope[i]) == 1) base += whole[i] * places_[table.scope[i]][0];
         for (uint32_t g : result.scope) size *= left(g);
         result.entries.reserve(size);
-        pick(result.scope, steps, 0, base, table, result.entries);
+        visit(result.scope, steps, 0, base,
+              [&](size_t at) { result.entries.push_back(table.entries[at]); });
         return result;
     }
 
@@ -126,6 +92,11 @@ class Restriction {
     Watch &watch_;
     std::vector<std::vector<uint32_t>> places_;  // by group: the states that are left
 
+    static uint64_t number(const Edge &edge) {
+        if (zero(edge) || edge == UNIT) return !zero(edge);
+        return combine(uint64_t(uint32_t(edge.weight)), edge.child) | 1;
+    }
+
     void settle() {
         places_.assign(allowed.size(), {});
         for (uint32_t g = 0; g < allowed.size(); ++g)
@@ -133,14 +104,13 @@ class Restriction {
                 if (allowed[g][s]) places_[g].push_back(s);
     }
 
-    void pick(const std::vector<uint32_t> &scope, const std::vector<size_t> &steps, size_t level,
-              size_t base, const Factor &table, std::vector<Edge> &out) const {
-        if (level == scope.size()) {
-            out.push_back(table.entries[base]);
-            return;
-        }
+    // Where the combinations of the states that are left lie in a table.
+    template <class Function>
+    void visit(const std::vector<uint32_t> &scope, const std::vector<size_t> &steps, size_t level,
+               size_t base, const Function &function) const {
+        if (level == scope.size()) return function(base);
         for (uint32_t s : places_[scope[level]])
-            pick(scope, steps, level + 1, base + s * steps[level], table, out);
+            visit(scope, steps, level + 1, base + s * steps[level], function);
     }
 
     // The groups that lost states.

@@ -12,6 +12,9 @@ namespace {
 
 constexpr double NEAR = 16;      // more attempts may make an order so many times better
 constexpr double PATIENCE = 10;  // steps that looking for an order may take, for each entry
+constexpr double LARGE = 1e7;    // entries, above which orders are rehearsed
+constexpr double SPREAD = 2;     // orders with so many times the least entries are of interest
+constexpr double REHEARSED = 4;  // entries of all rehearsals, for each of the smallest order
 
 enum class Rule { Fill, WeightedFill, Size };
 
@@ -116,39 +119,57 @@ class Greedy {
     }
 };
 
+// The order among these that makes the fewest nodes, as far as that can be found out with little
+// work beside that of making them.
+EliminationOrder fewest_nodes(std::vector<EliminationOrder> orders, const Outline &outline,
+                              Watch &watch) {
+    std::stable_sort(orders.begin(), orders.end(),
+                     [](const auto &a, const auto &b) { return a.cost < b.cost; });
+    size_t best = 0;
+    double least = INFINITY, steps = 0, most = REHEARSED * orders[0].cost;
+    for (size_t i = 0; i < orders.size() && (steps += orders[i].cost) <= most; ++i) {
+        double nodes = rehearse(outline, orders[i].variables, least, watch);
+        if (nodes < least) least = nodes, best = i;
+    }
+    return std::move(orders[best]);
+}
+
 }  // namespace
 
-EliminationOrder order_elimination(const std::vector<uint32_t> &states,
-                                   const std::vector<std::vector<uint32_t>> &scopes, double most,
-                                   Watch &watch) {
+EliminationOrder order_elimination(const Outline &outline, double most, Watch &watch) {
+    const std::vector<uint32_t> &states = outline.states;
     std::vector<std::vector<uint32_t>> near(states.size());
-    for (const auto &scope : scopes)
-        for (uint32_t a : scope)
-            for (uint32_t b : scope)
+    for (const NumberTable &table : outline.tables)
+        for (uint32_t a : table.scope)
+            for (uint32_t b : table.scope)
                 if (a != b) near[a].push_back(b);
     for (auto &list : near) {
         std::sort(list.begin(), list.end());
         list.erase(std::unique(list.begin(), list.end()), list.end());
     }
-    EliminationOrder best;
-    best.cost = INFINITY;
+    std::vector<EliminationOrder> orders;
+    double least = INFINITY;
     auto attempt = [&](Rule rule, uint32_t seed) {
-        double known = std::min(best.cost, NEAR * most);
+        // Larger tables may still make fewer nodes.
+        double known = std::min(least > LARGE ? SPREAD * least : least, NEAR * most);
         EliminationOrder next = Greedy(states, near, rule, seed, watch).run(known, PATIENCE * most);
-        if (next.cost < best.cost) best = std::move(next);
+        least = std::min(least, next.cost);
+        if (next.cost < INFINITY || orders.empty()) orders.push_back(std::move(next));
     };
     attempt(Rule::Fill, 0);
-    if (best.cost <= 4.0 * double(states.size())) return best;
+    if (least <= 4.0 * double(states.size())) return orders[0];
     bool uniform = std::adjacent_find(states.begin(), states.end(), std::not_equal_to<>()) ==
                    states.end();  // then both rules to fill say the same
     if (!uniform) attempt(Rule::WeightedFill, 0);
     attempt(Rule::Size, 0);
-    if (best.cost == INFINITY) return best;
     // More attempts, as long as they cost little beside the tables.
     double work = 0, each = 20.0 * double(states.size());
-    for (uint32_t seed = 1; seed <= 100 && (work += each) < best.cost; ++seed)
-        attempt(Rule(seed % 3), seed);
-    return best;
+    if (least < INFINITY)
+        for (uint32_t seed = 1; seed <= 100 && (work += each) < least; ++seed)
+            attempt(Rule(seed % 3), seed);
+    if (least > LARGE && least <= most) return fewest_nodes(std::move(orders), outline, watch);
+    return *std::min_element(orders.begin(), orders.end(),
+                             [](const auto &a, const auto &b) { return a.cost < b.cost; });
 }
 
 }  // namespace dpasp

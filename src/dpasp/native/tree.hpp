@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "limits.hpp"
+#include "rehearsal.hpp"
 
 namespace dpasp {
 
@@ -14,12 +14,10 @@ struct EliminationOrder {
     double largest = 0;  // of one table
 };
 
-// The best of several greedy orders: few new neighbours, or small tables. `scopes` are sets of
-// variables that occur in one table, `states` how many values each variable has. Large tables are
-// worth more attempts, unless none comes near `most`: then the order is cut short, and its cost
-// is infinite.
-EliminationOrder order_elimination(const std::vector<uint32_t> &states,
-                                   const std::vector<std::vector<uint32_t>> &scopes, double most,
-                                   Watch &watch);
+// The best of several greedy orders: few new neighbours, or small tables. Large tables are worth
+// more attempts, unless none comes near `most`: then the order is cut short, and its cost is
+// infinite. Orders with large tables are rehearsed, the smallest first: that which makes the
+// fewest nodes is taken.
+EliminationOrder order_elimination(const Outline &outline, double most, Watch &watch);
 
 }  // namespace dpasp

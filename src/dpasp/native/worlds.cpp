@@ -182,7 +182,8 @@ class Block {
                 for (uint64_t left = word; left; left &= left - 1) --at;
             end = at;
             for (size_t w = 0; w < WORDS; ++w)
-                taken[w] = random.coin(p, (draw.everywhere ? ~active[w] : 0) | (active[w] & held[w]));
+                taken[w] =
+                    random.coin(p, (draw.everywhere ? ~active[w] : 0) | (active[w] & held[w]));
             each_world(active, [&](size_t world) {
                 double some = before_[at++] * (1 - p) + p;
                 uint64_t bit = uint64_t(1) << (world & 63);

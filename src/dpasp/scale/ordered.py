@@ -36,11 +36,11 @@ def in_order(turn: Turn, parts: Iterable[Any], watch: Watch, *, fair: bool) -> I
     """What came of each part; raises what a part raised in its place, and what the watch does."""
     total = len(parts) if fair and isinstance(parts, Sized) else None
     left, replies = iter(parts), dict[int, bytes | Error]()
-    handed = given = 0
+    handed = passed_on = 0
     over = False
     patience = _Patience(watch)
     while True:
-        while not over and handed - given < AHEAD * turn.workers:
+        while not over and handed - passed_on < AHEAD * turn.workers:
             try:
                 part = next(left)
             except StopIteration:
@@ -49,16 +49,16 @@ def in_order(turn: Turn, parts: Iterable[Any], watch: Watch, *, fair: bool) -> I
             rounds = 1 if total is None else -(-(total - handed) // turn.workers)
             turn.hand_out(handed, part, rounds)
             handed += 1
-        if given == handed:
+        if passed_on == handed:
             return
-        while given not in replies:
-            found = turn.wait(TICK)
-            if found is not None:
-                replies[found[0]] = found[1]
+        while passed_on not in replies:
+            reply_with_number = turn.wait(TICK)
+            if reply_with_number is not None:
+                replies[reply_with_number[0]] = reply_with_number[1]
             else:
                 patience.look()
-        reply = replies.pop(given)
-        given += 1
+        reply = replies.pop(passed_on)
+        passed_on += 1
         if isinstance(reply, Error):
             raise reply
         yield doing.opened(reply)

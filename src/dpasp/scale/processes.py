@@ -153,11 +153,11 @@ class _Turn:
     def wait(self, seconds: float) -> tuple[int, bytes | Error] | None:
         """A reply with the number of its part, if one comes within so many seconds."""
         try:
-            found = self._done.get(timeout=seconds)
+            reply = self._done.get(timeout=seconds)
         except queue.Empty:
             return None
         self._open -= 1
-        return found
+        return reply
 
     def end(self) -> None:
         """Nothing more is wanted; who is still at work is stopped."""

@@ -40,63 +40,18 @@ def refuse(ground: GroundProgram, logic: Logic, known: NDArray[np.bool_]) -> Non
 def _problems(
     ground: GroundProgram, logic: Logic, known: NDArray[np.bool_]
 ) -> Iterator[Diagnostic]:
-    name = logic.value
     if any(_is_function(symbol) and symbol.negative for symbol in ground.symbols):
-        yield from _by_statement(
-            ground,
-            lambda node: (
-                node.ast_type == ASTType.SymbolicAtom
-                and node.symbol.ast_type == ASTType.UnaryOperation
-            ),
-            "classical-negation",
-            f"classical negation has no meaning under the {name} semantics",
-            "write another predicate, as not_a for -a, and a constraint :- a, not_a.",
-        )
+        yield from _classical_negation(ground, logic)
     heads = {atom for rule in ground.rules if rule.choice for atom in rule.head}
-    if heads:
-        yield from _by_statement(
-            ground,
-            lambda node: (
-                node.ast_type in (ASTType.Aggregate, ASTType.HeadAggregate)
-                and bool(_signatures(node) & _names(ground, heads))
-            ),
-            "choice-rule",
-            f"a choice rule has no meaning under the {name} semantics",
-            "use #semantics stable, or a probabilistic fact",
-            part="head",
-        )
     opened = set(np.flatnonzero(~known).tolist())
-    if not heads and any(_is_aggregate(rule, opened) for rule in ground.rules):
-        yield from _by_statement(
-            ground,
-            lambda node: (
-                node.ast_type in (ASTType.Aggregate, ASTType.BodyAggregate)
-                and bool(_signatures(node) & _names(ground, opened))
-            ),
-            "undetermined-aggregate",
-            f"an aggregate over atoms that can be undefined has no meaning under the {name} "
-            "semantics",
-            "aggregate only over atoms that do not depend on a loop through negation "
-            "or on a disjunction, or use #semantics stable",
-            part="body",
-        )
-    elif not heads and _has_conditional(ground, opened):
-        yield from _by_statement(
-            ground,
-            lambda node: (
-                node.ast_type == ASTType.ConditionalLiteral
-                and bool(node.condition)
-                and bool(_signatures(node) & _names(ground, opened))
-            ),
-            "undetermined-condition",
-            "a conditional literal over atoms that can be undefined has no meaning under the "
-            f"{name} semantics",
-            "write the cases as rules of their own, or use #semantics stable",
-            part="body",
-        )
-    if logic is Logic.WELLFOUNDED and any(
-        len(rule.head) > 1 and not rule.choice for rule in ground.rules
-    ):
+    if heads:
+        yield from _choice_rules(ground, logic, heads)
+    elif any(_is_aggregate(rule, opened) for rule in ground.rules):
+        yield from _aggregates(ground, logic, opened)
+    elif _has_conditional(ground, opened):
+        yield from _conditions(ground, logic, opened)
+    disjunctive = any(len(rule.head) > 1 and not rule.choice for rule in ground.rules)
+    if logic is Logic.WELLFOUNDED and disjunctive:
         yield from _by_statement(
             ground,
             lambda node: node.ast_type == ASTType.Disjunction,
@@ -105,6 +60,64 @@ def _problems(
             "use #semantics stable, partial or lstable",
             part="head",
         )
+
+
+def _classical_negation(ground: GroundProgram, logic: Logic) -> Iterator[Diagnostic]:
+    return _by_statement(
+        ground,
+        lambda node: (
+            node.ast_type == ASTType.SymbolicAtom and node.symbol.ast_type == ASTType.UnaryOperation
+        ),
+        "classical-negation",
+        f"classical negation has no meaning under the {logic.value} semantics",
+        "write another predicate, as not_a for -a, and a constraint :- a, not_a.",
+    )
+
+
+def _choice_rules(ground: GroundProgram, logic: Logic, heads: set[int]) -> Iterator[Diagnostic]:
+    return _by_statement(
+        ground,
+        lambda node: (
+            node.ast_type in (ASTType.Aggregate, ASTType.HeadAggregate)
+            and bool(_signatures(node) & _names(ground, heads))
+        ),
+        "choice-rule",
+        f"a choice rule has no meaning under the {logic.value} semantics",
+        "use #semantics stable, or a probabilistic fact",
+        part="head",
+    )
+
+
+def _aggregates(ground: GroundProgram, logic: Logic, opened: set[int]) -> Iterator[Diagnostic]:
+    return _by_statement(
+        ground,
+        lambda node: (
+            node.ast_type in (ASTType.Aggregate, ASTType.BodyAggregate)
+            and bool(_signatures(node) & _names(ground, opened))
+        ),
+        "undetermined-aggregate",
+        f"an aggregate over atoms that can be undefined has no meaning under the {logic.value} "
+        "semantics",
+        "aggregate only over atoms that do not depend on a loop through negation "
+        "or on a disjunction, or use #semantics stable",
+        part="body",
+    )
+
+
+def _conditions(ground: GroundProgram, logic: Logic, opened: set[int]) -> Iterator[Diagnostic]:
+    return _by_statement(
+        ground,
+        lambda node: (
+            node.ast_type == ASTType.ConditionalLiteral
+            and bool(node.condition)
+            and bool(_signatures(node) & _names(ground, opened))
+        ),
+        "undetermined-condition",
+        "a conditional literal over atoms that can be undefined has no meaning under the "
+        f"{logic.value} semantics",
+        "write the cases as rules of their own, or use #semantics stable",
+        part="body",
+    )
 
 
 def _is_function(symbol: Symbol | None) -> TypeGuard[Symbol]:

@@ -83,15 +83,15 @@ def _optimum(asked: Asked, question: GroundMap, watch: Watch) -> _Optimum | None
     selectors = [selector for choice in ground.choices for selector in choice.selectors]
     marked = [a for lit in question.atoms for a in (lit.atom, translation.twins[lit.atom])]
     read = list(dict.fromkeys(atom for atom in (*selectors, *marked) if atom))
-    found = cheapest(rules, live_groups(ground), costs, read, watch)
-    if found is None:
+    optimum = cheapest(rules, live_groups(ground), costs, read, watch)
+    if optimum is None:
         return None
-    truth = dict(zip(read, found.rows[-1].tolist(), strict=True))
+    truth = dict(zip(read, optimum.rows[-1].tolist(), strict=True))
     choice = tuple(
         next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
         for c in ground.choices
     )
-    return _Optimum(choice, _read(question, truth, translation), free - found.least / SCALE)
+    return _Optimum(choice, _read(question, truth, translation), free - optimum.least / SCALE)
 
 
 def _read(question: GroundMap, truth: dict[int, bool], translation: Translation) -> tuple[int, ...]:
@@ -139,13 +139,13 @@ def _total_choice(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[
     starts, known = asked.layout.starts, cases.masses
     log = log_probability_of(optimum.choice, asked.weights, starts)
     log_first = sum(math.log(asked.weights[starts[c] + v]) for c, v in cases.first)
-    rest, own = cases.rest, math.exp(log - log_first)  # relative to what the evidence says
+    rest, chance = cases.rest, math.exp(log - log_first)  # relative to what the evidence says
     most = math.exp(min(0.0, optimum.most - log_first))
     row = np.array([optimum.choice], dtype=np.int64)
 
     def best(share: float, mass: float) -> Best:
-        least = max(mass, own * share)
-        value = min(1.0, own * share / (mass + rest)) if mass + rest > 0 else 0.0
+        least = max(mass, chance * share)
+        value = min(1.0, chance * share / (mass + rest)) if mass + rest > 0 else 0.0
         return Best(value, row, max(value, min(1.0, most / least) if least > 0 else 1.0))
 
     if asked.meaning.maxent:
@@ -155,7 +155,7 @@ def _total_choice(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[
     upper = best(sure, float(known.a[0]))
     if not sure:
         mass = float(known.a[0]) + rest
-        upper = replace(upper, value=own / (own + mass) if own + mass > 0 else 0.0)
+        upper = replace(upper, value=chance / (chance + mass) if chance + mass > 0 else 0.0)
     return [upper, best(sure, float(known.b[0]))]
 
 

@@ -277,15 +277,15 @@ def _said(asked: Asked, weights: Weights) -> Fallen:
     translation = translate(asked.ground, asked.meaning.logic, asked.watch)
     evidence = translation.conjunction(asked.queries[0].evidence)
     program = split(translation)
-    own = [b for b in evidence or () if program.determined[abs(b)]]
-    return said(asked, Definitions(program.rules, asked.ground.choices), own, weights)
+    determined = [b for b in evidence or () if program.determined[abs(b)]]
+    return said(asked, Definitions(program.rules, asked.ground.choices), determined, weights)
 
 
 def said(
     asked: Asked, definitions: Definitions, evidence: Sequence[int], weights: Weights
 ) -> Fallen:
     """How choices must have fallen for determined literals to hold."""
-    found: dict[int, int] = {}
+    fallen: dict[int, int] = {}
     known = consequences(definitions, evidence)
     for i, choice in enumerate(asked.ground.choices):
         values = [v for v, selector in enumerate(choice.selectors) if known.get(selector, True)]
@@ -294,5 +294,5 @@ def said(
             values.append(len(choice.selectors))
         left = sure or values
         if len(left) == 1 and weights[asked.layout.starts[i] + left[0]] > 0:
-            found[i] = left[0]
-    return tuple(found.items())
+            fallen[i] = left[0]
+    return tuple(fallen.items())

@@ -75,13 +75,13 @@ def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
         answers[question] = best
     warnings += not_surely_best([a for a in answers.values() if isinstance(a, MapAnswer)])
     for place, queries in enumerate(groups):
-        found = _found(asked, queries, watch.share(len(groups) - place))
-        estimates = found.estimates
-        framed = found.sure if estimates is None else map(_inside, estimates, found.sure)
+        group = _found(asked, queries, watch.share(len(groups) - place))
+        estimates = group.estimates
+        framed = group.sure if estimates is None else map(_inside, estimates, group.sure)
         answers.update(zip(queries, framed, strict=True))
-        warnings += found.warnings
-        lost, cases = max(lost, found.inconsistent), cases + found.cases
-        drawn += found.estimates is not None
+        warnings += group.warnings
+        lost, cases = max(lost, group.inconsistent), cases + group.cases
+        drawn += group.estimates is not None
     gaps = [a.gap for a in answers.values() if isinstance(a, Answer) and a.gap is not None]
     if gaps:
         gap = max(float(np.max(gap)) for gap in gaps)

@@ -46,11 +46,13 @@ class Remainder:
 
     def __init__(self, cases: Cases, prepared: Prepared, seed: int, watch: Watch) -> None:
         self.cases, self.prepared, self.watch = cases, prepared, watch
-        found = strata(cases, STRATA)
-        seeds = np.random.SeedSequence(seed).generate_state(len(found), np.uint64) >> np.uint64(1)
+        cases_drawn = strata(cases, STRATA)
+        seeds = np.random.SeedSequence(seed).generate_state(
+            len(cases_drawn), np.uint64
+        ) >> np.uint64(1)
         self.streams, shares = list[Stream](), list[float]()
-        for fallen, own in zip(found, seeds.tolist(), strict=True):
-            stream = Stream(prepared, fixed(cases, fallen), own, watch)
+        for fallen, stratum_seed in zip(cases_drawn, seeds.tolist(), strict=True):
+            stream = Stream(prepared, fixed(cases, fallen), stratum_seed, watch)
             # The weight of no world is more than ``most``: a stratum is worth no more than that.
             share = cases.chance(fallen) * stream.most
             if share > 0:  # it may contradict the evidence
@@ -59,16 +61,16 @@ class Remainder:
         self.open = sum(shares)
         self._shares = [share / self.open for share in shares]
         self.worlds = 0
-        self.tallies = self._tallies(set(found))
+        self.tallies = self._tallies(set(cases_drawn))
 
     def draw(self, gap: float, most: float = math.inf) -> None:
         """Draw until the answers are so precise, there are ``most`` samples or a limit is met."""
         rounds, look = 0, 1.0
         try:
             for sample in self._rounds():
-                for place, one in enumerate(sample):
+                for place, samples in enumerate(sample):
                     for i, tallies in enumerate(self.tallies):
-                        tallies[place].add(one[:, i])
+                        tallies[place].add(samples[:, i])
                 rounds += sample[0].shape[-1]
                 if rounds >= look:
                     look = rounds * LOOK
@@ -84,12 +86,12 @@ class Remainder:
             for query, tallies in zip(self.cases.asked.queries, self.tallies, strict=True)
         ]
 
-    def _tallies(self, found: set[Fallen]) -> list[list[Tally]]:
+    def _tallies(self, drawn: set[Fallen]) -> list[list[Tally]]:
         """By query and number, samples beside what is closed outside of the strata."""
         first = len(self.cases.first)
         known = np.zeros_like(self.cases.known)
         for closed in self.cases.closed:
-            if not any(closed.fallen[:end] in found for end in range(first, len(closed.fallen))):
+            if not any(closed.fallen[:end] in drawn for end in range(first, len(closed.fallen))):
                 known += closed.masses
         masses = Masses.of(known)
         if self.cases.asked.meaning.maxent:
@@ -109,21 +111,25 @@ class Remainder:
             start = 0
             while start < BLOCK:
                 began, part = time.monotonic(), slice(start, min(start + piece, BLOCK))
-                found = [s.seen(d, part) for s, d in zip(self.streams, drawn, strict=True)]
-                self.worlds += sum(seen.count for seen in found)
-                yield self._joined([(seen.known, seen.weights) for seen in found])
+                seen_by_stratum = [
+                    s.seen(d, part) for s, d in zip(self.streams, drawn, strict=True)
+                ]
+                self.worlds += sum(seen.count for seen in seen_by_stratum)
+                yield self._joined([(seen.known, seen.weights) for seen in seen_by_stratum])
                 start = part.stop
                 if time.monotonic() - began < QUICK:
                     piece = min(2 * piece, BLOCK)
             number += 1
 
-    def _joined(self, found: Sequence[tuple[Array, Weights | None]]) -> list[Array]:
+    def _joined(self, worlds: Sequence[tuple[Array, Weights | None]]) -> list[Array]:
         """One world of each stratum, weighed by how probable it is."""
         meaning, queries = self.cases.asked.meaning, self.cases.asked.queries
         total: list[Array] = []
-        for share, (known, weights) in zip(self._shares, found, strict=True):
-            own = outcomes(known, meaning, queries)
-            weighed = [share * (one if weights is None else one * weights) for one in own]
+        for share, (known, weights) in zip(self._shares, worlds, strict=True):
+            numbers = outcomes(known, meaning, queries)
+            weighed = [
+                share * (number if weights is None else number * weights) for number in numbers
+            ]
             total = [a + b for a, b in zip(total, weighed, strict=True)] if total else weighed
         return total
 
@@ -147,22 +153,22 @@ def strata(cases: Cases, most: int) -> list[Fallen]:
         left.update(fallen[:end] for end in range(first, len(fallen) + 1))
     whole = [node for node in (cases.first,) if node in left]
     split = [(-shut[node], node) for node in whole if shut[node] > 0]
-    found = [node for node in whole if not shut[node] > 0]
-    while split and len(split) + len(found) < most:
+    untouched = [node for node in whole if not shut[node] > 0]
+    while split and len(split) + len(untouched) < most:
         _, node = heapq.heappop(split)
         for child in sorted(children[node] & left):
             if shut[child] > 0:
                 heapq.heappush(split, (-shut[child], child))
             else:
-                found.append(child)
-    return found + [node for _, node in split]
+                untouched.append(child)
+    return untouched + [node for _, node in split]
 
 
 def fixed(cases: Cases, fallen: Fallen) -> Weights:
     """The weights [leaves] of a case: how its choices fell is certain."""
     weights = cases.weights.copy()
     for choice, value in fallen:
-        own = cases.asked.layout.of(choice)
-        weights[own] = 0.0
+        leaves = cases.asked.layout.of(choice)
+        weights[leaves] = 0.0
         weights[cases.asked.layout.starts[choice] + value] = 1.0
     return weights

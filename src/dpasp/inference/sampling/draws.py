@@ -103,13 +103,13 @@ class Drawing:
             generator = np.random.default_rng(seeds)
             if way is not None:
                 choices = replace(way, asked=replace(asked, watch=watch)).draw(generator, run.count)
-                found = _found(choices, source)
+                drawn = _found(choices, source)
             else:
                 assert rejecting is not None
-                found = rejecting.found(source, generator)
+                drawn = rejecting.found(source, generator)
             return [
                 models.kept[generator.integers(len(models.kept))]
-                for models in islice(found, run.count)
+                for models in islice(drawn, run.count)
             ]
 
         return draw

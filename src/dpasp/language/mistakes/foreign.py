@@ -28,7 +28,7 @@ _CONTINUOUS = (
 Help = Callable[[re.Match[str]], str | None]  # the line to write; None when the line is ours
 
 
-_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|%\*.*?\*%|%[^\n]*', re.DOTALL)
+_COMMENT = re.compile(r'("(?:\\.|[^"\\]++)*+")|%\*.*?\*%|%[^\n]*', re.DOTALL)
 
 
 def without_comments(text: str) -> str:
