@@ -78,9 +78,9 @@ def _problog(query: Query, folder: Path, limits: Limits) -> dict[str, object]:
     return {"value": value, "seconds": {"answer": found.cpu}}
 
 
-def row(query: Query, systems: list[str], limits: Limits) -> tuple[list[str], bool]:
-    """The cells of one query, and whether all is right."""
-    found = {name: measured(query, name, limits) for name in systems}
+def row(query: Query, limits: dict[str, Limits]) -> tuple[list[str], bool]:
+    """The cells of one query, and whether all is right, by systems under limits."""
+    found = {name: measured(query, name, own) for name, own in limits.items()}
     ours = found["dpasp"]
     problems = [
         f"{name}: {one.get('state', 'wrong')}"
@@ -116,15 +116,19 @@ def main() -> None:
     parser.add_argument("networks", nargs="*", help="names; all unless some are given")
     parser.add_argument("--peers", default="pyagrum,problog", help="pyagrum, problog or none")
     parser.add_argument("--time-limit", type=float, default=60, help="CPU seconds a query")
+    parser.add_argument("--peer-limit", type=float, help="CPU seconds a query for the others")
     parser.add_argument("--memory-limit", type=float, default=4000, help="megabytes")
     parser.add_argument("--output", type=Path, help="write results.md to this folder")
     options = parser.parse_args()
-    systems = ["dpasp", *(name for name in options.peers.split(",") if name and name != "none")]
-    limits = Limits(options.time_limit, options.memory_limit)
+    limits = {"dpasp": Limits(options.time_limit, options.memory_limit)}
+    for name in options.peers.split(","):
+        if name and name != "none":
+            seconds = options.peer_limit or options.time_limit
+            limits[name] = Limits(seconds, options.memory_limit)
     console = Console(width=None if Console().is_terminal else 150)
     rows, right = [], 0
     for query in queries(options.networks):
-        cells, good = row(query, systems, limits)
+        cells, good = row(query, limits)
         console.print(" ".join(cells), highlight=False)
         rows.append(cells)
         right += good

@@ -6,6 +6,7 @@ a part, or the :class:`~dpasp.errors.Error` that it raised, which is raised agai
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,22 +22,27 @@ TRIES = 3  # times that a part is done again when its worker died
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The limits of a job, and the seconds that are left for a part of it."""
+    """The limits of a job, and the seconds that are left for a part of it, when it was sent."""
 
     seconds: float | None
     megabytes: float | None
     left: float | None
+    sent: float  # by the clock on the wall
 
     @classmethod
     def by(cls, watch: Watch, rounds: int = 1) -> Allowed:
         """What a watch allows a part; the time left is for so many rounds of parts."""
         left = watch.remaining()
         limits = watch.limits
-        return cls(limits.seconds, limits.megabytes, None if left is None else left / rounds)
+        left = None if left is None else left / rounds
+        return cls(limits.seconds, limits.megabytes, left, time.time())
 
     def watch(self) -> Watch:
-        """The watch of a worker, whose clock starts now."""
-        return Limits(self.seconds, self.megabytes).start().within(self.left)
+        """The watch of a worker; what the part has waited for counts, if both clocks agree."""
+        left, waited = self.left, time.time() - self.sent
+        if left is not None and 0 < waited < left:
+            left -= waited
+        return Limits(self.seconds, self.megabytes).start().within(left)
 
 
 class WorkerFailed(RuntimeError):

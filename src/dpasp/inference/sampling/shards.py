@@ -21,7 +21,7 @@ from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 
-FIRST, MOST = 2**10, 2**18  # worlds of the first shards, and of later ones at most
+FIRST, MOST = 2**10, 2**20  # worlds of the first shards, and of later ones at most
 SLOW_FIRST, SLOW_MOST = 2**8, 2**16  # where models of a world must be found
 ALIKE = 16  # shards in a row of the same size
 NUMBERS = 2**22  # worlds times queries of a shard, at most
