@@ -96,6 +96,9 @@ def run(words: list[str], seconds: float, interrupt: bool = False) -> tuple[str,
         except subprocess.TimeoutExpired:
             process.kill()
             output, _ = process.communicate()
+    except BaseException:  # whoever runs the benchmark has stopped it
+        process.kill()
+        raise
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return output, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
