@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import dpasp
 from dpasp.limits import Limits
 from dpasp.playground import workers
+from dpasp.playground.worker import PACKAGES
 from dpasp.playground.workers import Busy, Queue, Stopped, Worker
 
 ENDLESS = "p(0). p(X+1) :- p(X). #query p(1)."
+# paths through a dense graph: no way of compiling ends soon
+HARD = "v(1..40). 0.5::e(X,Y) :- v(X), v(Y), X != Y. r(1). r(Y) :- r(X), e(X,Y). #query r(40)."
+ELSEWHERE = ("torch", "dpasp.neural", "dpasp.learning", "pandas", "narwhals")  # never here
 HUGE = "n(1..9000). a(X,Y) :- n(X), n(Y). #query a(1,1)."
 
 
@@ -46,6 +53,36 @@ def test_a_program_that_never_ends_is_stopped_and_the_next_is_answered() -> None
             assert reply["ok"]["answers"][0]["upper"] == 0.3
 
     run(work())
+
+
+def test_answers_that_are_not_exact() -> None:
+    async def work() -> None:
+        async with working(seconds=6) as worker:
+            reply = await worker.ask(answer(HARD))
+            assert "bug" not in reply
+            codes = {d["code"] for d in reply.get("errors") or reply["ok"]["warnings"]}
+            assert codes & {"not-exact", "time-limit"}
+
+    run(work())
+
+
+def test_nothing_is_left_to_be_imported() -> None:
+    """What answers import inside their functions is imported before the doors close."""
+    source = Path(dpasp.__file__).parent
+    needed = set()
+    for package in PACKAGES:
+        for path in (source / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                match node:
+                    case ast.Import(names):
+                        needed |= {name.name for name in names}
+                    case ast.ImportFrom(module=str(module)):
+                        needed.add(module)
+    text = "import sys; from dpasp.playground.worker import import_all; import_all()"
+    text += "; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    missing = {n for n in needed - set(done.stdout.split()) if not n.startswith(ELSEWHERE)}
+    assert missing == set()
 
 
 def test_memory_has_a_limit() -> None:

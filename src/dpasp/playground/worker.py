@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import TextIO
 
 from dpasp.limits import Limits
@@ -14,6 +16,9 @@ from dpasp.logic.supervise import exit_at_once
 from dpasp.playground.sandbox import close_doors, die_with_parent
 from dpasp.playground.tasks import Desk
 
+# All that answers come from; what its modules import when they are first used is here, too.
+PACKAGES = ("circuits", "inference", "language", "logic", "program", "semantics")
+LATER = ("csv", "fractions", "html", "numpy.random", "random", "secrets")
 # A program that goes through everything once, so that nothing is left to be imported.
 WARM = """0.4::a. [0.2, 0.3]::b; [0.7, 0.8]::c. p :- a, not q. q :- a, not p. r :- #sum{1: p} >= 1.
 :- b, q. d; e :- b. d :- e. e :- d. #query p | a. #map p?. #query undef p.\n"""
@@ -30,7 +35,8 @@ def main(seconds: float, megabytes: float) -> int:
 
 
 def warm_up(desk: Desk) -> None:
-    """Use everything once, errors included."""
+    """Import everything, and use it once, errors included."""
+    import_all()
     for semantics in ("stable, credal", "lstable, maxent"):
         text = WARM if "maxent" not in semantics else "0.4::a. p :- a, not p. #query undef p."
         request = {"text": text, "semantics": semantics, "query": "p | a"}
@@ -41,6 +47,15 @@ def warm_up(desk: Desk) -> None:
     desk.do({**moving, "task": "slide", "moved": {}, "semantics": ["stable, credal"]})
     desk.do({"task": "why", "text": "0.4::a. #query a.", "query": "a", "semantics": "maxent"})
     desk.do({"task": "check", "text": '1.5::a. b(X) :- not c(X). #qery "'})
+
+
+def import_all() -> None:
+    """Import all that an answer may need: once the doors are closed, nothing can be."""
+    for name in (*LATER, *(f"dpasp.{package}" for package in PACKAGES)):
+        module = import_module(name)
+        if name.startswith("dpasp."):
+            for inner in walk_packages(module.__path__, f"{name}."):
+                import_module(inner.name)
 
 
 def serve(desk: Desk, requests: TextIO, replies: TextIO) -> None:
