@@ -52,6 +52,11 @@ def test_ctrl_c_leaves_nothing_running(name: str) -> None:
 
 def interrupt(call: Callable[[], object]) -> None:
     """Call it, interrupt it, and see that nothing goes on."""
+    warm = dpasp.loads("0.3::a. b :- a, not c. c :- a, not b. #query b.")
+    for engine in ("auto", "bounds", "enumerate"):  # an import that is interrupted stays broken
+        warm.query(engine=engine)
+    warm.sample(2)
+    warm.explain()
     before = set(threading.enumerate()), children()
     # not from a thread: beside one, nothing is ground in a child
     signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
