@@ -19,6 +19,12 @@ from dpasp.scale.pools import Pool
 
 TOP = 5  # how many reasons are given, the most probable first
 
+# What people write for a limit, and what it is called.
+_LIMITS = {
+    **dict.fromkeys(("time_limit", "timeout", "seconds"), "seconds=10"),
+    **dict.fromkeys(("memory_limit", "megabytes", "memory"), "megabytes=2000"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -84,13 +90,6 @@ def method(
             help="ask for exact answers with the engine auto, compile or enumerate",
         )
     return Method(chosen.name, chosen_options, exact or bool(implied.get("exact")), pool)
-
-
-# What people write for a limit, and what it is called.
-_LIMITS = {
-    **dict.fromkeys(("time_limit", "timeout", "seconds"), "seconds=10"),
-    **dict.fromkeys(("memory_limit", "megabytes", "memory"), "megabytes=2000"),
-}
 
 
 def _unknown(name: str, directive: ast.Inference | None) -> UsageError:
