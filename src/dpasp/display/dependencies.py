@@ -39,7 +39,7 @@ class _Graph:
         self.edges[start, end, negated, label] = None
 
 
-def dependencies(ground: GroundProgram, title: str = "") -> Scene:
+def dependencies_picture(ground: GroundProgram, title: str = "") -> Scene:
     """The dependencies between the atoms of a ground program, or between its predicates.
 
     Atoms are drawn one by one as long as they can be told apart; facts are left out.

@@ -42,23 +42,26 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     lines += _numbers(explanation)
     for title, tree in (("why it holds", explanation.tree), ("why not", explanation.why_not)):
         if tree is not None:
-            lines += [f"  {title}, {outline.where(tree)}:", *_outline(outline.tree(tree), 2)]
+            lines += [
+                f"  {title}, {outline.where(tree)}:",
+                *_outline(outline.tree_outline(tree), 2),
+            ]
     return printable(harmless("\n".join(lines)))
 
 
 def tree_text(tree: Tree) -> str:
     """A tree as indented lines."""
-    return harmless("\n".join(_outline(outline.tree(tree), 0)))
+    return harmless("\n".join(_outline(outline.tree_outline(tree), 0)))
 
 
 def inconsistencies_text(inconsistencies: Inconsistencies) -> str:
     """All reasons why there is no model."""
-    return harmless("\n".join(_outline(outline.inconsistencies(inconsistencies), 0)))
+    return harmless("\n".join(_outline(outline.inconsistencies_outline(inconsistencies), 0)))
 
 
 def inconsistency_text(inconsistency: Inconsistency) -> str:
     """One reason why there is no model."""
-    return harmless("\n".join(_outline(outline.inconsistency(inconsistency), 0)))
+    return harmless("\n".join(_outline(outline.inconsistency_outline(inconsistency), 0)))
 
 
 def _outline(reason: Reason, depth: int) -> Iterator[str]:

@@ -27,34 +27,34 @@ KINDS = {
 }
 
 
-def explanation(explanation: Explanation) -> Scene:
+def explanation_picture(explanation: Explanation) -> Scene:
     """An answer with its reasons."""
-    return _scene(outline.explanation(explanation))
+    return _scene(outline.explanation_outline(explanation))
 
 
-def explanations(explanations: Explanations) -> Scene:
+def explanations_picture(explanations: Explanations) -> Scene:
     """All answers with their reasons, one below the other."""
     if not explanations.explanations:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
     shapes: list[Drawing] = []
     down = width = 0.0
     for each in explanations:
-        scene = explanation(each)
+        scene = explanation_picture(each)
         shapes += (moved(shape, 0, down) for shape in scene.shapes)
         down += scene.height
         width = max(width, scene.width)
     return Scene(width, down, tuple(shapes), "reasons")
 
 
-def tree(literal_tree: Tree) -> Scene:
+def tree_picture(tree: Tree) -> Scene:
     """The reasons of one literal."""
-    below = (outline.tree(literal_tree),)
-    return _scene(Reason(literal_tree.literal, outline.where(literal_tree), None, below))
+    below = (outline.tree_outline(tree),)
+    return _scene(Reason(tree.literal, outline.where(tree), None, below))
 
 
-def inconsistencies(inconsistencies: Inconsistencies) -> Scene:
+def inconsistencies_picture(inconsistencies: Inconsistencies) -> Scene:
     """What leaves no model."""
-    return _scene(outline.inconsistencies(inconsistencies))
+    return _scene(outline.inconsistencies_outline(inconsistencies))
 
 
 def _scene(root: Reason) -> Scene:

@@ -117,7 +117,7 @@ class Answer:
         return f"  ({within}gap {number_text(float(self.gap or 0.0))})"
 
     def _repr_html_(self) -> str:
-        return str(display("html.answer")(self))
+        return str(display("html.answer_html")(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class MapAnswer:
         return high - low <= SAME * high and ties[0] == ties[1] and most
 
     def _repr_html_(self) -> str:
-        return str(display("html.answer")(self))
+        return str(display("html.answer_html")(self))
 
 
 def assignment_text(assignment: Assignment) -> str:
@@ -346,10 +346,10 @@ class Answers(Sequence[Answer | MapAnswer]):
         """
         from dpasp.pictures.picture import drawn
 
-        return drawn(display("plot.answers")(self), path)
+        return drawn(display("plot.answers_picture")(self), path)
 
     def _repr_html_(self) -> str:
-        return str(display("html.answers")(self))
+        return str(display("html.answers_html")(self))
 
 
 def interval_text(numbers: Sequence[Any]) -> str:

@@ -196,4 +196,4 @@ class GroundProgram:
         return ground_text(self)
 
     def _repr_html_(self) -> str:
-        return str(display("html.ground")(self))
+        return str(display("html.ground_html")(self))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from dpasp.display.dependencies import dependencies
+from dpasp.display.dependencies import dependencies_picture
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.language import ast
@@ -107,7 +107,7 @@ class Desk:
     def graph(self, request: Request) -> Reply:
         """What depends on what, drawn."""
         ground = self._of(request).ground(limits=self.limits)
-        return {"svg": dependencies(ground).svg()}
+        return {"svg": dependencies_picture(ground).svg()}
 
     def models(self, request: Request) -> Reply:
         """Some models with the total choices they belong to, from the one with a number on."""

@@ -693,7 +693,7 @@ class Program:
         title = ", ".join(Path(file).name for file in self.source.files)
         from dpasp.pictures.picture import drawn
 
-        return drawn(display("plot.program")(self.ground(limits=limits), title), path)
+        return drawn(display("plot.program_picture")(self.ground(limits=limits), title), path)
 
     def report(
         self, path: str | Path, *, semantics: str | None = None, limits: Limits = NO_LIMITS

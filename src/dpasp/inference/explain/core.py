@@ -98,7 +98,7 @@ class Inconsistency:
         return str(display("explain.inconsistency_text")(self))
 
     def _repr_html_(self) -> str:
-        return str(display("why.inconsistency")(self))
+        return str(display("why.inconsistency_html")(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,13 @@ class Inconsistencies(Sequence[Inconsistency]):
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The reasons as a picture; saved if there is a path."""
-        return drawn(display("why_picture.inconsistencies")(self), path)
+        return drawn(display("why_picture.inconsistencies_picture")(self), path)
 
     def __str__(self) -> str:
         return str(display("explain.inconsistencies_text")(self))
 
     def _repr_html_(self) -> str:
-        return str(display("why.inconsistencies")(self))
+        return str(display("why.inconsistencies_html")(self))
 
 
 def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
