@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from dpasp.circuits import Circuit, dot, nnf, nnf_map, to_json
+from dpasp.circuits import Circuit, circuit_json, dot, nnf, nnf_map
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
 from dpasp.cli.options import (
@@ -108,7 +108,7 @@ def known_weights(ground: GroundProgram) -> list[float]:
 def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]) -> str:
     """The circuit as text of a format."""
     if suffix == ".json":
-        return to_json(circuit, names)
+        return circuit_json(circuit, names)
     if suffix == ".dot":
         return dot(circuit, names)
     if suffix == ".svg":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.logic.program import Choice, Fixed, GroundProgram, GroundQuery, Interval, Learned, Rule
 from dpasp.logic.text import atom_names, choice_bodies
-from dpasp.pictures.graph import Key, Link, Look, Node, draw
+from dpasp.pictures.graph import Key, Link, Look, Node, draw_graph
 from dpasp.pictures.scene import Scene
 from dpasp.semantics.dependencies import components
 
@@ -189,7 +189,7 @@ def _scene(graph: _Graph, title: str) -> Scene:
         )
         for start, end, negated, label in graph.edges
     ]
-    return draw(nodes, links, title, list(_keys(nodes, links)))
+    return draw_graph(nodes, links, title, list(_keys(nodes, links)))
 
 
 def _loops(graph: _Graph, place: dict[str, int], component: Sequence[int]) -> Iterator[int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dpasp.display import outline
 from dpasp.display.outline import Reason
-from dpasp.inference.answers import bounds_text, number_text
+from dpasp.inference.answers import bounds_text, decimal_text
 from dpasp.inference.explain import (
     Contribution,
     Explanation,
@@ -78,12 +78,12 @@ def _attained(explanation: Explanation) -> Iterator[str]:
     sides = (("lower", explanation.answer.lower_at), ("upper", explanation.answer.upper_at))
     for name, at in sides:
         if at:
-            values = ", ".join(f"{value} = {number_text(number)}" for value, number in at.items())
+            values = ", ".join(f"{value} = {decimal_text(number)}" for value, number in at.items())
             yield f"  the {name} value is attained at {values}"
 
 
 def _way(way: Way) -> tuple[str, ...]:
-    share = "" if way.share is None else number_text(way.share)
+    share = "" if way.share is None else decimal_text(way.share)
     chosen = ", ".join(way.values) or "nothing"
     return share, bounds_text(way.bounds), "yes" if way.sure else "no", chosen
 
@@ -93,7 +93,7 @@ def _contributions(contributions: Sequence[Contribution]) -> Iterator[str]:
         return
     yield "  what the choices contribute:"
     rows = [
-        (number_text(c.prior), _posterior(c.posterior), _ends(c.certain), c.value)
+        (decimal_text(c.prior), _posterior(c.posterior), _ends(c.certain), c.value)
         for c in contributions[:LINES]
     ]
     yield from _table(("prior", "given query", "if certain", "value"), rows)
@@ -115,13 +115,13 @@ def _numbers(explanation: Explanation) -> Iterator[str]:
 
 
 def _slope(number: Sensitivity, target: float | None) -> list[str]:
-    reach = ["none" if value is None else number_text(value) for value in number.reach]
-    slope = _pair([number_text(slope) for slope in number.slope])
+    reach = ["none" if value is None else decimal_text(value) for value in number.reach]
+    slope = _pair([decimal_text(slope) for slope in number.slope])
     return [slope, *([_pair(reach)] if target is not None else [])]
 
 
 def _posterior(posterior: float | None) -> str:
-    return "impossible" if posterior is None else number_text(posterior)
+    return "impossible" if posterior is None else decimal_text(posterior)
 
 
 def _ends(numbers: Sequence[float]) -> str:

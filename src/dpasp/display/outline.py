@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpasp.inference.answers import Answer, bounds_text, number_text
+from dpasp.inference.answers import Answer, bounds_text, decimal_text
 from dpasp.inference.explain import (
     Contribution,
     Explanation,
@@ -185,13 +185,13 @@ def _number(number: Sensitivity, target: float | None) -> Reason:
 def slopes_text(slope: Sequence[float]) -> str:
     """One slope, or that of the lower and of the upper value where they differ."""
     if len(set(slope)) == 1:
-        return number_text(slope[0])
-    return f"{number_text(slope[0])} of the lower, {number_text(slope[-1])} of the upper value"
+        return decimal_text(slope[0])
+    return f"{decimal_text(slope[0])} of the lower, {decimal_text(slope[-1])} of the upper value"
 
 
 def reach_text(number: Sensitivity, target: float) -> str:
     """What a number must be for the answer to be the target."""
-    texts = ["no value" if value is None else number_text(value) for value in number.reach]
+    texts = ["no value" if value is None else decimal_text(value) for value in number.reach]
     if len(texts) == 2 and number.reach[0] != number.reach[1]:
         return f"lower value {target:g} at {texts[0]}, upper value {target:g} at {texts[1]}"
     return f"{target:g} at {texts[0]}"

@@ -13,7 +13,7 @@ from dpasp.display.dependencies import dependencies_picture
 from dpasp.errors import UsageError
 from dpasp.inference.answers import Answer, Answers
 from dpasp.logic.program import GroundProgram
-from dpasp.pictures.scene import Drawing, Scene, moved
+from dpasp.pictures.scene import PlacedShape, Scene, moved
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History
@@ -52,7 +52,7 @@ def program_picture(ground: GroundProgram, title: str) -> Scene:
 
 def above(scenes: Sequence[Scene]) -> Scene:
     """Some scenes as one, the first at the top."""
-    shapes: list[Drawing] = []
+    shapes: list[PlacedShape] = []
     down = 0.0
     for scene in scenes:
         shapes += (moved(shape, 0, down) for shape in scene.shapes)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpasp.display import html, why
 from dpasp.errors import Error
-from dpasp.inference.answers import Answers, number_text
+from dpasp.inference.answers import Answers, decimal_text
 from dpasp.limits import Limits
 from dpasp.version import __version__
 
@@ -69,7 +69,7 @@ def _learning(answers: Answers) -> Iterator[str]:
         records: list[dict[str, Any]] = [dict(record) for record in answers.history]
         yield f'<div class="picture">{html.curve_svg(records)}</div>'
     for parameter in answers.learned:
-        values = ", ".join(number_text(float(value)) for value in parameter.get("values", ()))
+        values = ", ".join(decimal_text(float(value)) for value in parameter.get("values", ()))
         yield f"<p><code>{escape(str(parameter.get('rule', '')))}</code> {values}</p>"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dpasp.display import outline
 from dpasp.display.html import FAINT, SHOWN, answer_line, bar, table, warnings_html
 from dpasp.display.outline import Reason
-from dpasp.inference.answers import bounds_text, number_text
+from dpasp.inference.answers import bounds_text, decimal_text
 from dpasp.inference.explain import (
     Contribution,
     Explanation,
@@ -100,8 +100,8 @@ def _contributions(explanation: Explanation) -> list[str]:
 def _contribution(contribution: Contribution) -> tuple[str, ...]:
     return (
         f"<code>{markup(contribution.value)}</code>",
-        number_text(contribution.prior),
-        "impossible" if contribution.posterior is None else number_text(contribution.posterior),
+        decimal_text(contribution.prior),
+        "impossible" if contribution.posterior is None else decimal_text(contribution.posterior),
         bounds_text(contribution.certain) if contribution.certain else "impossible",
     )
 
@@ -132,7 +132,7 @@ def _number(number: Sensitivity, target: float | None) -> tuple[str, ...]:
 
 def _reached(number: Sensitivity) -> list[str]:
     """The value of a number that reaches the target, or one for each bound where they differ."""
-    values = ["no value" if value is None else number_text(value) for value in number.reach]
+    values = ["no value" if value is None else decimal_text(value) for value in number.reach]
     return values[:1] if len(set(values)) == 1 else values
 
 

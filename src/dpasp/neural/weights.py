@@ -59,7 +59,7 @@ def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:
     starts = np.cumsum([0, *(_outputs(use) for use in ground.networks)])
     at, ends = 0, starts[-1]  # the leaves that say what is there come after the networks'
     for choice in ground.choices:
-        count = leaves.width(choice)
+        count = leaves.leaf_count(choice)
         place = np.arange(count)
         match choice.weight:
             case Learned(which):

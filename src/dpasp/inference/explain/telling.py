@@ -17,7 +17,7 @@ from functools import cached_property
 from clingo import Symbol
 from clingo.ast import ASTType
 
-from dpasp.inference.answers import Value, number_text
+from dpasp.inference.answers import Value, decimal_text
 from dpasp.inference.explain.bodies import BodyPart, Texts
 from dpasp.inference.explain.traced import TracedModel, derivation
 from dpasp.inference.explain.trees import Tree
@@ -356,7 +356,7 @@ class Teller:
         number = self.texts.traced.ground.choices.index(choice)
         match choice.weight:
             case Interval(lower, upper):
-                low, high = number_text(lower[position]), number_text(upper[position])
+                low, high = decimal_text(lower[position]), decimal_text(upper[position])
                 return f", with a probability in [{low}, {high}]"
             case _:
                 probabilities = self.probabilities[number]
