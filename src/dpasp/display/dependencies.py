@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dpasp.errors import Diagnostic, SizeLimit
-from dpasp.logic.program import Choice, Fixed, GroundProgram, GroundQuery, Interval, Learned, Rule
+from dpasp.logic.program import (
+    Choice,
+    FixedWeights,
+    GroundProgram,
+    GroundQuery,
+    IntervalWeights,
+    Learned,
+    Rule,
+)
 from dpasp.logic.text import atom_names, choice_bodies
 from dpasp.pictures.graph import Key, Link, Look, Node, draw_graph
 from dpasp.pictures.scene import Scene
@@ -120,9 +128,9 @@ def _add_choice(
 def _numbers(ground: GroundProgram, choice: Choice) -> list[str]:
     """The probabilities of the values as they are shown; nothing for those of networks."""
     match choice.weight:
-        case Fixed(probabilities):
+        case FixedWeights(probabilities):
             return [f"{p:.3g}" for p in probabilities]
-        case Interval(lower, upper):
+        case IntervalWeights(lower, upper):
             return [f"[{low:.3g}, {up:.3g}]" for low, up in zip(lower, upper, strict=True)]
         case Learned(parameter):
             return [f"{p:.3g}?" for p in ground.parameters[parameter].initial]

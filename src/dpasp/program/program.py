@@ -35,7 +35,7 @@ from dpasp.language.arguments import (
 from dpasp.language.text.files import Reach
 from dpasp.limits import Limits, Report, Watch, silent, started
 from dpasp.logic.program import GroundProgram
-from dpasp.logic.reading import read
+from dpasp.logic.reading import program_of_texts
 from dpasp.logic.shown import shown_atoms, shown_by
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
@@ -745,7 +745,7 @@ def copied(
 ) -> Program:
     """The program that ``Program.__reduce__`` described."""
     python, constants, objects, reaches = arguments
-    source = read(list(texts), reaches)
+    source = program_of_texts(list(texts), reaches)
     program = Program(source, python=python, constants=constants, objects=objects)
     program._texts = texts
     program._torch.set_state(learned)

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from dpasp.logic.program import (
     Choice,
-    Fixed,
+    FixedWeights,
     FromNetwork,
     GroundProgram,
-    Interval,
+    IntervalWeights,
     Learned,
     Present,
 )
@@ -80,11 +80,11 @@ def weights(ground: GroundProgram) -> Weights:
 def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
     """The weights of the leaves of one choice."""
     match choice.weight:
-        case Fixed(probabilities):
+        case FixedWeights(probabilities):
             return leaf_distribution(probabilities, choice.nothing)
         case Learned(parameter):
             return leaf_distribution(ground.parameters[parameter].initial, choice.nothing)
-        case Interval(lower, upper):
+        case IntervalWeights(lower, upper):
             return middle(*leaf_bounds(lower, upper, choice.nothing))
         case FromNetwork():
             return np.full(leaf_count(choice), np.nan)
@@ -116,7 +116,7 @@ def ends(ground: GroundProgram, weights: Weights) -> tuple[Weights, Weights]:
     low, high = weights.copy(), weights.copy()
     places = layout(ground.choices)
     for i, choice in enumerate(ground.choices):
-        if isinstance(choice.weight, Interval):
+        if isinstance(choice.weight, IntervalWeights):
             leaves = places.of(i)
             least, most = leaf_bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
             # What the others must at least, or can at most, take is not left for a leaf.
@@ -152,6 +152,6 @@ def possible_leaves(ground: GroundProgram) -> NDArray[np.bool_]:
     leaves = layout(ground.choices)
     live = np.ones(leaves.size, dtype=np.bool_)
     for index, choice in enumerate(ground.choices):
-        if isinstance(choice.weight, Fixed):
+        if isinstance(choice.weight, FixedWeights):
             live[leaves.of(index)] = known[leaves.of(index)] > 0
     return live

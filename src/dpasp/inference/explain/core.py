@@ -34,7 +34,14 @@ from dpasp.inference.explain.shrink import smallest
 from dpasp.inference.explain.ways import Certainty, Partial, Ways
 from dpasp.language.ast import Probability
 from dpasp.logic.origins import RuleInstance
-from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
+from dpasp.logic.program import (
+    Choice,
+    FixedWeights,
+    GroundLiteral,
+    GroundProgram,
+    GroundQuery,
+    Rule,
+)
 from dpasp.logic.solve import Solver
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.leaves import ends
@@ -289,7 +296,7 @@ def _switched(ground: GroundProgram, switches: Mapping[int, int]) -> GroundProgr
             (),
             (switch,),
             (switch,),
-            Fixed((0.5,)),
+            FixedWeights((0.5,)),
             True,
         )
         for switch in switches.values()

@@ -26,7 +26,7 @@ from dpasp.language.text.trees import walk
 from dpasp.logic.matching import match
 from dpasp.logic.origins import RuleInstance
 from dpasp.logic.people import People
-from dpasp.logic.program import Choice, GroundLiteral, Interval
+from dpasp.logic.program import Choice, GroundLiteral, IntervalWeights
 from dpasp.logic.terms import unpooled_atoms
 from dpasp.semantics.leaves import Weights
 
@@ -355,7 +355,7 @@ class Teller:
     def _probability(self, choice: Choice, position: int) -> str:
         number = self.texts.traced.ground.choices.index(choice)
         match choice.weight:
-            case Interval(lower, upper):
+            case IntervalWeights(lower, upper):
                 low, high = decimal_text(lower[position]), decimal_text(upper[position])
                 return f", with a probability in [{low}, {high}]"
             case _:

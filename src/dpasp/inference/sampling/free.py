@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpasp.logic.program import Choice, Interval, Rule
+from dpasp.logic.program import Choice, IntervalWeights, Rule
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_bounds
 from dpasp.semantics.translate import Translation
 
@@ -64,7 +64,7 @@ def drawable(translation: Translation, choices: Sequence[Choice]) -> Drawable:
     shares: list[Weights | None] = []
     free: list[Free] = []
     for choice in choices:
-        if not isinstance(choice.weight, Interval):
+        if not isinstance(choice.weight, IntervalWeights):
             drawn.append(choice)
             shares.append(None)
             continue

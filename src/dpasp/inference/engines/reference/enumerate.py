@@ -46,7 +46,7 @@ from dpasp.inference.engines.reference.table import (
 )
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, GroundLiteral, GroundMap, GroundProgram, Rule
-from dpasp.logic.solve import Group, models
+from dpasp.logic.solve import Group, model_blocks
 from dpasp.semantics.leaves import Weights, layout, possible_leaves
 from dpasp.semantics.masses import (
     FIELDS,
@@ -183,7 +183,7 @@ def enumerate_models(
     selectors = [selector for choice in ground.choices for selector in choice.selectors]
     rows = BitRows(len(selectors) + len(reader.read))
     total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
-    for block in models(
+    for block in model_blocks(
         (*translation.rules, *reader.rules),
         groups,
         selectors + reader.read,
