@@ -13,7 +13,7 @@ ordinary ground logic program.
 >>> from dpasp.logic import ground
 >>> ground_program = ground(parse("0.3::a. b :- a."))
 >>> ground_program.choices[0].weight, ground_program.choices[0].nothing
-(Fixed(probabilities=(0.3,)), True)
+(FixedWeights(probabilities=(0.3,)), True)
 """
 
 from __future__ import annotations

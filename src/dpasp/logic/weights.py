@@ -4,7 +4,7 @@
 >>> program = parse("W/10::a(W) :- w(W). w(3).")
 >>> from clingo import Number
 >>> ChoiceWeights({}).weigh(0, program.statements[0], (("W", Number(3)),))
-(Fixed(probabilities=(0.3,)), True)
+(FixedWeights(probabilities=(0.3,)), True)
 """
 
 from __future__ import annotations
