@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dpasp.dialects.problog.arithmetic import data, as_whole
+from dpasp.dialects.problog.arithmetic import as_whole, data
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.problog.unify import unify
 from dpasp.dialects.prolog.rules import (
@@ -89,7 +89,7 @@ class Found:
 
 BodyStep = Goal | Same | Found
 Branch = tuple[BodyStep, ...]
-Bound = frozenset[str]  # the variables that have values
+BoundNames = frozenset[str]  # the variables that have values
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def bodies(goal: Term, known: Iterable[str], context: Context) -> list[Body]:
 # --- the parts of a body -----------------------------------------------------------------------
 
 
-def _branches(goal: Term, known: Bound, context: Context) -> list[Branch]:
+def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
     match goal:
         case Compound(",", (left, right)):
             return [
@@ -142,7 +142,7 @@ def _branches(goal: Term, known: Bound, context: Context) -> list[Branch]:
     return [_simple(goal, known, context)]
 
 
-def _if(test: Term, then: Term, other: Term, known: Bound, context: Context) -> list[Branch]:
+def _if(test: Term, then: Term, other: Term, known: BoundNames, context: Context) -> list[Branch]:
     """``(test -> then ; other)``, where the test cannot hold in several ways."""
     if not variable_names(test).keys() <= known:
         help = "-> takes the first answer; write (test, then ; \\+ test, else)"
@@ -152,7 +152,7 @@ def _if(test: Term, then: Term, other: Term, known: Bound, context: Context) -> 
     return [*_branches(yes, known, context), *_branches(no, known, context)]
 
 
-def _simple(goal: Term, known: Bound, context: Context) -> Branch:
+def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
     match goal:
         case Compound("=", (left, right), at):
             if ListTerm in (type(left), type(right)):
@@ -188,7 +188,7 @@ def _simple(goal: Term, known: Bound, context: Context) -> Branch:
     return _collected(goal, known, context)
 
 
-def _collected(goal: Term, known: Bound, context: Context) -> Branch:
+def _collected(goal: Term, known: BoundNames, context: Context) -> Branch:
     """What gathers answers: ``findall``, ``aggregate_all``, and what is asked of their lists."""
     match goal:
         case Compound("findall", (template, inner, Variable(name))):
@@ -242,14 +242,14 @@ def _is_real(term: Term) -> bool:
     )
 
 
-def _check_known(goal: Compound, known: Bound, context: Context) -> None:
+def _check_known(goal: Compound, known: BoundNames, context: Context) -> None:
     """Refuse a comparison of a variable that nothing to the left gives a value to."""
     if not variable_names(goal).keys() <= known:
         help = "bind the variable in a goal to the left"
         raise context.refuse(goal, f"{goal.name} with a variable that has no value yet", help)
 
 
-def _different(goal: Compound, known: Bound, context: Context) -> Literal:
+def _different(goal: Compound, known: BoundNames, context: Context) -> Literal:
     _check_known(goal, known, context)
     left, right = goal.args
     return Literal(Compound("!=", (data(left, context), data(right, context)), goal.at))
@@ -258,7 +258,7 @@ def _different(goal: Compound, known: Bound, context: Context) -> Literal:
 # --- negation ----------------------------------------------------------------------------------
 
 
-def _negation(goal: Term, known: Bound, context: Context) -> Literal:
+def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
     """``\\+ goal``: its variables that have no value yet are its own."""
     if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
         return _different(goal, known, context)
@@ -275,7 +275,7 @@ def _negation(goal: Term, known: Bound, context: Context) -> Literal:
     return Literal(atom, True)
 
 
-def _repeats(literal: Literal, known: Bound) -> bool:
+def _repeats(literal: Literal, known: BoundNames) -> bool:
     """Whether a variable that is the literal's own stands in it twice, or in a comparison."""
     names = [
         t.name
@@ -301,7 +301,7 @@ def shared_body(alternatives: list[Body], names: Iterable[str], context: Context
     return Literal(atom)
 
 
-def _with_own_variables(goal: Term, known: Bound, context: Context) -> Term:
+def _with_own_variables(goal: Term, known: BoundNames, context: Context) -> Term:
     fresh = {n: Variable(f"#{n.lstrip('#')}") for n in variable_names(goal) if n not in known}
     return substitute(goal, fresh)
 
@@ -310,7 +310,7 @@ def _with_own_variables(goal: Term, known: Bound, context: Context) -> Term:
 
 
 def _elements(
-    terms: tuple[Term, ...], goal: Term, known: Bound, context: Context
+    terms: tuple[Term, ...], goal: Term, known: BoundNames, context: Context
 ) -> tuple[Element, ...]:
     """A tuple for each way in which a goal holds: all its variables tell them apart."""
     fresh: dict[str, Term] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from dpasp.dialects.problog.arithmetic import data, as_real
+from dpasp.dialects.problog.arithmetic import as_real, data
 from dpasp.dialects.problog.bodies import Body, bodies, shared_body
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.prolog.reader import AGGREGATES
