@@ -8,7 +8,7 @@ from dpasp.cli.console import Console
 from dpasp.cli.options import CONSTANTS, FILES, LIMITS, OUTPUT
 from dpasp.cli.reading import read_program
 from dpasp.display.diagnostics import to_json
-from dpasp.logic import check
+from dpasp.logic import check_without_grounding
 
 DESCRIPTION = """\
 Read the program and report every mistake, with the place, the reason and the remedy.
@@ -24,7 +24,7 @@ OPTIONS = (FILES, CONSTANTS, LIMITS, OUTPUT)
 def execute(options: Namespace, console: Console) -> int:
     """Report what is wrong with a program; give 0 when nothing is."""
     program = read_program(options, console)
-    doubts = check(program, constants=dict(options.constants))
+    doubts = check_without_grounding(program, constants=dict(options.constants))
     warnings = (*program.warnings, *doubts)
     if console.json:
         console.answer(to_json(warnings))

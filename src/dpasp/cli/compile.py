@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from dpasp.circuits import Circuit, dot, nnf, nnf_map, to_json
+from dpasp.circuits import Circuit, circuit_json, dot, nnf, nnf_map
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
 from dpasp.cli.options import (
@@ -31,7 +31,7 @@ from dpasp.cli.reading import (
 )
 from dpasp.display.circuit import statistics_text
 from dpasp.errors import UsageError
-from dpasp.logic.program import GroundProgram, Interval
+from dpasp.logic.program import GroundProgram, IntervalWeights
 from dpasp.pictures.picture import FORMATS as PICTURES
 from dpasp.semantics.leaves import choice_weights
 from dpasp.semantics.names import leaf_names
@@ -99,7 +99,7 @@ def write(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
 def known_weights(ground: GroundProgram) -> list[float]:
     """The leaf weights, NaN for those that a network or an interval leaves open."""
     return [
-        math.nan if isinstance(choice.weight, Interval) else weight
+        math.nan if isinstance(choice.weight, IntervalWeights) else weight
         for choice in ground.choices
         for weight in choice_weights(ground, choice).tolist()
     ]
@@ -108,7 +108,7 @@ def known_weights(ground: GroundProgram) -> list[float]:
 def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]) -> str:
     """The circuit as text of a format."""
     if suffix == ".json":
-        return to_json(circuit, names)
+        return circuit_json(circuit, names)
     if suffix == ".dot":
         return dot(circuit, names)
     if suffix == ".svg":

@@ -14,7 +14,7 @@ from typing import Any
 from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
-from dpasp.scale.clusters import checked
+from dpasp.scale.clusters import checked_cluster
 
 LOGICS = tuple(logic.value for logic in Logic)
 PROBABILITIES = tuple(probability.value for probability in Probability)
@@ -119,7 +119,7 @@ def share(text: str) -> float:
 def cluster(text: str) -> str:
     """The name of a cluster: local, a number of processes, or an address."""
     try:
-        return checked(text)
+        return checked_cluster(text)
     except UsageError as error:
         problem = error.diagnostics[0]
         raise argparse.ArgumentTypeError(f"{problem.message}; {problem.help}") from None

@@ -15,7 +15,7 @@ from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
 from dpasp.language.text.files import Reach, load_text
 from dpasp.limits import Limits
-from dpasp.logic.reading import read
+from dpasp.logic.reading import program_of_texts
 
 
 def read_program(options: Namespace, console: Console) -> Program:
@@ -33,7 +33,9 @@ def read_program(options: Namespace, console: Console) -> Program:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems)
-    return read(texts, {STANDARD_INPUT: Reach(anywhere=bool(getattr(options, "python", None)))})
+    return program_of_texts(
+        texts, {STANDARD_INPUT: Reach(anywhere=bool(getattr(options, "python", None)))}
+    )
 
 
 def read_text(file: str, console: Console) -> tuple[str, str]:

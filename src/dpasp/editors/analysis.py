@@ -18,7 +18,7 @@ from dpasp.language.statements.kind import words
 from dpasp.language.text.lexer import Token, tokens
 from dpasp.language.text.pieces import Piece, Split, split
 from dpasp.language.text.source import SourceFile
-from dpasp.logic import check
+from dpasp.logic import check_without_grounding
 from dpasp.logic.reading import read_with_problems
 
 
@@ -110,6 +110,6 @@ def problems(text: str, file: str) -> tuple[Diagnostic, ...]:
 
 def _checked(program: Program) -> tuple[Diagnostic, ...]:
     try:
-        return (*program.warnings, *check(program))
+        return (*program.warnings, *check_without_grounding(program))
     except ProgramError as error:
         return error.diagnostics
