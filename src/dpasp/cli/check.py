@@ -7,7 +7,7 @@ from argparse import Namespace
 from dpasp.cli.console import Console
 from dpasp.cli.options import CONSTANTS, FILES, LIMITS, OUTPUT
 from dpasp.cli.reading import read_program
-from dpasp.display.diagnostics import to_json
+from dpasp.display.diagnostics import diagnostics_json
 from dpasp.logic import check_without_grounding
 
 DESCRIPTION = """\
@@ -27,7 +27,7 @@ def execute(options: Namespace, console: Console) -> int:
     doubts = check_without_grounding(program, constants=dict(options.constants))
     warnings = (*program.warnings, *doubts)
     if console.json:
-        console.answer(to_json(warnings))
+        console.answer(diagnostics_json(warnings))
         return 0
     console.report(warnings)
     if not console.quiet:

@@ -76,17 +76,17 @@ def execute(options: Namespace, console: Console) -> int:
     with planned("compiling", plan, console) as progress:
         circuit = program.circuit(semantics=semantics, limits=limits, progress=progress)
     if options.output is not None:
-        write(circuit, ground, Path(options.output))
+        write_circuit(circuit, ground, Path(options.output))
     if options.plot is not None:
         circuit.plot(options.plot)
-    show(circuit, console)
+    show_statistics(circuit, console)
     return 0
 
 
-def write(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
+def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
     """Write a circuit in the format that the file's name says, .nnf with its names beside it."""
     names, questions = leaf_names(ground), [question.text for question in ground.questions]
-    files = {path: render(circuit, path.suffix, names, questions)}
+    files = {path: circuit_text(circuit, path.suffix, names, questions)}
     if path.suffix == ".nnf":
         (question,) = ground.questions
         evidence = ", ".join(map(str, question.evidence))
@@ -105,7 +105,7 @@ def known_weights(ground: GroundProgram) -> list[float]:
     ]
 
 
-def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]) -> str:
+def circuit_text(circuit: Circuit, suffix: str, names: list[str], questions: list[str]) -> str:
     """The circuit as text of a format."""
     if suffix == ".json":
         return circuit_json(circuit, names)
@@ -121,7 +121,7 @@ def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]
     return nnf(circuit)
 
 
-def show(circuit: Circuit, console: Console) -> None:
+def show_statistics(circuit: Circuit, console: Console) -> None:
     """Print the statistics of a circuit."""
     statistics = circuit.statistics
     if console.json:

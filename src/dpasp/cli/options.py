@@ -90,7 +90,7 @@ def positive(text: str) -> float:
     return value
 
 
-def whole(text: str) -> int:
+def whole_number(text: str) -> int:
     """A whole number from 0."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
@@ -99,7 +99,7 @@ def whole(text: str) -> int:
 
 def count(text: str) -> int:
     """A whole number from 1."""
-    value = whole(text)
+    value = whole_number(text)
     if value == 0:
         raise argparse.ArgumentTypeError("0 is not a whole number above 0")
     return value
@@ -269,7 +269,7 @@ LEARNING = OptionGroup(
             repeatable=True,
             dest="rules",
         ),
-        Flag(("--seed",), "of everything random", "N", whole),
+        Flag(("--seed",), "of everything random", "N", whole_number),
         Flag(("--threads",), "how many networks may use", "N", count),
         Flag(("--device",), "where to learn: cpu, cuda or auto (default: cpu)", "DEVICE", device),
     ),

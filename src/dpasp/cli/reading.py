@@ -43,7 +43,7 @@ def read_text(file: str, console: Console) -> tuple[str, str]:
     return _standard_input(console) if file == "-" else (file, load_text(file))
 
 
-def add_questions(program: Program, options: Namespace, console: Console) -> Program:
+def with_command_questions(program: Program, options: Namespace, console: Console) -> Program:
     """The program with the questions and the evidence of the command line at its end."""
     for option, directive, values in (
         ("--query", "#query", options.queries),

@@ -11,7 +11,7 @@ from dpasp.logic import check_without_grounding
 from dpasp.logic.reading import program_of_texts
 
 
-def checked(
+def checked_text(
     head: str,
     body: LaidOut,
     foot: str,

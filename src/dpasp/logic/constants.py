@@ -15,7 +15,7 @@ from clingo.ast import AST, ASTType, BinaryOperator, Definition, UnaryOperator
 
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
-from dpasp.language.statements.constants import number
+from dpasp.language.statements.constants import number_in
 from dpasp.language.text.trees import walk
 from dpasp.logic.terms import NOWHERE, symbolic
 
@@ -132,7 +132,7 @@ def _silent(code: MessageCode, message: str) -> None:
 
 def _term(name: str, text: str) -> Symbol | None:
     symbol = parse_symbol(text)
-    if symbol is None and number(text) is None:
+    if symbol is None and number_in(text) is None:
         help = f"write -c {name}=0.3, -c {name}=5 or -c {name}=some_name"
         raise UsageError(f"'{text}' is no value for the constant {name}", help)
     return symbol
@@ -142,4 +142,4 @@ def symbol_number(symbol: Symbol) -> float | None:
     """The number that a symbol stands for in a probability: integers, and strings like "0.3"."""
     if symbol.type == SymbolType.Number:
         return float(symbol.number)
-    return number(symbol.string) if symbol.type == SymbolType.String else None
+    return number_in(symbol.string) if symbol.type == SymbolType.String else None

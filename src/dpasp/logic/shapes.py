@@ -20,7 +20,7 @@ from typing import NamedTuple
 from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, UnaryOperator
 
 from dpasp.language import ast
-from dpasp.language.statements.expressions import variables as expression_variables
+from dpasp.language.statements.expressions import expression_variables
 from dpasp.language.statements.weights import Fixed, expressions
 from dpasp.language.text.trees import variables, walk
 from dpasp.logic.terms import Signature, split_atom
