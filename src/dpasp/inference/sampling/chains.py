@@ -205,7 +205,7 @@ class Walk:
 
         ``logs`` are the logarithms for each leaf; only up to a factor for each chain.
         """
-        owner = np.repeat(self._moved, self._sizes)  # of each selector
+        owner = np.repeat(np.array(self._moved, dtype=np.intp), self._sizes)  # of each selector
         rows = np.flatnonzero(free[owner])
         sizes = [size for i, size in zip(self._moved, self._sizes, strict=True) if free[i]]
         values = spread(drawn.bits[self._told + rows][:, self._columns.reshape(-1)], sizes)
