@@ -15,7 +15,7 @@ from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
 from dpasp.language.statements.known_options import CHAINS
-from dpasp.scale.clusters import checked
+from dpasp.scale.clusters import checked_cluster
 
 LOGICS = tuple(logic.value for logic in Logic)
 PROBABILITIES = tuple(probability.value for probability in Probability)
@@ -91,7 +91,7 @@ def positive(text: str) -> float:
     return value
 
 
-def whole(text: str) -> int:
+def whole_number(text: str) -> int:
     """A whole number from 0."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
@@ -100,7 +100,7 @@ def whole(text: str) -> int:
 
 def count(text: str) -> int:
     """A whole number from 1."""
-    value = whole(text)
+    value = whole_number(text)
     if value == 0:
         raise argparse.ArgumentTypeError("0 is not a whole number above 0")
     return value
@@ -128,7 +128,7 @@ def share(text: str) -> float:
 def cluster(text: str) -> str:
     """The name of a cluster: local, a number of processes, or an address."""
     try:
-        return checked(text)
+        return checked_cluster(text)
     except UsageError as error:
         problem = error.diagnostics[0]
         raise argparse.ArgumentTypeError(f"{problem.message}; {problem.help}") from None
@@ -279,7 +279,7 @@ LEARNING = OptionGroup(
             repeatable=True,
             dest="rules",
         ),
-        Flag(("--seed",), "of everything random", "N", whole),
+        Flag(("--seed",), "of everything random", "N", whole_number),
         Flag(("--threads",), "how many networks may use", "N", count),
         Flag(("--device",), "where to learn: cpu, cuda or auto (default: cpu)", "DEVICE", device),
     ),

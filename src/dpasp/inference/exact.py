@@ -27,7 +27,7 @@ from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.inference.engines.result import EngineResult, stopped_early
 from dpasp.inference.engines.together import answered_together
-from dpasp.logic.program import GroundMap, Interval
+from dpasp.logic.program import GroundMap, IntervalWeights
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
@@ -192,6 +192,6 @@ def _credal_choices(asked: Asked, weights: Weights | None) -> dict[str, float] |
     return {
         label: float(weight)
         for i, choice in enumerate(asked.ground.choices)
-        if isinstance(choice.weight, Interval)
+        if isinstance(choice.weight, IntervalWeights)
         for label, weight in zip(labels[i], weights[asked.layout.of(i)], strict=False)
     }

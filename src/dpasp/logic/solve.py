@@ -5,7 +5,7 @@ are free. Solving runs in a thread of clingo's while this one waits, so that Ctr
 and limits are answered at once, however hard the next model is to find.
 
 >>> rules = [Rule((2,), (1,)), Rule((3,), (-2,))]
->>> blocks = models(rules, [Group((1,), False)], read=[1, 2, 3])
+>>> blocks = model_blocks(rules, [Group((1,), False)], read=[1, 2, 3])
 >>> sorted(tuple(map(int, row)) for block in blocks for row in block)
 [(0, 0, 1), (1, 1, 0)]
 """
@@ -35,7 +35,7 @@ class Group:
     exactly: bool
 
 
-def models(
+def model_blocks(
     rules: Iterable[Rule],
     groups: Iterable[Group],
     read: Sequence[int],

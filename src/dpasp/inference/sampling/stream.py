@@ -24,7 +24,7 @@ from dpasp.circuits.worlds import BLOCK, Definitions, Drawn, Worlds
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import drawable
-from dpasp.inference.sampling.inner import KNOWN, Conjunctions, Situations, split
+from dpasp.inference.sampling.inner import KNOWN, Conjunctions, Situations, split_translation
 from dpasp.inference.sampling.pushing import Exclusive, most_weight, pushed
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery, Rule
@@ -65,7 +65,7 @@ class Prepared:
         translated = translate(asked.ground, asked.meaning.logic, asked.watch)
         self.drawable = drawable(translated, asked.ground.choices)
         translation = self.drawable.translation
-        self.program = split(translation)
+        self.program = split_translation(translation)
         asked.watch.check()
         self.conjunctions = wanted = [
             Conjunctions(
