@@ -108,7 +108,7 @@ def count(text: str) -> int:
 
 def chains(text: str) -> int:
     """A whole number from 2 to 16."""
-    value = whole(text)
+    value = whole_number(text)
     if not CHAINS.holds(value):
         raise argparse.ArgumentTypeError(f"{text!r} is not {CHAINS.words}")
     return value
