@@ -84,6 +84,9 @@ def fold(widths: Integers, values: Integers, counts: Numbers, limits: Limits) ->
 def compile(
     ground: Ground, options: Options, limits: Limits, progress: Callable[[float], None] | None
 ) -> tuple[Circuit, dict[str, Any]]: ...
+def shares(
+    ground: Ground, options: Options, least: float, limits: Limits
+) -> tuple[Numbers, int, int] | None: ...
 def plan(ground: Ground, options: Options, limits: Limits) -> dict[str, Any]: ...
 
 worlds_in_block: int

@@ -11,6 +11,7 @@
 #include "compile.hpp"
 #include "evaluate.hpp"
 #include "fold.hpp"
+#include "shares.hpp"
 #include "worker.hpp"
 #include "worlds.hpp"
 
@@ -129,6 +130,28 @@ nb::dict plan_ground(const Ground &ground, const Options &options, const Limits 
         planned = plan(ground, options, watch);
     });
     return report(planned);
+}
+
+// By question: what the total choices weigh that satisfy the evidence and the query, and the
+// evidence and not the query; None where there are fewer entries than `least`, or it is no network.
+nb::object shares_of(const Ground &ground, const Options &options, double least,
+                     const Limits &limits) {
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch(limits, &stop);
+    std::optional<Shares> found;
+    run_watched(nb::none(), done, stop, [&](uintptr_t floor) {
+        watch.set_floor(floor);
+        found = shares(ground, options, least, watch);
+    });
+    if (!found) return nb::none();
+    std::vector<double> out;
+    for (const Share &share : found->questions) {
+        out.push_back(share.holds);
+        out.push_back(share.fails);
+    }
+    return nb::make_tuple(array(std::move(out), {found->questions.size(), 2}),
+                          uint64_t(found->entries), found->width);
 }
 
 // An evaluation: long ones are run so that signals are answered meanwhile.
@@ -361,5 +384,6 @@ NB_MODULE(_native, m) {
     m.attr("worlds_in_block") = BLOCK;
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a, "limits"_a);
     m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
+    m.def("shares", &shares_of, "ground"_a, "options"_a, "least"_a, "limits"_a);
     m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);
 }
