@@ -96,3 +96,12 @@ class Worlds:
     def draw(
         self, weights: Numbers, seed: int, first: int, blocks: int, limits: Limits
     ) -> tuple[NDArray[np.uint64], Numbers]: ...
+    def move(
+        self,
+        weights: Numbers,
+        seed: int,
+        number: int,
+        states: Integers,
+        free: Integers,
+        limits: Limits,
+    ) -> tuple[NDArray[np.uint64], Numbers]: ...
