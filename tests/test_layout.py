@@ -118,6 +118,28 @@ HEAVY = {
 }
 
 
+# One name, one meaning. These stand in several modules because they are the same thing there:
+# in the folders that are named, and nowhere else.
+PARALLEL = {
+    "execute": {"cli"},  # what a command does, once in the module of each
+    "converted": {"dialects"},  # another system's program as ours, once for each system
+    "main": {"cli", "playground", "scale"},  # where a process begins
+    # What users write: dpasp.parse and dpasp.Program. Those of language/ are of the text alone.
+    "parse": {"language", "program"},
+    "Program": {"language", "program"},
+    # Parts of another system's language, as the same parts of ours are called.
+    "Head": {"language", "dialects"},
+    "Literal": {"language", "dialects"},
+    "Number": {"language", "dialects"},
+    "Operation": {"language", "dialects"},
+    "Rule": {"logic", "dialects"},
+    "Statement": {"language", "dialects"},
+    "Token": {"language", "dialects"},
+    "tokens": {"language", "dialects"},
+    "Variable": {"language", "dialects"},
+}
+
+
 class Import(NamedTuple):
     """A module, with a name taken from it (or none), and whether importing the file does it."""
 
@@ -305,3 +327,61 @@ def test_a_comment_may_explain_many_parameters(tmp_path: Path) -> None:
     assert many_parameters(path) == ["x.py:1: f"]
     path.write_text("# More than six parameters: a test.\ndef f(a, b, c, d, e, f, g): ...\n")
     assert many_parameters(path) == []
+
+
+def names(path: Path) -> tuple[list[str], list[str]]:
+    """The public functions and types that a module defines, and its constants."""
+    defined: list[str] = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.append(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and "TypeVar(" not in ast.unparse(node):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            defined += (target.id for target in targets if isinstance(target, ast.Name))
+    public = dict.fromkeys(name for name in defined if not name.startswith("_"))
+    return [n for n in public if not n.isupper()], [n for n in public if n.isupper()]
+
+
+def ambiguous() -> dict[str, list[str]]:
+    """The names that several modules define, with these modules, but for the parallel ones.
+
+    A constant counts where other modules import it; else it is its own module's business.
+    """
+    places: dict[str, list[Path]] = {}
+    imported = {
+        (found.module, found.name)
+        for path in modules()
+        for found in imports(path)
+        if found.module.startswith("dpasp")
+    }
+    for path in modules():
+        words = ("dpasp", *path.relative_to(SOURCE).with_suffix("").parts)
+        module = ".".join(words).removesuffix(".__init__")
+        types, constants = names(path)
+        for name in (*types, *(c for c in constants if (module, c) in imported)):
+            places.setdefault(name, []).append(path)
+    return {
+        name: [str(path.relative_to(SOURCE)) for path in paths]
+        for name, paths in places.items()
+        if len(paths) > 1 and not {part(path) for path in paths} <= PARALLEL.get(name, set())
+    }
+
+
+def test_a_name_means_one_thing() -> None:
+    """Whoever reads a name need not ask which of two it is."""
+    assert ambiguous() == {}
+
+
+def test_a_second_meaning_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
+    for folder, text in (
+        ("cli", "class Job: ...\ndef execute(): ...\nMOST = 1\n"),
+        ("scale", "Job = int\ndef execute(): ...\nMOST = 2\n"),
+        ("logic", "from dpasp.cli.x import MOST\nfrom dpasp.scale.x import MOST\n"),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.py").write_text(text)
+    both = ["cli/x.py", "scale/x.py"]
+    assert ambiguous() == {"Job": both, "execute": both, "MOST": both}
+    (tmp_path / "logic" / "x.py").write_text("")
+    assert ambiguous() == {"Job": both, "execute": both}

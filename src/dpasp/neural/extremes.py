@@ -20,7 +20,7 @@ from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import MassEngine, NativeEngine
-from dpasp.neural.mixtures import TINY, Mixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import LEAST_LINEAR, Mixture, log_or_never, mixture_of
 from dpasp.neural.observations import Observation
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning
@@ -119,7 +119,7 @@ class AtExtremes:
         mixed = (masses * rates).sum(dim=1) + mixture.constant[:, None]
 
         def scaled(seeds: Tensor) -> Tensor:
-            return back((seeds / mixed.clamp(min=TINY))[:, None] * rates)
+            return back((seeds / mixed.clamp(min=LEAST_LINEAR))[:, None] * rates)
 
         return log_or_never(mixed), scaled
 

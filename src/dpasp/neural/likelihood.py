@@ -21,7 +21,7 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.neural.engines import MassEngine, masses, native_engine
 from dpasp.neural.extremes import AtExtremes, at_extremes
-from dpasp.neural.mixtures import TINY, Mixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import LEAST_LINEAR, Mixture, log_or_never, mixture_of
 from dpasp.neural.observations import Observation, observation_text
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning
@@ -71,9 +71,9 @@ class AsRoots:
         """
         by_field = self.engine.masses(weights, self.mixture.fields)
         mixed = (by_field[:, :, 0] * self.mixture.coefficients).sum(1) + self.mixture.constant
-        if self.mixture.single and bool((mixed <= TINY).any()):
+        if self.mixture.single and bool((mixed <= LEAST_LINEAR).any()):
             return self._log_shared_in_log_space(weights, counts)
-        scale = torch.where(mixed > TINY, counts / mixed.clamp(min=TINY), 0.0)
+        scale = torch.where(mixed > LEAST_LINEAR, counts / mixed.clamp(min=LEAST_LINEAR), 0.0)
         seeds = (self.mixture.coefficients * scale[:, None])[:, :, None]
         slopes = self.engine.gradient(weights, seeds, self.mixture.fields)[1]
         return log_or_never(mixed), slopes
@@ -159,10 +159,10 @@ def _logarithm(
     slopes: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """log P and its gradient from those of P; once more in log space where P is too small."""
-    small = probability <= TINY
+    small = probability <= LEAST_LINEAR
     if probability.device.type == "cpu" and likelihood.mixture.single and bool(small.any()):
         return _in_log_space(likelihood, weights, seeds)
-    safe = probability.clamp(min=TINY)
+    safe = probability.clamp(min=LEAST_LINEAR)
     return log_or_never(probability), torch.where(small, 0.0, slopes / safe)
 
 

@@ -13,7 +13,7 @@ from dpasp.neural.observations import Observation
 from dpasp.neural.walks import Fields
 from dpasp.semantics.meaning import Meaning
 
-TINY = 1e-290  # below this, linear space has no digits left
+LEAST_LINEAR = 1e-290  # below this, linear space has no digits left
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +54,5 @@ def mixture_of(
 
 def log_or_never(probabilities: Tensor) -> Tensor:
     """The logarithms; -inf for what cannot be, with a gradient of 0 and not NaN."""
-    logs = probabilities.clamp(min=TINY).log()
+    logs = probabilities.clamp(min=LEAST_LINEAR).log()
     return torch.where(probabilities <= 0, -torch.inf, logs)

@@ -33,7 +33,7 @@ class Row:
     """The distribution of a variable for some values of its parents."""
 
     variable: NetworkVariable
-    given: tuple[tuple[NetworkVariable, str], ...]
+    parents: tuple[tuple[NetworkVariable, str], ...]
     numbers: tuple[str, ...]  # as they were written
 
 
@@ -97,7 +97,7 @@ def row_text(row: Row, names: VariableNames) -> str:
     heads = [atom for _, atom in pairs]
     if len(pairs) > 1:
         heads = [f"{share}::{atom}" for share, atom in pairs]
-    body = ", ".join(names.atom(variable, value) for variable, value in row.given)
+    body = ", ".join(names.atom(variable, value) for variable, value in row.parents)
     return "; ".join(heads) + (f" :- {body}." if body else ".")
 
 

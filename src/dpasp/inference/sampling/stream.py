@@ -77,17 +77,17 @@ class Prepared:
         self._rules = dict(self.program.rules)
         self.definitions = Definitions(self._rules, self.drawable.choices)
         self.size = translation.size
-        self.given = self._atom(wanted[0].given)
+        self.evidence_atom = self._atom(wanted[0].evidence)
         self.both = [self._atom(query.both) for query in wanted]
         self.violated = self._defined(self.program.constraints)
         counted = asked.meaning.maxent
         parts = self.program.parts
         situations = [Situations(part, wanted, self.drawable, counted) for part in parts]
         self.situations = [s for s in situations if s.asked or not s.part.certain]
-        self.evidence = self._determined(wanted[0].given) or ()
+        self.evidence = self._determined(wanted[0].evidence) or ()
         pushes = pushed(self.definitions, self.evidence) if push else ()
         self.border = sorted({atom for s in self.situations for atom in s.part.border})
-        outputs = [self.violated, self.given, *self.both, *self.border]
+        outputs = [self.violated, self.evidence_atom, *self.both, *self.border]
         asked.watch.check()
         self.worlds = Worlds(self.definitions, self.size, outputs, pushes)
 
@@ -179,10 +179,10 @@ class Stream:
         prepared = self.prepared
         queries = len(prepared.both)
         known = np.empty((len(KNOWN), queries, bits.shape[1]))
-        violated, given, both = bits[0], bits[1], bits[2 : 2 + queries]
-        alike = {"models": True, "whole": True, "some_given": given, "all_given": given}
+        violated, evidence, both = bits[0], bits[1], bits[2 : 2 + queries]
+        alike = {"models": True, "whole": True, "some_evidence": evidence, "all_evidence": evidence}
         for i, name in enumerate(KNOWN):
-            known[i] = alike.get(name, given if name == "given" else both) & ~violated
+            known[i] = alike.get(name, evidence if name == "evidence" else both) & ~violated
         border = {atom: place for place, atom in enumerate(prepared.border, 2 + queries)}
         for situation in prepared.situations:
             border_bits = bits[[border[atom] for atom in situation.part.border]]
@@ -198,10 +198,10 @@ def outcomes(known: Array, meaning: Meaning, queries: Sequence[GroundQuery]) -> 
     """
     named = dict(zip(KNOWN, known, strict=True))
     both, some_both = named["both"], named["some_both"]
-    numbers = [np.stack([both, named["given"] - both])]
+    numbers = [np.stack([both, named["evidence"] - both])]
     if not meaning.maxent:
-        lower = np.stack([named["all_both"], named["some_given"] * (1 - named["only_both"])])
-        numbers = [lower, np.stack([some_both, named["all_given"] * (1 - some_both)])]
+        lower = np.stack([named["all_both"], named["some_evidence"] * (1 - named["only_both"])])
+        numbers = [lower, np.stack([some_both, named["all_evidence"] * (1 - some_both)])]
     if meaning.has_undefined_model:
         _add_undefined(numbers, named, meaning, queries)
     return numbers
