@@ -1,4 +1,11 @@
-"""The loop: iterations over the examples, in batches, with history, patience and checkpoints."""
+"""The loop: iterations over the examples, in batches, with history, patience and checkpoints.
+
+>>> import dpasp
+>>> program = dpasp.loads("?::a. ?::b. c :- a. c :- b.")
+>>> history = program.learn(["c", "not c", "c, not a"], niters=3)
+>>> [record.iteration for record in history], history.reason.value
+([1, 2, 3], 'all iterations are done')
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,16 @@
-"""Unfinished learning: written to a file, read again, and gone on with bit for bit."""
+"""Unfinished learning: written to a file, read again, and gone on with bit for bit.
+
+>>> import dpasp
+>>> from tempfile import TemporaryDirectory
+>>> def learned(**options):
+...     program = dpasp.loads("?::a. ?::c. b :- a. b :- c.")
+...     return program.learn(["a", "b", "not b"], seed=1, **options).to_list()
+>>> with TemporaryDirectory() as folder:
+...     file = Path(folder) / "unfinished"
+...     _ = learned(niters=2, checkpoint=file)
+...     print(learned(niters=4, resume=file) == learned(niters=4))
+True
+"""
 
 from __future__ import annotations
 

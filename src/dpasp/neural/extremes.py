@@ -4,6 +4,19 @@ P(O) is linear in each single probability, so its least and greatest values lie 
 choice with intervals at one of its extreme distributions. There all other probabilities have an
 ordinary gradient (that of the envelope); where several vertices are equally extreme, it is the
 mean of theirs.
+
+>>> from dpasp import loads
+>>> points = vertex_points(loads("0.3::a. [0.2, 0.4]::b.").ground())
+>>> points
+tensor([[   nan,    nan],
+        [   nan,    nan],
+        [0.2000, 0.4000],
+        [0.8000, 0.6000]], dtype=torch.float64)
+>>> at_vertices(torch.tensor([[0.3], [0.7], [0.0], [0.0]]), points)
+tensor([[0.3000, 0.3000],
+        [0.7000, 0.7000],
+        [0.2000, 0.4000],
+        [0.8000, 0.6000]])
 """
 
 from __future__ import annotations

@@ -4,6 +4,15 @@ There are two ways. With few distinct observations each is a root of one circuit
 many, one circuit serves all: the truth of every observed atom is a leaf, and an
 observation is a pattern of 0 and 1 at those leaves (possible where the choices determine
 the atoms). Intervals of probabilities are :mod:`dpasp.neural.extremes`'s.
+
+>>> from dpasp import loads
+>>> from dpasp.neural.observations import ObservationReader
+>>> ground = loads("0.3::a. 0.5::b. c :- a. c :- b.").ground()
+>>> seen = ObservationReader(ground).read(["c", "not c", "c"])
+>>> likelihood = likelihood_of(ground, Meaning(), seen.distinct)
+>>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64).expand(-1, 3)
+>>> likelihood.log(weights, seen.ids)[0].exp()
+tensor([0.6500, 0.3500, 0.6500], dtype=torch.float64)
 """
 
 from __future__ import annotations

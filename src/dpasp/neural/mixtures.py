@@ -1,4 +1,13 @@
-"""What the probability of an observation is made of: the masses of its question, added up."""
+"""What the probability of an observation is made of: the masses of its question, added up.
+
+>>> from dpasp import loads
+>>> from dpasp.neural.engines import native_engine
+>>> ground = loads("0.3::a. {b} :- a. #query b.").ground()
+>>> engine = native_engine(ground, Meaning(), ground.questions)
+>>> mixture = mixture_of(engine, Meaning(), [ground.questions[0].literals], lower=0.5)
+>>> mixture.fields, mixture.coefficients
+(('a', 'b'), tensor([[0.5000, 0.5000]], dtype=torch.float64))
+"""
 
 from __future__ import annotations
 

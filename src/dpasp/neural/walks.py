@@ -2,6 +2,13 @@
 
 On an NVIDIA GPU one kernel walks the whole tape (:mod:`dpasp.neural.cuda`); on other devices, or
 where that kernel cannot be compiled, torch operations do it level by level.
+
+>>> from dpasp import loads
+>>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+>>> walked = Walked(circuit, torch.device("cpu"))
+>>> weights = torch.tensor([[0.3, 0.1], [0.7, 0.9], [0.5, 0.0], [0.5, 1.0]])
+>>> walked.masses(weights, ("a",))
+tensor([[[0.6500, 0.1000]]])
 """
 
 from __future__ import annotations
