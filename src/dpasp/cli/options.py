@@ -14,6 +14,7 @@ from typing import Any
 from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
+from dpasp.language.statements.known_options import CHAINS
 from dpasp.scale.clusters import checked_cluster
 
 LOGICS = tuple(logic.value for logic in Logic)
@@ -102,6 +103,14 @@ def count(text: str) -> int:
     value = whole_number(text)
     if value == 0:
         raise argparse.ArgumentTypeError("0 is not a whole number above 0")
+    return value
+
+
+def chains(text: str) -> int:
+    """A whole number from 2 to 16."""
+    value = whole_number(text)
+    if not CHAINS.holds(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {CHAINS.words}")
     return value
 
 
@@ -239,6 +248,7 @@ ENGINE = OptionGroup(
         Flag(
             ("--gap",), "bounds (default: 0.01) and sample stop when they are so close", "G", share
         ),
+        Flag(("--chains",), "sample by 2 to 16 chains, for evidence that is rare", "N", chains),
         Flag(("--nmodels",), "the most total choices that bounds looks at", "N", count),
         Flag(("--exact",), "fail at a limit (124, 125) rather than answer with bounds"),
         CLUSTER,

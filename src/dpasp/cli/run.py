@@ -142,6 +142,7 @@ def chosen_method(options: Namespace, program: Program) -> Method:
     for word, option, value in (
         ("--samples", "n", options.samples),
         ("--gap", "gap", options.gap),
+        ("--chains", "chains", options.chains),
         ("--nmodels", "nmodels", options.nmodels),
     ):
         if value is not None and option not in known:

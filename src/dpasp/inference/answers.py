@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -52,6 +53,8 @@ class Answer:
     intervals that attain the bounds. An approximate answer has an ``interval`` that holds the
     exact one: with confidence 95 % after so many ``samples``, or surely with a ``gap``. An
     estimate inside a sure interval has both, and is ``likely`` in an interval of 95 %.
+    Where ``samples`` are states of ``chains``, the interval holds in the long run only; they
+    are worth ``effective`` independent ones, and ``r_hat`` is near 1 where the chains agree.
     """
 
     query: str
@@ -64,6 +67,9 @@ class Answer:
     samples: int | None = None
     gap: AnswerNumber | None = None
     likely: tuple[AnswerNumber, AnswerNumber] | None = None
+    chains: int | None = None
+    effective: float | None = None
+    r_hat: float | None = None
 
     @property
     def exact(self) -> bool:
@@ -90,6 +96,9 @@ class Answer:
             samples=self.samples,
             gap=self.gap,
             likely=None if self.likely is None else np.array(self.likely).T,
+            chains=self.chains,
+            effective=self.effective,
+            r_hat=None if self.r_hat is None or math.isinf(self.r_hat) else self.r_hat,
             exact=None if self.exact else False,
         )
 
@@ -112,9 +121,15 @@ class Answer:
         if self.samples is not None:
             sure = "" if self.likely is None else f"surely {interval_text(self.interval)}; "
             likely = interval_text(self.likely or self.interval)
-            return f"  ({sure}95 %: {likely}, {self.samples} samples)"
+            return f"  ({sure}95 %: {likely}, {self.samples} {self._kind_of_samples()})"
         within = "" if self.value is None else f"within {interval_text(self.interval)}, "
         return f"  ({within}gap {decimal_text(float(self.gap or 0.0))})"
+
+    def _kind_of_samples(self) -> str:
+        if self.chains is None:
+            return "samples"
+        worth = f"worth {self.effective or 0.0:.0f} samples, R-hat {self.r_hat or 0.0:.3f}"
+        return f"states of {self.chains} chains, {worth}"
 
     def _repr_html_(self) -> str:
         return str(display("html.answer_html")(self))

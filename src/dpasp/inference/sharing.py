@@ -25,7 +25,7 @@ import numpy as np
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.result import EngineResult
+from dpasp.inference.engines.result import EngineResult, worst_chains
 from dpasp.inference.engines.solvers import Solve, solver
 from dpasp.inference.travel import light
 from dpasp.language.statements.engines import ENGINES
@@ -156,6 +156,7 @@ def _rows(answers: Sequence[Answer | MapAnswer]) -> Answer:
         interval=_ends([answer.interval for answer in numeric]),
         likely=_ends([answer.likely for answer in numeric]),
         samples=min(samples, default=None),
+        **worst_chains(numeric),
     )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from clingo import Control, MessageCode, Model
@@ -96,6 +97,31 @@ class Solver:
                 return None if handle.get().satisfiable else list(handle.core())
         finally:
             configuration.models = before  # type: ignore[union-attr]
+
+
+def found_at_random(
+    rules: Iterable[Rule],
+    groups: Iterable[Group],
+    read: Sequence[int],
+    wanted: tuple[int, int],
+    watch: Watch = UNLIMITED,
+) -> NDArray[np.bool_]:
+    """Some models, each found by a search with random decisions, as rows; none if there is none.
+
+    ``wanted`` are their number and a seed. How probable a model is to be found says nothing.
+    """
+    control = control_of(rules, groups, read)
+    settings: Any = control.configuration
+    settings.solve.models, settings.solver.sign_def, settings.solver.rand_freq = 1, "rnd", 1.0
+    count, seed = wanted
+    rows: list[NDArray[np.bool_]] = []
+    for number in range(count):
+        settings.solver.seed = seed + number
+        found = list(_solve(control, read, watch))
+        if not found:
+            break
+        rows.append(found[0][0])
+    return np.array(rows, dtype=np.bool_).reshape(len(rows), len(read))
 
 
 def control_of(

@@ -7,7 +7,7 @@ The function takes a :class:`dpasp.inference.asked.Asked` and returns a
 :class:`dpasp.inference.engines.result.EngineResult`.
 
 >>> sorted(engine_options("sample"))
-['gap', 'n', 'seed']
+['chains', 'gap', 'n', 'seed']
 >>> with_option("nmodels")
 ['bounds', 'aseo']
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpasp.errors import UsageError
-from dpasp.language.statements.known_options import COUNT, SHARE, WHOLE, Allowed
+from dpasp.language.statements.known_options import CHAINS, COUNT, SHARE, WHOLE, Allowed
 
 COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # the options that every engine has
 
@@ -82,7 +82,8 @@ ENGINES: dict[str, Engine] = {
         Engine(
             "sample",
             "dpasp.inference.sampling.sample:sample",
-            {"n": COUNT, "gap": SHARE},
+            {"n": COUNT, "gap": SHARE, "chains": CHAINS},
+            aliases={"gibbs": {"chains": 16}},
             about="estimates from samples, with intervals of confidence",
             inside="samples",
         ),
