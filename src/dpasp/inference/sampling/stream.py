@@ -87,11 +87,7 @@ class Prepared:
         self.evidence = self._determined(wanted[0].evidence) or ()
         pushes = pushed(self.definitions, self.evidence) if push else ()
         self.border = sorted({atom for s in self.situations for atom in s.part.border})
-<<<<<<< HEAD
-        outputs = [self.violated, self.evidence_atom, *self.both, *self.border]
-=======
-        self.outputs = [self.violated, self.given, *self.both, *self.border]
->>>>>>> main
+        self.outputs = [self.violated, self.evidence_atom, *self.both, *self.border]
         asked.watch.check()
         self.worlds = Worlds(self.definitions, self.size, self.outputs, pushes)
 
@@ -184,20 +180,13 @@ class Stream:
         prepared = self.prepared
         queries = len(prepared.both)
         known = np.empty((len(KNOWN), queries, bits.shape[1]))
-<<<<<<< HEAD
-        violated, evidence, both = bits[0], bits[1], bits[2 : 2 + queries]
-        alike = {"models": True, "whole": True, "some_evidence": evidence, "all_evidence": evidence}
-        for i, name in enumerate(KNOWN):
-            known[i] = alike.get(name, evidence if name == "evidence" else both) & ~violated
-=======
         consistent = ~bits[0]
-        given = (bits[1] & consistent).astype(np.float64)
+        evidence = (bits[1] & consistent).astype(np.float64)
         both = (bits[2 : 2 + queries] & consistent).astype(np.float64)
         alike = {"models": consistent, "whole": consistent}
-        alike |= dict.fromkeys(("some_given", "all_given", "given"), given)
+        alike |= dict.fromkeys(("some_evidence", "all_evidence", "evidence"), evidence)
         for i, name in enumerate(KNOWN):
             known[i] = alike.get(name, both)
->>>>>>> main
         border = {atom: place for place, atom in enumerate(prepared.border, 2 + queries)}
         for situation in prepared.situations:
             border_bits = bits[[border[atom] for atom in situation.part.border]]
