@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from dpasp.learning.possible import anything
-from dpasp.learning.rules import Groups, leaf_groups, with_omitted
+from dpasp.learning.rules import LeafGroups, leaf_groups, with_omitted
 from dpasp.logic.program import Choice, FromNetwork, GroundProgram
 from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
@@ -45,7 +45,7 @@ class ShortcutWarning(UserWarning):
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class IndistinctPair:
     """Two values of a network that no observation tells apart."""
 
     first: str
@@ -84,7 +84,7 @@ class Settled:
 class Shortcuts:
     """What the observations leave open."""
 
-    alike: tuple[Alike, ...]
+    alike: tuple[IndistinctPair, ...]
     settled: tuple[Settled, ...]
 
     @property
@@ -129,7 +129,7 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
 # --- values that trade places -----------------------------------------------------------------
 
 
-def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[Alike]:
+def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[IndistinctPair]:
     """The pairs of values of a network that no observation tells apart.
 
     The probabilities of the observations are polynomials of the network's outputs: if they are
@@ -164,7 +164,7 @@ def _without_pattern(model: ProgramModule) -> Tensor:
     return weights
 
 
-def _swaps(ground: GroundProgram) -> Iterator[tuple[Alike, Tensor]]:
+def _swaps(ground: GroundProgram) -> Iterator[tuple[IndistinctPair, Tensor]]:
     """For each two values of a network: their names, and the leaves after trading places.
 
     They trade places in every row, since one network reads them all.
@@ -180,7 +180,7 @@ def _swaps(ground: GroundProgram) -> Iterator[tuple[Alike, Tensor]]:
         for first, second in combinations(range(len(names)), 2):
             leaves = torch.arange(place.size)
             leaves[starts + first], leaves[starts + second] = starts + second, starts + first
-            yield Alike(names[first], names[second]), leaves
+            yield IndistinctPair(names[first], names[second]), leaves
 
 
 def _names(ground: GroundProgram, choice: Choice) -> list[str]:
@@ -204,7 +204,7 @@ def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -
             yield from _of_choices(model.ground, open_[:, column], observation)
 
 
-def _possible(likelihood: Likelihood, weights: Tensor, ids: Tensor, group: Groups) -> Tensor:
+def _possible(likelihood: Likelihood, weights: Tensor, ids: Tensor, group: LeafGroups) -> Tensor:
     """By leaf and column, whether the value is possible with the observation."""
     slopes = likelihood.log(weights, ids)[1]
     return with_omitted(slopes, weights, group, weights.new_ones(1)) > SAME

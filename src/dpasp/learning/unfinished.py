@@ -42,7 +42,7 @@ class Position:
     records: tuple[Record, ...] = ()
 
 
-class Wanted(Protocol):
+class WantedLearning(Protocol):
     """What was asked for."""
 
     @property
@@ -68,7 +68,7 @@ class LearningRun(Protocol):
     best: dict[str, Tensor]
 
     @property
-    def job(self) -> Wanted:
+    def job(self) -> WantedLearning:
         """What was asked for."""
 
 

@@ -33,7 +33,7 @@ from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import MassEngine, NativeEngine
-from dpasp.neural.mixtures import LEAST_LINEAR, Mixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import LEAST_LINEAR, MassMixture, log_or_never, mixture_of
 from dpasp.neural.observations import Observation
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning
@@ -48,7 +48,7 @@ Back = Callable[[Tensor], Tensor]
 class Side:
     """The lower or the upper probability, and its share of the objective."""
 
-    mixture: Mixture
+    mixture: MassMixture
     share: float
     least: bool
 
@@ -122,7 +122,7 @@ class AtExtremes:
         ]
         return total, torch.stack(slopes).sum(dim=0)
 
-    def _traced(self, mixture: Mixture, wide: Tensor) -> tuple[Tensor, Back]:
+    def _traced(self, mixture: MassMixture, wide: Tensor) -> tuple[Tensor, Back]:
         """log P [observations, columns], and what takes seeds of it back to slopes."""
         if mixture.single:
             logs, back = self.engine.traced(wide, mixture.fields, log=True)

@@ -30,7 +30,7 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.neural.engines import MassEngine, masses, native_engine
 from dpasp.neural.extremes import AtExtremes, at_extremes
-from dpasp.neural.mixtures import LEAST_LINEAR, Mixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import LEAST_LINEAR, MassMixture, log_or_never, mixture_of
 from dpasp.neural.observations import Observation, observation_text
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning
@@ -45,7 +45,7 @@ class AsRoots:
     """Every distinct observation is a root of the circuit."""
 
     engine: MassEngine
-    mixture: Mixture
+    mixture: MassMixture
 
     @property
     def count(self) -> int:
@@ -100,7 +100,7 @@ class AsLeaves:
     """One circuit whose last leaves are the truth of the observed atoms."""
 
     engine: MassEngine
-    mixture: Mixture
+    mixture: MassMixture
     atoms: tuple[int, ...]
     evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves, 0 or 1
 
@@ -255,7 +255,7 @@ def _leaf_for_each(
     except (InferenceError, SizeLimit):
         return None
     whole, zero = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-    mixture = Mixture(("consistent",), whole, zero, True)
+    mixture = MassMixture(("consistent",), whole, zero, True)
     return AsLeaves(engine, mixture, atoms, _evidence(observations, atoms))
 
 

@@ -26,7 +26,7 @@ LEAST_LINEAR = 1e-290  # below this, linear space has no digits left
 
 
 @dataclass(frozen=True, slots=True)
-class Mixture:
+class MassMixture:
     """What the probability of an observation is: Σ coefficients · masses + constant."""
 
     fields: Fields
@@ -34,7 +34,7 @@ class Mixture:
     constant: Tensor  # [questions]
     single: bool  # whether it is one mass and nothing else
 
-    def to(self, device: torch.device) -> Mixture:
+    def to(self, device: torch.device) -> MassMixture:
         """The same on a device."""
         return replace(
             self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
@@ -43,7 +43,7 @@ class Mixture:
 
 def mixture_of(
     engine: NativeEngine, meaning: Meaning, observations: Sequence[Observation], lower: float
-) -> Mixture:
+) -> MassMixture:
     """What the semantics makes of the masses; ``lower`` is the share of the lower probability."""
     parts = {"qe": 1.0} if meaning.maxent else {"a": lower, "b": 1.0 - lower}
     if not meaning.maxent and engine.circuit.definite:
@@ -58,7 +58,7 @@ def mixture_of(
     if any(undefined):
         # A total choice without stable models has one model, in which all is undefined.
         rows[:, -1] = -constant
-    return Mixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
+    return MassMixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
 
 
 def log_or_never(probabilities: Tensor) -> Tensor:

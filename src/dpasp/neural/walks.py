@@ -27,7 +27,7 @@ from dpasp.neural.layers import LayeredTape
 
 Fields = tuple[str, ...]
 Pullback = Callable[[Tensor], Tensor]  # seeds [questions, fields, batch] -> slopes [leaves, batch]
-Walk = Callable[[Tensor, bool], tuple[Tensor, Pullback]]
+TapeWalk = Callable[[Tensor, bool], tuple[Tensor, Pullback]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Walked:
 
     circuit: Circuit
     device: torch.device
-    _walks: dict[Fields, Walk] = field(default_factory=dict, repr=False, compare=False)
+    _walks: dict[Fields, TapeWalk] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def questions(self) -> int:
@@ -75,7 +75,7 @@ class Walked:
         results, pullback = self.traced(weights, fields, log)
         return results, pullback(seeds)
 
-    def _kernel(self, fields: Fields) -> Walk:
+    def _kernel(self, fields: Fields) -> TapeWalk:
         tape = forward_tape(self.circuit, fields)
         there = cuda.CutTape.of(tape, self.device)
         back = cuda.CutTape.of(backward_tape(tape), self.device)
@@ -86,7 +86,7 @@ class Walked:
 
         return walk
 
-    def _layered(self, fields: Fields) -> Walk:
+    def _layered(self, fields: Fields) -> TapeWalk:
         tape = forward_tape(self.circuit, fields)
         there = LayeredTape(tape, self.device)
         back = LayeredTape(backward_tape(tape), self.device)
