@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -219,6 +220,25 @@ def test_folders_have_an_inner_order(folder: str) -> None:
     }
     assert parts <= rows
     assert inner_directions(folder) == []
+
+
+PACKAGES = sorted(path.parent for path in (SOURCE / "inference").rglob("__init__.py"))
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_package_says_in_which_order_to_read_it(folder: Path) -> None:
+    """Its docstring names all its modules, each after those that it imports from."""
+    package = ".".join(("dpasp", *folder.relative_to(SOURCE).parts))
+    parts = {p.stem for p in folder.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    order = list(dict.fromkeys(name for name in re.findall(r"``(\w+)``", text) if name in parts))
+    assert set(order) == parts - {"__init__"}
+    for place, name in enumerate(order):
+        for path in [folder / f"{name}.py", *(folder / name).rglob("*.py")]:
+            for found in imports(path) if path.exists() else ():
+                words = f"{found.module}.{found.name}".removeprefix(f"{package}.").split(".")
+                if found.at_once and words[0] in parts and found.module.startswith(package):
+                    assert words[0] in order[: place + 1], f"{name} imports {words[0]}"
 
 
 def test_every_part_has_its_row() -> None:
