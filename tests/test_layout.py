@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -154,13 +155,22 @@ def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
+def parsed(path: Path) -> ast.Module:
+    return _tree(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 def part(path: Path) -> str:
     """The folder (or the file at the top) that a module belongs to."""
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
 def imports(path: Path) -> Iterator[Import]:
-    yield from _walk(ast.parse(path.read_text(encoding="utf-8")), True)
+    yield from _walk(parsed(path), True)
 
 
 def _walk(node: ast.AST, at_once: bool) -> Iterator[Import]:
@@ -230,7 +240,7 @@ def test_a_package_says_in_which_order_to_read_it(folder: Path) -> None:
     """Its docstring names all its modules, each after those that it imports from."""
     package = ".".join(("dpasp", *folder.relative_to(SOURCE).parts))
     parts = {p.stem for p in folder.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
-    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(parsed(folder / "__init__.py")) or ""
     order = list(dict.fromkeys(name for name in re.findall(r"``(\w+)``", text) if name in parts))
     assert set(order) == parts - {"__init__"}
     for place, name in enumerate(order):
@@ -266,7 +276,7 @@ def test_only_logic_uses_clingo_control() -> None:
     users = {
         part(path)
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if (isinstance(node, ast.Attribute) and ast.unparse(node) == "clingo.Control")
         or (
             isinstance(node, ast.ImportFrom)
@@ -353,7 +363,7 @@ def test_a_comment_may_explain_many_parameters(tmp_path: Path) -> None:
 def names(path: Path) -> tuple[list[str], list[str]]:
     """The public functions and types that a module defines, and its constants."""
     defined: list[str] = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in parsed(path).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             defined.append(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign) and "TypeVar(" not in ast.unparse(node):

@@ -25,7 +25,7 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Masses, joined
 from dpasp.semantics.meaning import Meaning
 
-BATCH = 256  # weight vectors that are evaluated together
+VECTORS = 256  # weight vectors that are evaluated together
 
 
 def conditional_masses(asked: Asked, evaluator: OnCircuit, weights: Weights) -> Masses:
@@ -38,8 +38,8 @@ def conditional_masses(asked: Asked, evaluator: OnCircuit, weights: Weights) -> 
             column[leaf] = 1.0
             columns.append(column)
     parts = []
-    for first in range(0, len(columns), BATCH):
-        batch = np.stack(columns[first : first + BATCH], axis=1)
+    for first in range(0, len(columns), VECTORS):
+        batch = np.stack(columns[first : first + VECTORS], axis=1)
         parts.append(evaluator.masses(batch, asked.watch))
     return joined(parts)
 

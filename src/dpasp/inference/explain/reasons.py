@@ -32,7 +32,7 @@ from dpasp.inference.engines.result import inconsistent_choices
 from dpasp.inference.engines.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.inference.exact import answered
 from dpasp.inference.explain.bodies import Texts
-from dpasp.inference.explain.contributions import BATCH, conditional_masses, contributions
+from dpasp.inference.explain.contributions import VECTORS, conditional_masses, contributions
 from dpasp.inference.explain.explanation import (
     Explanation,
     Explanations,
@@ -286,9 +286,9 @@ class Reasons:
     def _behind(self, i: int, some: Sequence[Partial]) -> Array:
         """The masses behind the answer of the total choices with these values."""
         parts = []
-        for first in range(0, len(some), BATCH):
+        for first in range(0, len(some), VECTORS):
             columns, chances = certain_columns(
-                self.asked.weights, self.asked.layout, some[first : first + BATCH]
+                self.asked.weights, self.asked.layout, some[first : first + VECTORS]
             )
             outcome = self.evaluator.masses(columns, self.asked.watch)[i]
             parts.append(chances * behind(outcome, self.asked.meaning.maxent))
