@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from clingo import Function
 
 import dpasp
-from dpasp.neural.data import as_rows
+from dpasp.neural.ahead import Ahead
+from dpasp.neural.data import DataRows, as_rows, side_by_side
 
 TABLE = [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]
 PROGRAM = """
