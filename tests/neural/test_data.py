@@ -123,7 +123,8 @@ def test_rows_that_lie_side_by_side_are_taken_together() -> None:
     sources = [images[:, 0], images[:, 1], images[:, 2], torch.zeros(4, 2, dtype=torch.int64)]
     data = {atom: DataRows(source) for atom, source in zip(atoms, sources, strict=True)}
     [(names, tensor)] = side_by_side(data)
-    assert names == atoms[:3] and torch.equal(tensor, images)
+    assert names == atoms[:3]
+    assert torch.equal(tensor, images)
     taken = Ahead(data, (), 0).take(torch.tensor([2, 0]))
     for atom, source in zip(atoms, sources, strict=True):
         assert torch.equal(taken[atom], source[[2, 0]])
