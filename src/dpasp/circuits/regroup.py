@@ -97,7 +97,7 @@ class _Regrouping:
             once = len(inner) == 1 or self.uses[late] == 1
             if not once or length > LONGEST or self.depth[early] >= deepest - 1:
                 return None
-            if any(self.depth[factor] >= deepest - 2 for factor, _ in inner if early != self.unit):
+            if any(self.depth[factor] >= deepest - 1 for factor, _ in inner if early != self.unit):
                 return None
         for early, late in products:
             if self.depth[late] == deepest:
