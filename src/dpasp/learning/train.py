@@ -1,11 +1,18 @@
-"""The loop: iterations over the examples, in batches, with history, patience and checkpoints."""
+"""The loop: iterations over the examples, in batches, with history, patience and checkpoints.
+
+>>> import dpasp
+>>> program = dpasp.loads("?::a. ?::b. c :- a. c :- b.")
+>>> history = program.learn(["c", "not c", "c, not a"], niters=3)
+>>> [record.iteration for record in history], history.reason.value
+([1, 2, 3], 'all iterations are done')
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,18 +28,19 @@ from dpasp.learning.history import History, Moment, Record, StopReason, Watcher,
 from dpasp.learning.imprecise import check_imprecise
 from dpasp.learning.interrupts import StepStopped, StopRequest, interrupts
 from dpasp.learning.optimisers import optimisers
-from dpasp.learning.options import BATCH, PARAMETER_RATE, LearnOptions
+from dpasp.learning.options import DEFAULT_BATCH, PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import ProcessGroup
 from dpasp.learning.possible import check_possible
 from dpasp.learning.shortcuts import warn_of_shortcuts
 from dpasp.learning.steps import Examples, Learner, Steps
 from dpasp.learning.unfinished import Position
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.neural.data import DataRows
+from dpasp.neural.data import DataRows, side_by_side
 from dpasp.neural.likelihood import likelihood_of
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.networks import trainable
 from dpasp.neural.observations import Observations
+from dpasp.neural.repeatable import repeatable
 
 REPORTS = 0.1  # seconds between two reports of progress
 
@@ -121,7 +129,12 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
 
 
 def _on(device: torch.device, data: Mapping[Symbol, DataRows]) -> dict[Symbol, DataRows]:
-    return {atom: rows.to(device) for atom, rows in data.items()}
+    """The data on a device; what lies side by side still does there."""
+    moved: dict[Symbol, DataRows] = {}
+    for atoms, tensor in side_by_side(data):
+        there = tensor.to(device)
+        moved |= {atom: DataRows(there[:, i]) for i, atom in enumerate(atoms)}
+    return {atom: moved.get(atom) or rows.to(device) for atom, rows in data.items()}
 
 
 def choose_rule(model: ProgramModule, job: LearningJob) -> str:
@@ -152,17 +165,6 @@ def check_average(model: ProgramModule, job: LearningJob) -> None:
         raise DataError(Diagnostic("learn-average", message, job.span, "leave average out"))
 
 
-@contextmanager
-def reproducible(device: torch.device) -> Iterator[None]:
-    """Within it, convolutions on a GPU give the same bits on every run."""
-    before = torch.backends.cudnn.deterministic
-    torch.backends.cudnn.deterministic = before or device.type == "cuda"
-    try:
-        yield
-    finally:
-        torch.backends.cudnn.deterministic = before
-
-
 class Loop:
     """A run of learning that can stop at any step and go on from there."""
 
@@ -175,7 +177,7 @@ class Loop:
         self.best: dict[str, Tensor] = {}
         self.train, self.held = self._split(len(job.observations))
         whole = learner.steps.rule == "fixpoint" or not learner.examples.data
-        size = job.options.batch or (len(self.train) if whole else BATCH)
+        size = job.options.batch or (len(self.train) if whole else DEFAULT_BATCH)
         self.size = min(size, len(self.train))
         self.captured = None
         if job.options.capture:
@@ -229,7 +231,7 @@ class Loop:
         batches = torch.split(self.order(), self.size)
         self.learner.expect(batches[self.position.step :])
         total = torch.tensor(self.position.total, dtype=torch.float64, device=self.device)
-        with reproducible(self.device):
+        with repeatable(self.device):
             for step in range(self.position.step, len(batches)):
                 self._check(request, total)
                 done = self.position.iteration + step / len(batches)

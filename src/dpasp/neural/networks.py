@@ -2,6 +2,14 @@
 
 A network is built once for each statement that names it, runs on whole batches only, and
 gives probabilities [rows, outcomes, values]: checked, renormalised and in float64.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("!::d(X, {0..2}) as @net :- in(X). in(0) ~ test(@xs)."))
+>>> statement = program.program.statements[0]
+>>> reader = OutputReader(nn.Softmax(dim=1), statement, program.networks[0])
+>>> reader(torch.zeros(1, 3))  # one row, one outcome, three values
+tensor([[[0.3333, 0.3333, 0.3333]]], dtype=torch.float64)
 """
 
 from __future__ import annotations
@@ -17,6 +25,7 @@ from dpasp.language import ast
 from dpasp.logic.program import GroundNetwork, GroundProgram
 from dpasp.logic.python import ProgramPython, guarded
 from dpasp.neural.layout import convolve_channels_last, lay_out_weights
+from dpasp.neural.repeatable import watch_convolutions
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
 
@@ -41,6 +50,7 @@ class OutputReader(nn.Module):
         self.dtype = torch.get_default_dtype()  # of the last output
         self._checked = False
         self._convolutions = convolve_channels_last(module)
+        watch_convolutions(module)
         if self.frozen:
             module.requires_grad_(False)
             module.eval()
