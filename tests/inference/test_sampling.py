@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from benchmarks.approximate.coverage import CASES, covered
+from benchmarks.approximate.coverage import CASES, beside, covered, plain
 from scipy.stats import beta
 
 import dpasp
@@ -121,8 +121,9 @@ def test_means_of_samples_say_what_the_samples_say() -> None:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("semantics", ["credal", "maxent"])
 def test_intervals_hold_at_any_number_of_samples(case: str, semantics: str) -> None:
-    for options in ({"n": 1}, {"n": 10}, {"n": 150}, {"n": 300, "gap": 0.3}):
-        held, _ = covered(case, semantics, 12, **options)
+    kinds = [plain(n=1), plain(n=10), plain(n=150), plain(n=300, gap=0.3), beside(1), beside(100)]
+    for intervals in kinds:
+        held, _ = covered(CASES[case], semantics, 12, intervals)
         assert held * 12 >= 10
 
 
@@ -322,6 +323,28 @@ def test_models_under_evidence_of_a_millionth() -> None:
     text = "".join(f"0.05::x({i}). " for i in range(5)) + "e :- x(0), x(1), x(2), x(3), x(4)."
     models = dpasp.loads(text).sample(50, given="e", seed=1)
     assert all(all(model.values()) for model in models)
+
+
+@pytest.mark.parametrize(("within", "a", "b"), [("lower", 0.6, 0.4), ("upper", 0.7, 0.3)])
+def test_models_are_drawn_within_intervals(within: str, a: float, b: float) -> None:
+    program = dpasp.loads("[0.2, 0.7]::a; [0.1, 0.4]::b. [0.3, 0.5]::c. d :- c.")
+    for way, wanted in ((within, {"a": a, "b": b}), ("middle", {"c": 0.4, "d": 0.4})):
+        models = program.sample(4000, seed=1, intervals=way)
+        for atom, chance in wanted.items():
+            share = sum(model[atom] is True for model in models) / len(models)
+            assert share == pytest.approx(chance, abs=0.03)
+    given = program.sample(50, given="a, not c", seed=1, intervals=within)
+    assert all(model["a"] and not model["c"] for model in given)
+
+
+def test_intervals_are_not_drawn_from_silently() -> None:
+    program = dpasp.loads("[0.2, 0.7]::a. 0.3::b.")
+    with pytest.raises(dpasp.ProgramError, match="this one is an interval") as caught:
+        program.sample(3)
+    assert 'intervals="middle"' in str(caught.value)
+    with pytest.raises(dpasp.UsageError, match="lower, middle, upper"):
+        program.sample(3, intervals="mean")
+    assert len(dpasp.loads("0.3::b.").sample(3, intervals="lower")) == 3
 
 
 def test_no_model_of_impossible_evidence() -> None:
