@@ -168,6 +168,21 @@ def test_every_world_says_what_its_total_choice_says(first: int) -> None:
                 check_worlds(asked_of(text, f"{logic}, {probability}"))
 
 
+def test_models_are_counted_on_a_circuit_where_they_are_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dpasp.inference.sampling.inner.LISTED", 1)
+    for seed in range(12):
+        program = generate(seed)
+        if not program.credal:
+            for logic in ("stable", "partial", "lstable", "smproblog"):
+                check_worlds(asked_of(with_queries(program, logic), f"{logic}, maxent"))
+    many = "1 { c(V,1..3) } 1 :- V = 1..16. 0.5::e. :- e, c(1,C), c(2,C). #query c(1,1), c(2,1)."
+    (exact,) = dpasp.loads(many).query(semantics="maxent")
+    (found,) = dpasp.loads(many).query(semantics="maxent", engine="sample", n=500, seed=1)
+    assert found.numbers == pytest.approx(exact.numbers, abs=0.02)
+
+
 def with_queries(program: Program, logic: str) -> str:
     """The text of a program with the queries that have a meaning under a semantics."""
     queries = [q for q in program.queries if logic != "stable" or not q.undefined]

@@ -31,7 +31,6 @@ from dpasp.circuits.worlds import WORDS
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.outcomes import check_maps
 from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
 from dpasp.inference.sampling.chained import (
     STATES,
@@ -57,7 +56,6 @@ LOOK = 1.5  # how many times the samples of the last look at the precision the n
 
 def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed``, ``gap`` and ``chains``."""
-    check_maps(asked.ground, "the engine sample")
     groups = [QueryGroup(asked, queries) for queries in by_evidence(asked.queries)]
     result = row_by_row(asked, "about ", lambda row: sampled(asked, groups, row))
     parts = (part for group in groups for part in group.prepared.situations)
