@@ -97,6 +97,23 @@ def test_what_is_refused(origin: str, code: str, tmp_path: Path) -> None:
     assert first.span.file.endswith("program.plp")
 
 
+class Runs:
+    """What makes a file when a pickle of it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_a_file_of_tensors_runs_nothing(tmp_path: Path) -> None:
+    torch.save([Runs(tmp_path / "ran")], tmp_path / "rows.pt")
+    with pytest.raises(dpasp.DataError, match=r"rows\.pt cannot be read"):
+        answers('"rows.pt"', tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
 def test_unequal_lengths_name_both(tmp_path: Path) -> None:
     with pytest.raises(dpasp.DataError, match=r"i\(1\) has 2 rows of test data, but i\(0\) has 3"):
         answers("@tensor). i(1) ~ test(@short", tmp_path)
