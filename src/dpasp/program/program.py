@@ -241,6 +241,7 @@ class Program:
         how = method(checked.program, engine, exact=exact)
         return self._answers(self._asked(checked, watch, how, inconsistent))
 
+    # More than six parameters: each is a word of the interface, as those of query are.
     def sample(
         self,
         n: int = 1,
