@@ -32,7 +32,7 @@ from dpasp.language.arguments import (
     queries_given,
 )
 from dpasp.language.text.files import Reach
-from dpasp.limits import Limits, Report, Watch, silent, started
+from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import program_of_texts
 from dpasp.logic.shown import shown_atoms, shown_by
@@ -381,7 +381,8 @@ class Program:
         narrow: bool = False,
     ) -> Asked:
         """What is asked of the ground program, with what was learned for weights."""
-        ground = self._groundings.ground(checked, watch, narrow=narrow)
+        with before_any_answer():
+            ground = self._groundings.ground(checked, watch, narrow=narrow)
         self._warnings = ground.warnings
         return ask(
             self._torch.with_intervals(ground, checked.meaning),
