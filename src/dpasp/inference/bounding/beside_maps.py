@@ -9,8 +9,8 @@ where limits allow it, and else by the best values that were found and what no o
 >>> from dpasp.semantics.meaning import Meaning
 >>> text = "0.3::a. 0.6::b. c :- a. c :- b. #query a | c. #map a?, b? | c."
 >>> result = bounds_and_maps(ask(ground(parse(text)), Meaning()))
->>> result.engine, result.answers[0].gap, result.answers[1].assignment
-('bounds', 0.0, {'a': False, 'b': True})
+>>> result.answers[0].gap, result.answers[1].assignment
+(0.0, {'a': False, 'b': True})
 """
 
 from __future__ import annotations
