@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dpasp.inference.engines.reference.enumerate import least_undefined
 from dpasp.inference.engines.reference.rows import Bits
-from dpasp.inference.sampling.counting import CountedProgram, shares
+from dpasp.inference.sampling.counting import CountedProgram, model_shares
 from dpasp.inference.sampling.free import Drawable
 from dpasp.limits import Watch
 from dpasp.logic.program import Rule
@@ -237,7 +237,7 @@ class Situations:
 
         Of the properties only those that are read then are known.
         """
-        found = shares(self._program, facts, [(), *self._literals], watch)
+        found = model_shares(self._program, facts, [(), *self._literals], watch)
         if found is None:
             return None
         consistent, both, given = found[0] > 0, found[1::2], found[2::2]
