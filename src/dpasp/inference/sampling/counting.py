@@ -2,7 +2,7 @@
 
 >>> from dpasp.logic.program import Rule
 >>> rules = [Rule((2,), (), choice=True), Rule((3,), (1,), choice=True), Rule((4,), (2, 3))]
->>> model_shares(CountedProgram(rules, 5), [1], [(4,), (-2,)])      # of four models, with 1 as a fact
+>>> model_shares(CountedProgram(rules, 5), [1], [(4,), (-2,)])  # of four models; 1 is a fact
 array([0.25, 0.5 ])
 """
 
