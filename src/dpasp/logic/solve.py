@@ -12,7 +12,7 @@ and limits are answered at once, however hard the next model is to find.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,7 @@ class Solver:
 
     def blocks(
         self, chosen: Sequence[int], watch: Watch = UNLIMITED
-    ) -> Iterator[NDArray[np.bool_]]:
+    ) -> Generator[NDArray[np.bool_]]:
         """The same models as they are found, in blocks of rows."""
         return _solve(self._control, self.read, watch, chosen)
 
@@ -117,10 +117,10 @@ def found_at_random(
     rows: list[NDArray[np.bool_]] = []
     for number in range(count):
         settings.solver.seed = seed + number
-        found = list(_solve(control, read, watch))
-        if not found:
+        blocks = list(_solve(control, read, watch))
+        if not blocks:
             break
-        rows.append(found[0][0])
+        rows.append(blocks[0][0])
     return np.array(rows, dtype=np.bool_).reshape(len(rows), len(read))
 
 
@@ -146,7 +146,7 @@ def control_of(
 
 def _solve(
     control: Control, read: Sequence[int], watch: Watch, chosen: Sequence[int] = ()
-) -> Iterator[NDArray[np.bool_]]:
+) -> Generator[NDArray[np.bool_]]:
     rows: list[bytes] = []
 
     def keep(model: Model) -> None:

@@ -31,7 +31,6 @@ from dpasp.circuits.worlds import WORDS
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.outcomes import check_maps
 from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
 from dpasp.inference.sampling.chained import (
     STATES,
@@ -57,9 +56,8 @@ LOOK = 1.5  # how many times the samples of the last look at the precision the n
 
 def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed``, ``gap`` and ``chains``."""
-    check_maps(asked.ground, "the engine sample")
-    groups = [_Group(asked, queries) for queries in by_evidence(asked.queries)]
-    result = row_by_row(asked, "about ", lambda row: _sampled(asked, groups, row))
+    groups = [QueryGroup(asked, queries) for queries in by_evidence(asked.queries)]
+    result = row_by_row(asked, "about ", lambda row: sampled(asked, groups, row))
     parts = (part for group in groups for part in group.prepared.situations)
     return replace(result, statistics={"situations": sum(map(len, parts))})
 
@@ -73,8 +71,8 @@ def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
 
 
 @dataclass
-class _Group:
-    """Queries with the same evidence."""
+class QueryGroup:
+    """Queries with the same evidence, ready to be sampled."""
 
     asked: Asked
     queries: list[GroundQuery]
@@ -137,7 +135,7 @@ def numbered(query: str, tallies: Sequence[Tally], worlds: int, planned: bool) -
     return replace(estimate(query, values, (ends[0][0], ends[-1][1])), samples=worlds)
 
 
-def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approximate:
+def sampled(asked: Asked, groups: Sequence[QueryGroup], weights: Weights) -> Approximate:
     """The sampled answers under weights [leaves]."""
     method = asked.method
     wanted, gap, seed = method.whole("n") or SAMPLES, method.real("gap"), method.whole("seed")
@@ -149,17 +147,17 @@ def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approx
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
         job = Samples(replace(asked, watch=watch), group.queries, weights, seed, group.prepared)
         estimates = Estimates(asked, group.queries, group.prepared)
-        found = _by_chains(job, estimates) if method.whole("chains") else None
-        if found is None:
+        group_answers = _by_chains(job, estimates) if method.whole("chains") else None
+        if group_answers is None:
             stopped = _draw(job, estimates, wanted, gap)
-            found = _by_chains(job, estimates) if _hopeless(estimates) else None
-        if found is None:
+            group_answers = _by_chains(job, estimates) if _hopeless(estimates) else None
+        if group_answers is None:
             # Whether a limit is reached may depend on what the worlds are.
             planned = gap is None and not _limited(asked)
-            told = tuple(_warnings(estimates, stopped, wanted))
-            found = Chained(tuple(estimates.answers(planned)), told, good=True)
-        answers.update(zip(group.queries, found.answers, strict=True))
-        warnings += found.warnings
+            notes = tuple(_warnings(estimates, stopped, wanted))
+            group_answers = Chained(tuple(estimates.answers(planned)), notes, good=True)
+        answers.update(zip(group.queries, group_answers.answers, strict=True))
+        warnings += group_answers.warnings
         lost = max(lost, _lost(asked, estimates, weights, seed))
     return Approximate(tuple(answers[q] for q in asked.queries), lost, tuple(warnings))
 
@@ -178,10 +176,10 @@ def _by_chains(job: Samples, estimates: Estimates) -> Chained | None:
         states = None  # so many independent samples would have been enough
     wanted = Wanted(asked_for or WORDS, states, method.real("gap"))
     stream = Stream(estimates.prepared, job.weights, job.seed, watch)
-    found = chained(stream, wanted)
-    if found is None or asked_for:
-        return found
-    return replace(found, warnings=(_instead(estimates, wanted), *found.warnings))
+    from_chains = chained(stream, wanted)
+    if from_chains is None or asked_for:
+        return from_chains
+    return replace(from_chains, warnings=(_instead(estimates, wanted), *from_chains.warnings))
 
 
 def _instead(estimates: Estimates, wanted: Wanted) -> Diagnostic:
