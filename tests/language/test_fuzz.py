@@ -79,6 +79,7 @@ def test_many_damaged_programs() -> None:
         "#learn @f, n = " + "9" * 10_000 + ".",
         '#include "' + "x" * 5_000 + '".',
         '#include "\x01/\x02".',
+        '#include "~nobody&here/x.lp".',
         "0.5::a.\x0c#program step(t).\nb",
         "[02, 0.7]::f.\n#query f.\x1c",
         "b :. a :- c:. d(f()).",

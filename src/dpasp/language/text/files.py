@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from os.path import expanduser
 from pathlib import Path
 
 from dpasp.errors import Diagnostic, ProgramError
@@ -29,7 +30,7 @@ class Reach:
 
         It raises a :class:`ProgramError` for one out of reach, whether it is there or not.
         """
-        path = Path(name).expanduser()
+        path = Path(expanduser(name))  # '~' of a user that there is not is a name as any other
         if self.anywhere:
             return path if path.is_absolute() else Path(by).parent / path
         if self.folder is None:
