@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from dpasp.neural.engines import NativeEngine
 from dpasp.neural.observations import Observation
 from dpasp.neural.walks import Fields
 from dpasp.semantics.meaning import Meaning
@@ -33,11 +32,14 @@ class Mixture:
 
 
 def mixture_of(
-    engine: NativeEngine, meaning: Meaning, observations: Sequence[Observation], lower: float
+    definite: bool, meaning: Meaning, observations: Sequence[Observation], lower: float
 ) -> Mixture:
-    """What the semantics makes of the masses; ``lower`` is the share of the lower probability."""
+    """What the semantics makes of the masses; ``lower`` is the share of the lower probability.
+
+    ``definite`` says that the models of a total choice never disagree.
+    """
     parts = {"qe": 1.0} if meaning.maxent else {"a": lower, "b": 1.0 - lower}
-    if not meaning.maxent and engine.circuit.definite:
+    if not meaning.maxent and definite:
         parts = {"a": 1.0}  # lower and upper are the same
     parts = {name: share for name, share in parts.items() if share}
     undefined = [meaning.holds_without_models(o) for o in observations]
