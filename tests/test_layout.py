@@ -65,6 +65,7 @@ INSIDE = {
         ["travel"],
         ["engines"],
         ["sampling"],
+        ["relaxing"],
         ["credal"],
         ["probable"],
         ["exact"],

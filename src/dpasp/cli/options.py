@@ -240,7 +240,10 @@ ENGINE = OptionGroup(
             ("--gap",), "bounds (default: 0.01) and sample stop when they are so close", "G", share
         ),
         Flag(("--nmodels",), "the most total choices that bounds looks at", "N", count),
-        Flag(("--exact",), "fail at a limit (124, 125) rather than answer with bounds"),
+        Flag(
+            ("--exact",),
+            "fail at a limit (124, 125) rather than answer, or learn, with bounds",
+        ),
         CLUSTER,
         Flag(
             ("--inconsistent",),
@@ -258,6 +261,12 @@ LEARNING = OptionGroup(
         Flag(("--save",), "write what was learned to a file", "F"),
         Flag(("--learned",), "write the program with the learned numbers in place", "F.plp"),
         Flag(("--load",), "read what was learned; do not learn", "F"),
+        Flag(
+            ("--likelihood",),
+            "what learning ascends: auto (exact if it fits, else a lower bound), exact, bound or "
+            "sampled (default: what #learn says, or auto)",
+            choices=("auto", "exact", "bound", "sampled"),
+        ),
         Flag(("--resume",), "go on with learning that was interrupted", "F"),
         Flag(("--force",), "load or resume what another program learned, in its order"),
         Flag(

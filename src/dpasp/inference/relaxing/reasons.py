@@ -111,6 +111,7 @@ class _Walk:
     def __init__(self, goal: Goal, random: Random) -> None:
         self.goal, self.random = goal, random
         self.rules = [(atom, rule) for atom, rules in goal.rules.items() for rule in rules]
+        self.plain = [_plain(rule) for _, rule in self.rules]
         self.read: dict[int, list[int]] = {}  # by atom: the rules that have it as a condition
         for number, (_, rule) in enumerate(self.rules):
             for literal in rule.body:
@@ -144,7 +145,10 @@ class _Walk:
 
     def _derived(self, true: Sequence[bool]) -> dict[int, list[int]]:
         """By atom that holds: the atoms by which it was first derived."""
-        left = [_missing(rule, true) for _, rule in self.rules]
+        left = [
+            _missing(rule, true) if plain is None else plain
+            for (_, rule), plain in zip(self.rules, self.plain, strict=True)
+        ]
         reasons: dict[int, list[int]] = {}
         todo = deque(s for s in self.goal.selectors if true[s])
         done = set(todo)
@@ -188,6 +192,13 @@ class _Walk:
             room -= _weight(rule, atom)
             if room < 0:
                 return
+
+
+def _plain(rule: Rule) -> int | None:
+    """How many atoms the body of a rule without negation and weights has; else None."""
+    if rule.weights is not None or any(b < 0 for b in rule.body):
+        return None
+    return len(rule.body)
 
 
 def _missing(rule: Rule, true: Sequence[bool]) -> float:

@@ -26,10 +26,10 @@ from dpasp.neural.pieces import Piece, Pieces
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.meaning import Meaning
 
-WORK = 4_000_000  # of an attempt to know more, shared by all observations,
-LEAST_WORK = 100_000  # but not less than this
+WORK = 1_000_000  # of an attempt to know more, shared by all observations,
+LEAST_WORK = 50_000  # but not less than this
 SOME = 4  # observations that are tightened after an iteration: those with the largest gaps
-REASONS = 1000  # that are looked at, shared alike
+REASONS = 400  # that are looked at, shared alike
 CLOSE = 1e-6  # a gap below this is none
 LEAST = 1e-300  # what a probability of 0 counts as
 AGAIN = 8  # iterations after which what is stuck is chosen anew
