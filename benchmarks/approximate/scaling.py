@@ -23,7 +23,7 @@ from benchmarks.inference import families
 
 import dpasp
 from dpasp.inference.sampling.shards import shards
-from dpasp.scale.clusters import opened
+from dpasp.scale.clusters import open_pool
 from dpasp.scale.pools import Pool
 
 PROCESSES = (1, 2, 4)
@@ -70,7 +70,7 @@ def children() -> float:
 def costs(work: Work) -> tuple[float, float]:
     """CPU seconds of one worker and of the driver."""
     before, began = children(), time.process_time()
-    with opened(1) as pool:
+    with open_pool(1) as pool:
         work(pool)
     return children() - before, time.process_time() - began
 
@@ -104,7 +104,7 @@ def main() -> None:
     for name, work in every.items():
         taken = []
         for number in PROCESSES:
-            with opened(number) as pool:
+            with open_pool(number) as pool:
                 tiny.query(engine="sample", n=100_000, cluster=pool)  # all have started
                 taken.append(seconds(work, pool))
         write(f"| {name} | {' | '.join(f'{one:.1f} s' for one in taken)} |\n")

@@ -19,7 +19,7 @@ from benchmarks.learning import loop
 import dpasp
 from dpasp.learning.interrupts import StopRequest
 from dpasp.learning.options import learn_options
-from dpasp.learning.train import HowToLearn, start
+from dpasp.learning.train import HowToLearn, start_learning
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mnist_add.plp"
 
@@ -49,7 +49,7 @@ def main() -> None:
     options = {"batch": given.batch, "seed": given.seed, "device": given.device}
     options["capture"] = given.capture
     how = HowToLearn(learn_options(program.source, {**options, "niters": given.epochs}))
-    run = start(trained.model, trained.job(None, None, how))
+    run = start_learning(trained.model, trained.job(None, None, how))
     net = own["Net"]()
     net.load_state_dict(trained.model.nets[0].module.state_dict())
     net.to(given.device)

@@ -123,7 +123,7 @@ class Error(Exception):
         return type(self), (self.diagnostics,)
 
     def _repr_html_(self) -> str:
-        return str(display("html.error")(self))
+        return str(display("html.error_html")(self))
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows where it is raised: what is wrong and where, no traceback."""

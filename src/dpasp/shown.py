@@ -22,7 +22,7 @@ PLAIN = str.maketrans({"ℙ": "P", "θ": "theta", "…": "...", "≤": "<=", "�
 
 
 def display(name: str) -> Callable[..., Any]:
-    """A function of ``dpasp.display``, as ``"html.answers"``; its module is imported only now."""
+    """A function of ``dpasp.display``, as ``"html.page"``; its module is imported only now."""
     module, function = name.split(".")
     displayed: Callable[..., Any] = getattr(import_module(f"dpasp.display.{module}"), function)
     return displayed

@@ -11,7 +11,14 @@ from clingo import Function
 from dpasp.errors import Span
 from dpasp.language import ast
 from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
+from dpasp.logic.program import (
+    Choice,
+    FixedWeights,
+    GroundLiteral,
+    GroundProgram,
+    GroundQuery,
+    Rule,
+)
 from dpasp.semantics.meaning import Meaning
 
 NOWHERE = Span("<test>", 1, 1, 1, 1)
@@ -67,7 +74,7 @@ def random_program(random: Random, shape: Shape) -> GroundProgram:
         selectors = tuple(range(size, size + values))
         size += values
         parts = [random.random() + 0.05 for _ in range(values + nothing)]
-        weight = Fixed(tuple(p / sum(parts) for p in parts[:values]))
+        weight = FixedWeights(tuple(p / sum(parts) for p in parts[:values]))
         heads = tuple(random.choice(atoms) for _ in selectors)
         below = body() if random.random() < 0.5 else ()
         choices.append(Choice(index, (), selectors, heads, weight, nothing))
@@ -198,6 +205,6 @@ class _Drawing:
         own = tuple(self.atoms(len(heads)))
         self.selectors.update(own)
         parts = [self.random.random() + 0.05 for _ in range(len(heads) + nothing)]
-        weight = Fixed(tuple(p / sum(parts) for p in parts[: len(heads)]))
+        weight = FixedWeights(tuple(p / sum(parts) for p in parts[: len(heads)]))
         self.choices.append(Choice(len(self.choices), (), own, tuple(heads), weight, nothing))
         self.rules += [Rule((h,), (s, *body)) for h, s in zip(heads, own, strict=True)]

@@ -13,7 +13,14 @@ from dpasp.errors import DataError, InferenceError, SizeLimit, TimeLimit, UsageE
 from dpasp.language import ast
 from dpasp.language.ast import Logic, Mode, Probability
 from dpasp.limits import Limits
-from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
+from dpasp.logic.program import (
+    Choice,
+    FixedWeights,
+    GroundLiteral,
+    GroundProgram,
+    GroundQuery,
+    Rule,
+)
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 
@@ -23,7 +30,8 @@ from .programs import NOWHERE, STABLE, Shape, random_program
 def facts(probabilities: list[float], rules: list[Rule], query: int, size: int) -> GroundProgram:
     """Probabilistic facts 1, 2, …; their selectors come after the ``size`` atoms."""
     choices = tuple(
-        Choice(i, (), (size + i,), (i + 1,), Fixed((p,)), True) for i, p in enumerate(probabilities)
+        Choice(i, (), (size + i,), (i + 1,), FixedWeights((p,)), True)
+        for i, p in enumerate(probabilities)
     )
     given = [Rule((i + 1,), (size + i,)) for i in range(len(choices))]
     literal = GroundLiteral(Mode.TRUE, query, Function("q"))

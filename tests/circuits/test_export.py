@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from dpasp.circuits import Counted, HeadCycle, compile, dot, fold, nnf, to_json
+from dpasp.circuits import Counted, HeadCycle, circuit_json, compile, dot, fold, nnf
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.logic.program import Rule
 from dpasp.semantics import leaves
@@ -54,7 +54,7 @@ def test_nnf_counts_what_the_circuit_says() -> None:
 def test_json_evaluates_to_the_same() -> None:
     ground, circuit = some_program(1)
     weights = leaves.weights(ground).tolist()
-    document = json.loads(to_json(circuit))
+    document = json.loads(circuit_json(circuit))
     assert document["logic"] == "stable"
     values: list[float] = []
     for kind, *rest in document["nodes"]:

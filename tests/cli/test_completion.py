@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpasp.cli.commands import COMMANDS
-from dpasp.cli.completion import options_of, words_of
+from dpasp.cli.completion import command_options, words_of
 from tests.cli.conftest import Command
 
 
@@ -23,7 +23,7 @@ def test_everything_is_in_the_script(dpasp: Command, shell: str) -> None:
     script = dpasp("completion", shell).out
     for name in COMMANDS:
         assert name in script
-        for option in options_of(name):
+        for option in command_options(name):
             for word in words_of(option):
                 assert (word.lstrip("-") if shell == "fish" else word) in script
     if shutil.which(shell):

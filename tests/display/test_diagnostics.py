@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpasp.display.diagnostics import excerpt, read_source, render, to_dict, to_json
+from dpasp.display.diagnostics import diagnostics_json, excerpt, read_source, render, to_dict
 from dpasp.errors import Diagnostic, Span
 
 
@@ -128,7 +128,7 @@ def test_long_help_is_folded() -> None:
 def test_json_has_what_was_promised() -> None:
     error = Diagnostic("a-code", "wrong «ℙ»", Span("p.plp", 3, 7, 3, 12), "do this")
     warning = Diagnostic("b-code", "odd", severity="warning")
-    assert json.loads(to_json([error, warning]))["errors"] == [
+    assert json.loads(diagnostics_json([error, warning]))["errors"] == [
         {
             "file": "p.plp",
             "line": 3,

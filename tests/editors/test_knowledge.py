@@ -11,10 +11,10 @@ from dpasp.editors.analysis import Analysis, analyse, problems
 from dpasp.editors.completion import complete
 from dpasp.editors.fixes import fixes
 from dpasp.editors.hover import hover
-from dpasp.editors.names import definitions, references, rename, renamed_span
-from dpasp.editors.outline import folds, outline, words
+from dpasp.editors.names import definition_spans, references, rename, renamed_span
+from dpasp.editors.outline import folds, outline, word_kinds
 from dpasp.editors.predicates import occurrences
-from dpasp.editors.words import SEMANTICS, directives
+from dpasp.editors.words import SEMANTICS, directive_words
 from dpasp.errors import UsageError
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
@@ -51,15 +51,15 @@ def smokers() -> Analysis:
 
 def test_definitions() -> None:
     found = smokers()
-    assert [s.line for s in definitions(found, at(found, "smokes(Y)"))] == [4, 5]
-    assert [s.line for s in definitions(found, at(found, "person(X)"))] == [2, 2]
-    assert definitions(found, at(found, "semantics")) == []
+    assert [s.line for s in definition_spans(found, at(found, "smokes(Y)"))] == [4, 5]
+    assert [s.line for s in definition_spans(found, at(found, "person(X)"))] == [2, 2]
+    assert definition_spans(found, at(found, "semantics")) == []
 
 
 def test_definitions_in_python() -> None:
     text = "#python\nimport torch\n\ndef net():\n    return 1\n#end.\ni(0) ~ test(@net)."
     found = analyse(text, "p.plp")
-    assert [s.line for s in definitions(found, at(found, "@net"))] == [4]
+    assert [s.line for s in definition_spans(found, at(found, "@net"))] == [4]
     assert [s.column for s in references(found, at(found, "@net"))] == [13]
 
 
@@ -76,7 +76,7 @@ def test_names_and_words_stand_where_they_are_said_to() -> None:
     tried = 0
     for text in seeds()[::2]:
         found = analyse(text, "p.plp")
-        assert all(a.end <= b.start for a, b in pairwise(words(found)))
+        assert all(a.end <= b.start for a, b in pairwise(word_kinds(found)))
         for place in found.occurrences:
             if place.span.file == "p.plp":
                 start, end = found.slice(place.span)
@@ -140,7 +140,7 @@ def test_included_files(tmp_path: Path) -> None:
     (tmp_path / "rules.lp").write_text("wet :- rain.\n")
     main = tmp_path / "main.plp"
     found = analyse('#include "rules.lp".\n0.3::rain.\n#query wet.\n', str(main))
-    (place,) = definitions(found, at(found, "wet"))
+    (place,) = definition_spans(found, at(found, "wet"))
     assert (Path(place.file).name, place.line) == ("rules.lp", 1)
     assert len(rename(found, at(found, "rain"), "shower")) == 2
 
@@ -149,9 +149,9 @@ def test_included_files(tmp_path: Path) -> None:
 
 
 def test_every_word_is_explained() -> None:
-    assert {word for kind in kinds() for word in kind.words} <= directives().keys()
+    assert {word for kind in kinds() for word in kind.words} <= directive_words().keys()
     assert set(SEMANTICS) == {logic.value for logic in Logic} | {p.value for p in Probability}
-    assert all(engines.explained()[name] for name in engines.names())
+    assert all(engines.engine_summaries()[name] for name in engines.engine_names())
 
 
 def test_hover() -> None:

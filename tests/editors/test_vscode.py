@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpasp.language import parse
-from dpasp.language.statements.kind import words
+from dpasp.language.statements.kind import starting_words
 
 FOLDER = Path(__file__).parent.parent.parent / "editors" / "vscode"
 
@@ -46,7 +46,7 @@ def test_the_grammar_knows_the_words() -> None:
     grammar = read("syntaxes/dpasp.tmLanguage.json")
     found = [re.compile(expression) for expression in expressions(grammar)]
     assert len(found) > 20
-    for word in sorted(words().begin):
+    for word in sorted(starting_words().begin):
         assert any(expression.match(word) for expression in found), word
     included = set(re.findall(r'"include": "#([a-z-]+)"', json.dumps(grammar)))
     assert included == set(grammar["repository"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.answers import Answer, Answers, MapAnswer, number_text
+from dpasp.inference.answers import Answer, Answers, MapAnswer, decimal_text
 
 TEXT = """
 0.3::a. 0.5::b.
@@ -71,7 +71,7 @@ def test_text(credal: Answers, maxent: Answers) -> None:
     ],
 )
 def test_small_numbers_do_not_print_as_zero(number: float, text: str) -> None:
-    assert number_text(number) == text
+    assert decimal_text(number) == text
 
 
 def test_json_is_that_of_the_command_line(credal: Answers) -> None:

@@ -11,10 +11,12 @@ import pytest
 
 import dpasp
 from dpasp.circuits import Options
+from dpasp.circuits.shares import shares
 from dpasp.errors import Error, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import ask
-from dpasp.inference.engines import together
+from dpasp.inference.engines import in_numbers, together
+from dpasp.inference.engines.in_numbers import answered_in_numbers
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.inference.engines.together import answered_together
 from dpasp.language.ast import Logic, Mode, Probability
@@ -83,6 +85,38 @@ def test_random_networks(probability: Probability, monkeypatch: pytest.MonkeyPat
     assert sum(map(bool, found)) > 20
 
 
+@pytest.mark.parametrize("logic", Logic)
+@pytest.mark.parametrize("probability", Probability)
+def test_numbers_of_random_networks(
+    logic: Logic, probability: Probability, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_numbers, "MANY", 1)
+    meaning, count = Meaning(logic, probability), 0
+    for seed in range(60):
+        random = Random(seed)
+        if seed % 2:
+            ground = random_network(random)
+        else:
+            ground = random_program(random, draw_shape(random, undef=False, stratified=True))
+        atoms = about_atoms(ground)
+        asked = ask(replace(atoms, questions=atoms.questions[:-1]), meaning)
+        found = answered_in_numbers(asked)
+        if found is None:
+            continue
+        values = np.diff(asked.layout.starts)
+        other = np.stack([asked.weights, 1 / np.repeat(values, values)], axis=1)
+        expected = enumerate_models(asked.ground, meaning).masses(other)
+        masses, logs = found.masses(other), found.log_masses(other)
+        for field in (*meaning.fields, "inconsistent", "undefined"):
+            wanted, text = getattr(expected, field), f"{seed} {meaning} {field}"
+            np.testing.assert_allclose(getattr(masses, field), wanted, 1e-9, 1e-13, err_msg=text)
+            if field in meaning.fields:
+                own = np.exp(getattr(logs, field))
+                np.testing.assert_allclose(own, wanted, 1e-9, 1e-13, err_msg=f"log {text}")
+        count += 1
+    assert count > 20
+
+
 NETWORK = network(30)
 
 
@@ -113,12 +147,49 @@ def test_a_query_for_all_atoms_is_answered_together() -> None:
     assert "v(12,0) | v(7,1)" in numbers(answers)
 
 
-def test_too_much_for_one_circuit_is_asked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = numbers(dpasp.loads(NETWORK).marginals(evidence="v(7,1)"))
+def test_too_much_for_tables_or_one_circuit_is_asked_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
+    assert "circuit_nodes" not in wanted.statistics  # in numbers
+    monkeypatch.setattr(in_numbers, "MANY", 1000)
+    by_gradient = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
+    assert by_gradient.statistics["together"] == 90
+    assert by_gradient.statistics["circuit_nodes"] > 1000
     monkeypatch.setattr(together, "NETWORK", Options("elimination", work=1000))
-    answers = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
-    assert "together" not in answers.statistics
-    assert numbers(answers) == pytest.approx(wanted)
+    one_by_one = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
+    assert "together" not in one_by_one.statistics
+    for answers in (by_gradient, one_by_one):
+        assert numbers(answers) == pytest.approx(numbers(wanted))
+
+
+def test_one_question_in_numbers_where_tables_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = "v(3,0) | v(7,1), v(20,2)"
+    circuit = dpasp.loads(NETWORK).query(question)
+    monkeypatch.setattr(in_numbers, "MANY_ENTRIES", 100)
+    summed = dpasp.loads(NETWORK).query(question)
+    assert "circuit_nodes" in circuit.statistics
+    assert summed.statistics["table_entries"] >= 100
+    assert numbers(summed) == pytest.approx(numbers(circuit))
+
+
+def test_independent_parts_and_atoms_that_are_certain() -> None:
+    text = "".join(f"0.{i}::a({i}). 0.3::b({i}) :- a({i}). " for i in range(1, 9)) + "c. d :- a(1)."
+    answers = dpasp.loads(text).marginals(evidence="not b(2), not b(5), d")
+    assert "circuit_nodes" not in answers.statistics
+    found = numbers(answers)
+    assert found["a(2)"] == pytest.approx(0.2 * 0.7 / (0.2 * 0.7 + 0.8))
+    assert [found["b(2)"], found["c"], found["d"], found["a(1)"]] == [0, 1, 1, 1]
+    assert found["b(8)"] == pytest.approx(0.24)
+
+
+def test_weights_that_do_not_fit_are_refused() -> None:
+    ground = dpasp.loads("0.3::a. #query a.").ground()
+    with pytest.raises(ValueError, match="1 weights for 2 leaves"):
+        shares(ground, Meaning(), np.ones(1))
+    two = dpasp.loads("0.3::a. 0.4::b. #query a, b.").ground()
+    with pytest.raises(ValueError, match="several atoms"):
+        shares(two, Meaning(), np.ones(4) / 2)
 
 
 def test_improbable_evidence_loses_no_digits() -> None:

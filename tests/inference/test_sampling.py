@@ -177,7 +177,7 @@ def check_worlds(asked: Asked) -> None:
         outputs = [prepared.violated, prepared.given, *prepared.both, *prepared.border]
         both = Worlds(prepared.definitions, prepared.size, [*outputs, *selectors])
         bits = both.draw(asked.weights, 5, 0, 1).bits[:, :32]
-        found = outcomes(stream._known(bits[: len(outputs)]), asked.meaning, queries)
+        found = outcomes(stream.known(bits[: len(outputs)]), asked.meaning, queries)
         sizes = [len(choice.selectors) for choice in asked.ground.choices]
         choices = spread(bits[len(outputs) :], sizes).T.tolist()
         for world, choice in enumerate(map(tuple, choices)):

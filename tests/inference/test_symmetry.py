@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.credal.symmetry import alike, count_vertices, different_vertices
+from dpasp.inference.credal.symmetry import count_vertices, different_vertices, symmetric_choices
 from dpasp.inference.credal.vertices import corners
 from dpasp.semantics.leaves import layout, weights
 
@@ -16,7 +16,7 @@ from dpasp.semantics.leaves import layout, weights
 def classes(text: str) -> list[list[int]]:
     program = dpasp.loads(text)
     ground, circuit = program.ground(), program.circuit()
-    found = alike(circuit, 0, weights(ground), layout(ground.choices), corners(ground))
+    found = symmetric_choices(circuit, 0, weights(ground), layout(ground.choices), corners(ground))
     return sorted(map(sorted, found))
 
 

@@ -29,8 +29,8 @@ from pathlib import Path
 from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error
 from dpasp.language.text.files import load_text
-from dpasp.logic import check
-from dpasp.logic.reading import read as read_program
+from dpasp.logic import check_without_grounding
+from dpasp.logic.reading import program_of_texts
 
 MAIN = "p.plp"
 _ESCAPE = re.compile(r"<U\+([0-9A-F]{4,6})>")
@@ -104,9 +104,11 @@ def diagnostics(case: Case, folder: Path) -> list[Diagnostic]:
 def _told(case: Case) -> Iterator[Diagnostic]:
     constants = {name: value for name, value in case.given.items() if name != "semantics"}
     try:
-        program = read_program([(MAIN, load_text(MAIN))])
+        program = program_of_texts([(MAIN, load_text(MAIN))])
         yield from program.warnings
-        yield from check(program, semantics=case.given.get("semantics"), constants=constants)
+        yield from check_without_grounding(
+            program, semantics=case.given.get("semantics"), constants=constants
+        )
     except Error as error:
         yield from error.diagnostics
 

@@ -12,9 +12,9 @@ from dpasp.errors import ProgramError
 from dpasp.language import parse
 from dpasp.language.formatting import formatted
 from dpasp.language.formatting.layout import WIDTH
-from dpasp.language.statements.kind import words
+from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.lexer import tokens
-from dpasp.language.text.pieces import split
+from dpasp.language.text.pieces import cut_statements
 from tests.language.seeds import seeds
 from tests.oracle.generate import generate
 
@@ -30,7 +30,9 @@ def readable(text: str) -> bool:
 
 
 def comments(text: str) -> list[str]:
-    return [text[start:end].rstrip() for start, end in split(text, words()).comments]
+    return [
+        text[start:end].rstrip() for start, end in cut_statements(text, starting_words()).comments
+    ]
 
 
 def blocks(text: str) -> list[str]:
@@ -172,7 +174,7 @@ GAPS = (
 def shaken(text: str, random: Random) -> str:
     """The text with other space, and comments, between its tokens."""
     out: list[str] = []
-    for piece in split(text, words()).pieces:
+    for piece in cut_statements(text, starting_words()).pieces:
         if piece.directive in ("#python", "#script"):
             out.append(f"\n{text[piece.start : piece.end]}\n")
             continue

@@ -11,8 +11,16 @@ import pytest
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import check, parse
 from dpasp.language.printer import statement_text, to_text
-from dpasp.language.statements.directive import expect_end, whole
-from dpasp.language.statements.kind import Draft, Kind, Setting, kinds, register, unregister, words
+from dpasp.language.statements.directive import expect_end, whole_statement
+from dpasp.language.statements.kind import (
+    Draft,
+    Kind,
+    Setting,
+    kinds,
+    register_kind,
+    starting_words,
+    unregister,
+)
 from dpasp.language.statements.statement import NOWHERE, Statement
 from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.cursor import Cursor
@@ -38,7 +46,7 @@ def read_title(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         cursor.fail("directive-syntax", "a title is text", text, 'write #title "…".')
     expect_end(cursor, "a title is one string")
     buffer.blank(piece.start, piece.end)
-    return whole(Title(text.text[1:-1], file.span(piece.start, piece.end)))
+    return whole_statement(Title(text.text[1:-1], file.span(piece.start, piece.end)))
 
 
 def check_titles(titles: Sequence[Title], setting: Setting) -> Iterator[Diagnostic]:
@@ -59,7 +67,7 @@ TITLE = Kind(
 
 @pytest.fixture(autouse=True)
 def _with_titles() -> Iterator[None]:
-    register(TITLE)
+    register_kind(TITLE)
     yield
     unregister(TITLE)
 
@@ -91,14 +99,14 @@ def test_it_is_checked() -> None:
 
 def test_words_belong_to_one_kind() -> None:
     with pytest.raises(ValueError, match="already in the table"):
-        register(TITLE)
+        register_kind(TITLE)
 
 
 def test_it_is_gone_when_it_is_taken_out() -> None:
     unregister(TITLE)
-    assert "#title" not in words().begin
+    assert "#title" not in starting_words().begin
     assert codes('#title "Rain".') == ["unknown-directive"]
-    register(TITLE)
+    register_kind(TITLE)
 
 
 def test_every_example_in_the_table_reads_as_its_kind() -> None:

@@ -15,13 +15,13 @@ from dpasp.learning.rules import (
     Groups,
     direction,
     fixpoint,
-    groups,
     lagrange,
+    leaf_groups,
     neurasp,
     with_omitted,
 )
 from dpasp.logic import ground
-from dpasp.neural.parameters import Parameters, nearest
+from dpasp.neural.parameters import Parameters, onto_simplex
 
 RULES = ("fixpoint", "lagrange", "neurasp", "gradient")
 GROUPS = Groups(
@@ -78,7 +78,7 @@ def test_a_boolean_network_gets_one_direction() -> None:
 i(0) ~ train("x.csv").
 ?::e(X) as @m:net :- i(X).
 """
-    own = groups(ground(parse(text)))
+    own = leaf_groups(ground(parse(text)))
     g = torch.tensor([[3.0], [1.0]])
     p = torch.tensor([[0.5], [0.5]])
     assert direction("lagrange", g, p, own, torch.ones(1)).T.tolist() == [[1.0, 0.0]]
@@ -91,7 +91,7 @@ def test_the_nearest_distribution() -> None:
     free = torch.ones_like(points, dtype=torch.bool)
     free[::3, 3] = False
     room = torch.full((200, 1), 0.8, dtype=torch.float64)
-    found = nearest(points, free, room)
+    found = onto_simplex(points, free, room)
     assert torch.allclose(found.sum(1, keepdim=True), room)
     assert bool((found >= 0).all())
     assert bool((found[~free] == 0).all())

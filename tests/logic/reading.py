@@ -9,7 +9,7 @@ import pytest
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import parse
 from dpasp.logic import GroundProgram, ground, ground_text
-from dpasp.logic.solve import Group, models
+from dpasp.logic.solve import Group, model_blocks
 
 
 def grounded(
@@ -62,6 +62,6 @@ def stable_models(program: GroundProgram) -> set[frozenset[str]]:
     groups = [Group(choice.selectors, not choice.nothing) for choice in program.choices]
     return {
         frozenset(names[atom] for atom, true in zip(read, row, strict=True) if true)
-        for block in models(program.rules, groups, read)
+        for block in model_blocks(program.rules, groups, read)
         for row in block
     }

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from dpasp.errors import UsageError
-from dpasp.logic.program import Fixed, Interval
+from dpasp.logic.program import FixedWeights, IntervalWeights
 from tests.logic.reading import choices, grounded, refused, underlined
 
 
 def probabilities(text: str, constants: dict[str, str] | None = None) -> list[float]:
     found = []
     for choice in grounded(text, constants).choices:
-        assert isinstance(choice.weight, Fixed)
+        assert isinstance(choice.weight, FixedWeights)
         found += choice.weight.probabilities
     return found
 
@@ -78,8 +78,8 @@ def test_constants_are_replaced_in_heads_but_not_the_names_of_atoms() -> None:
 def test_intervals() -> None:
     text = "w(2). [W/10, 0.5]::a(W) :- w(W). [0.1,0.3]::b; 0.2::c; [0.4,0.7]::d."
     first, second = grounded(text).choices
-    assert first.weight == Interval((0.2,), (0.5,))
-    assert second.weight == Interval((0.1, 0.2, 0.4), (0.3, 0.2, 0.7))
+    assert first.weight == IntervalWeights((0.2,), (0.5,))
+    assert second.weight == IntervalWeights((0.1, 0.2, 0.4), (0.3, 0.2, 0.7))
 
 
 def test_a_sum_within_the_slack_is_scaled() -> None:

@@ -10,8 +10,8 @@ from clingo import Function, Number
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast, parse
-from dpasp.logic.program import Fixed
-from dpasp.logic.python import Python
+from dpasp.logic.program import FixedWeights
+from dpasp.logic.python import ProgramPython
 from tests.logic.reading import grounded, underlined
 
 SCRIPT = """
@@ -159,7 +159,10 @@ def test_scripts_get_symbols_as_in_clingo() -> None:
 
 def test_real_numbers_are_probabilities() -> None:
     program = grounded("P::a :- P = @half. P::b(P) :- P = @tiny.", python=REALS)
-    assert [choice.weight for choice in program.choices] == [Fixed((0.5,)), Fixed((1e-05,))]
+    assert [choice.weight for choice in program.choices] == [
+        FixedWeights((0.5,)),
+        FixedWeights((1e-05,)),
+    ]
     assert failing("P::a :- P = @much.", REALS).code == "probability-range"
     assert "nan" in failing("a(@none).", REALS).message
 
@@ -176,9 +179,9 @@ def test_constants_in_calls_of_statements() -> None:
     program = parse("#const n = 3. #const m = n+1. i(0) ~ test(@xs(n, m*2, -n, other, f(n))).")
     (data,) = (s for s in program.statements if isinstance(s, ast.Data))
     assert isinstance(data.test, ast.Call)
-    python = Python(program, ModuleType("empty"))
+    python = ProgramPython(program, ModuleType("empty"))
     assert python.arguments(data.test) == [3, 8, -3, "other", Function("f", [Number(3)])]
-    python = Python(program, ModuleType("empty"), {"n": "5"})
+    python = ProgramPython(program, ModuleType("empty"), {"n": "5"})
     assert python.arguments(data.test)[:2] == [5, 12]
 
 
@@ -188,5 +191,5 @@ def test_arguments_that_are_no_single_value() -> None:
     assert isinstance(data, ast.Data)
     assert isinstance(data.test, ast.Call)
     with pytest.raises(ProgramError) as caught:
-        Python(program, ModuleType("empty")).arguments(data.test)
+        ProgramPython(program, ModuleType("empty")).arguments(data.test)
     assert caught.value.diagnostics[0].code == "python-argument"

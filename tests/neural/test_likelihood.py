@@ -14,7 +14,7 @@ import dpasp
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
-from dpasp.language.observations import split
+from dpasp.language.observations import split_literals
 from dpasp.logic import GroundProgram, ground
 from dpasp.neural.engines import masses, native_engine
 from dpasp.neural.likelihood import AsLeaves, AsRoots, Outlook, likelihood_of, log_probability
@@ -202,7 +202,7 @@ def test_a_product_of_many_small_factors_does_not_vanish() -> None:
 
 def test_literals_are_cut_at_commas() -> None:
     wanted = ("a", "not b(1,2)", 'not c("x,y")', "undef d")
-    assert split('a, not b(1,2), ~c("x,y"), undef d') == wanted  # fmt: skip
+    assert split_literals('a, not b(1,2), ~c("x,y"), undef d') == wanted  # fmt: skip
 
 
 def test_equal_observations_are_kept_once() -> None:

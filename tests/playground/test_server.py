@@ -23,7 +23,7 @@ from starlette.websockets import WebSocketDisconnect
 from dpasp.errors import UsageError
 from dpasp.limits import Limits
 from dpasp.playground.server import STATIC, Settings, application
-from dpasp.playground.start import Wishes, listen, start
+from dpasp.playground.start import Wishes, listen, serve_playground
 
 SOURCES = Path(__file__).parents[2] / "editors" / "web"
 HOST = "127.0.0.1:8017"
@@ -126,7 +126,7 @@ def test_a_port_that_is_taken() -> None:
 def test_what_to_install_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(UsageError) as caught:
-        start(Wishes(), lambda address: None)
+        serve_playground(Wishes(), lambda address: None)
     assert caught.value.diagnostics[0].code == "playground-missing"
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dpasp.limits import Limits
-from dpasp.playground.about import about, examples
+from dpasp.playground.about import example_programs, playground_facts
 from dpasp.playground.tasks import Desk
 
-DAY = next(one["text"] for one in examples() if one["name"] == "day")
+DAY = next(one["text"] for one in example_programs() if one["name"] == "day")
 SEMANTICS = "stable, credal"
 
 
@@ -32,7 +32,7 @@ def refused(desk: Desk, task: str, text: str, **more: Any) -> dict[str, Any]:
     return first
 
 
-@pytest.mark.parametrize("example", examples(), ids=lambda one: str(one["name"]))
+@pytest.mark.parametrize("example", example_programs(), ids=lambda one: str(one["name"]))
 def test_every_example_answers_and_is_explained(desk: Desk, example: dict[str, str]) -> None:
     text = example["text"]
     checked = ask(desk, "check", text)
@@ -123,7 +123,7 @@ def test_what_is_no_request(desk: Desk) -> None:
 
 
 def test_the_page_knows_the_language() -> None:
-    told = about(Limits(seconds=20))
+    told = playground_facts(Limits(seconds=20))
     assert len(told["logics"]) * len(told["probabilities"]) == 10
     words = {one["word"] for one in told["directives"]}
     assert {"#query", "#semantics", "#map", "#show"} <= words

@@ -18,7 +18,7 @@ import dpasp
 from dpasp.limits import Limits
 from dpasp.playground import workers
 from dpasp.playground.worker import PACKAGES
-from dpasp.playground.workers import Busy, Queue, Stopped, Worker
+from dpasp.playground.workers import Busy, PageWorker, Queue, Stopped
 
 ENDLESS = "p(0). p(X+1) :- p(X). #query p(1)."
 # paths through a dense graph: no way of compiling ends soon
@@ -32,8 +32,8 @@ def run(work: Coroutine[Any, Any, None]) -> None:
 
 
 @asynccontextmanager
-async def working(seconds: float = 20, megabytes: float = 1000) -> AsyncIterator[Worker]:
-    worker = Worker(Limits(seconds, megabytes))
+async def working(seconds: float = 20, megabytes: float = 1000) -> AsyncIterator[PageWorker]:
+    worker = PageWorker(Limits(seconds, megabytes))
     try:
         yield worker
     finally:

@@ -22,8 +22,8 @@ from dpasp.inference.method import Method
 from dpasp.limits import UNLIMITED
 from dpasp.logic.packing import packed, unpacked
 from dpasp.scale import processes
-from dpasp.scale.clusters import checked, opened
-from dpasp.scale.doing import TRIES, Worker, pack_job
+from dpasp.scale.clusters import checked_cluster, open_pool
+from dpasp.scale.doing import TRIES, JobKeeper, pack_job
 from dpasp.scale.pools import Pool
 from dpasp.scale.processes import Processes
 from dpasp.semantics.meaning import Meaning
@@ -42,7 +42,7 @@ NETWORK = """
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Processes]:
-    with opened(2) as pool:
+    with open_pool(2) as pool:
         assert isinstance(pool, Processes)
         yield pool
 
@@ -164,7 +164,7 @@ def test_a_part_that_ends_every_worker(monkeypatch: pytest.MonkeyPatch) -> None:
             raise processes.Died
 
     monkeypatch.setattr(processes, "Process", Dying)
-    with opened(1) as pool, pytest.raises(dpasp.MemoryLimit, match="ended 3 workers"):
+    with open_pool(1) as pool, pytest.raises(dpasp.MemoryLimit, match="ended 3 workers"):
         dpasp.loads("0.3::a. #query a.").query(engine="sample", n=1, cluster=pool)
     assert len(asked) == TRIES
 
@@ -242,13 +242,13 @@ def test_another_version_is_refused() -> None:
     job = packed(("0.0.0", b""))
     part = packed((1, dpasp_allowed()))
     with pytest.raises(dpasp.UsageError, match=r"this is dPASP 0\.0\.0"):
-        raise unpacked(Worker().reply("key", job, part))[0]
+        raise unpacked(JobKeeper().reply("key", job, part))[0]
 
 
 def dpasp_allowed() -> object:
-    from dpasp.scale.doing import Allowed
+    from dpasp.scale.doing import PartLimits
 
-    return Allowed.by(UNLIMITED)
+    return PartLimits.by(UNLIMITED)
 
 
 def test_nothing_foreign_is_unpacked() -> None:
@@ -271,7 +271,7 @@ def test_nothing_foreign_is_unpacked() -> None:
 
 @pytest.mark.parametrize("text", ["local", "3", "auto", "10.0.0.1:6379", "ray://head:10001"])
 def test_names_of_clusters(text: str) -> None:
-    assert checked(text) == text
+    assert checked_cluster(text) == text
 
 
 @pytest.mark.parametrize("cluster", ["locl", "0", "-1", 0, 5000, True, 1.5, "head", "http://a:1"])
@@ -314,7 +314,7 @@ def test_cases_of_a_compilation_are_shared(pool: Processes) -> None:
         approximate, _ = by_cases(asked, asked.weights, 0.1, whole=False)
         return approximate.answers[0]
 
-    with opened(1) as alone:
+    with open_pool(1) as alone:
         first, second = sure(alone), sure(pool)
     assert first == second
     assert first.interval is not None
@@ -334,7 +334,7 @@ def test_a_search_over_intervals_is_shared(
     alone = program.query(engine="compile")
     monkeypatch.setattr(search, "SHARED", 2)
     shared_boxes = counting_boxes(monkeypatch)
-    with opened(1) as other:
+    with open_pool(1) as other:
         shared = [program.query(engine="compile", cluster=who) for who in (other, pool)]
     assert sum(shared_boxes) > 2
     assert shared[0].answers == shared[1].answers
@@ -368,7 +368,7 @@ def test_the_members_of_an_ensemble_learn_apart() -> None:
     """
     program = dpasp.loads(text, python=True)
     observations = [["on(0)"], ["not on(0)"]]
-    with opened(1) as pool:
+    with open_pool(1) as pool:
         shared = program.ensemble(2, observations, niters=2, seed=4, cluster=pool)
     members = [shared.members, program.ensemble(2, observations, niters=2, seed=4).members]
     weights = [[list(member.state_dict().values()) for member in found] for found in members]

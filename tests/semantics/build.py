@@ -8,11 +8,11 @@ from dpasp.errors import Span
 from dpasp.language import ast
 from dpasp.logic.program import (
     Choice,
-    Fixed,
+    FixedWeights,
     GroundLiteral,
     GroundProgram,
     GroundQuery,
-    Interval,
+    IntervalWeights,
     Rule,
 )
 from tests.oracle import programs
@@ -59,7 +59,7 @@ def _choice(
     index: int, choice: programs.Choice, selectors: tuple[int, ...], heads: tuple[int, ...]
 ) -> Choice:
     lower, upper = tuple(map(float, choice.lower)), tuple(map(float, choice.upper))
-    weight = Interval(lower, upper) if choice.credal else Fixed(lower)
+    weight = IntervalWeights(lower, upper) if choice.credal else FixedWeights(lower)
     nothing = len(heads) == 1 or (not choice.credal and sum(choice.lower) < 1)
     return Choice(index, (), selectors, heads, weight, nothing)
 

@@ -54,7 +54,7 @@ def test_what_a_network_gives_is_not_known() -> None:
 
 def test_a_probability_fixed_at_zero_is_impossible() -> None:
     ground = dpasp.loads("0::a. 1::b. 0::c; 0.4::d. ?::e.").ground()
-    live = dict(zip("a-b-cd-e-", leaves.possible(ground).tolist(), strict=False))
+    live = dict(zip("a-b-cd-e-", leaves.possible_leaves(ground).tolist(), strict=False))
     assert not live["a"]
     assert live["d"]
     assert live["e"]

@@ -14,9 +14,9 @@ from dpasp.semantics.masses import (
     check_consistent,
     completed,
     credal,
+    evidence_mass,
     impossible_evidence,
     maxent,
-    possible,
 )
 from dpasp.semantics.meaning import Meaning
 
@@ -99,5 +99,5 @@ def test_errors_tell_an_inconsistent_program_from_impossible_evidence() -> None:
 
 def test_possible_evidence() -> None:
     given = masses(b=0.1, d=0.0, e=0.0)
-    assert possible(given, Meaning(probability=Probability.CREDAL))[0] == 0.1
-    assert possible(given, Meaning(probability=Probability.MAXENT))[0] == 0.0
+    assert evidence_mass(given, Meaning(probability=Probability.CREDAL))[0] == 0.1
+    assert evidence_mass(given, Meaning(probability=Probability.MAXENT))[0] == 0.0

@@ -76,7 +76,11 @@ def _compile(rng: random.Random) -> None:
         sizes[rng.randrange(2)] = rng.choice(ODD)
     words = (rng.choice(MODES[: rng.choice((3, 5))]), rng.choice(WAYS), rng.choice(ORDERS))
     ground = _native.Ground(atoms, *arrays)
-    options = _native.Options(*words, *sizes)
+    weights = [0.5] * rng.choice((0, 0, rng.randrange(40)))
+    options = _native.Options(*words, *sizes, weights)
+    if rng.random() < 0.2:
+        _native.shares(ground, options, rng.choice((0.0, 100.0)), LIMITS)
+        return
     if rng.random() < 0.2:
         _native.plan(ground, options, LIMITS)
         return

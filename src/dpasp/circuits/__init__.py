@@ -11,7 +11,7 @@ from dpasp.circuits.cache import Cache
 from dpasp.circuits.channels import FIELDS
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
 from dpasp.circuits.compiler import Options, PartPlan, compile, plan
-from dpasp.circuits.export import dot, nnf, nnf_map, to_json
+from dpasp.circuits.export import circuit_json, dot, nnf, nnf_map
 from dpasp.circuits.fold import Counted, fold
 from dpasp.circuits.planning import Plan
 from dpasp.circuits.stops import HeadCycle
@@ -33,5 +33,5 @@ __all__ = [
     "nnf",
     "nnf_map",
     "plan",
-    "to_json",
+    "circuit_json",
 ]

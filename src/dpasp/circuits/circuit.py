@@ -180,10 +180,10 @@ class Circuit:
         """The circuit as a picture, saved if there is a path (.svg, .png or .pdf)."""
         from dpasp.pictures.picture import drawn
 
-        return drawn(display("plot.circuit")(self), path)
+        return drawn(display("plot.circuit_picture")(self), path)
 
     def _repr_html_(self) -> str:
-        return str(display("html.circuit")(self))
+        return str(display("html.circuit_html")(self))
 
     def __str__(self) -> str:
         return str(display("circuit.statistics_text")(self.statistics, parts=True))

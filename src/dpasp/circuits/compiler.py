@@ -114,7 +114,7 @@ def plan(
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
     with stopping(watch) as limits:
-        report = _native.plan(_ground(flat), _options(flat, meaning, options), limits)
+        report = _native.plan(native_ground(flat), native_options(flat, meaning, options), limits)
     parts: list[PartPlan] = []
     for section in report["parts"]:
         text = f"{section['way']}, {section['order']}"
@@ -141,22 +141,22 @@ def compile_flat(
     """The circuit of a flattened program."""
     started = watch.elapsed()
     progress = None if watch.report is silent else lambda share: watch.report(share, 1.0)
-    asked = _options(flat, meaning, options)
+    asked = native_options(flat, meaning, options)
     with stopping(watch) as limits:
-        native, report = _native.compile(_ground(flat), asked, limits, progress)
+        native, report = _native.compile(native_ground(flat), asked, limits, progress)
     seconds = watch.elapsed() - started
     statistics = _statistics(native, report, choices, seconds)
     return Circuit(meaning, statistics, native, of_weights=report["of_weights"])
 
 
-def _ground(flat: Flat) -> _native.Ground:
+def native_ground(flat: Flat) -> _native.Ground:
     """The program as the native compiler takes it."""
     return _native.Ground(
         flat.atoms, flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed
     )
 
 
-def _options(flat: Flat, meaning: Meaning, options: Options) -> _native.Options:
+def native_options(flat: Flat, meaning: Meaning, options: Options) -> _native.Options:
     """The options as the native compiler takes them."""
     mode: CompilerMode = "counts" if meaning.maxent else "bits"
     if len(flat.own_atoms):

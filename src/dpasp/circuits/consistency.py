@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.channels import SUM
 from dpasp.circuits.circuit import Circuit
-from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
+from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import ROUNDING
 
@@ -61,7 +61,7 @@ class Consistency:
         def multiply(_: Layer, x: Sequence[Numbers], y: Sequence[Numbers]) -> list[Numbers]:
             return [x[0] * y[0], x[1] + x[0] * y[1]]
 
-        empty = columns(self.empty.astype(np.float64), weights.shape[1])
+        empty = same_in_columns(self.empty.astype(np.float64), weights.shape[1])
         _, missing = sweep(layers, [1.0 - empty, empty], add, multiply)
         root: Weights = missing[layers.root]
         return root

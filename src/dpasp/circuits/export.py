@@ -16,7 +16,7 @@ from dpasp.circuits.channels import LEAF, QE, SUM, kinds_text
 from dpasp.circuits.circuit import Circuit
 
 
-def to_json(circuit: Circuit, names: Sequence[str] = ()) -> str:
+def circuit_json(circuit: Circuit, names: Sequence[str] = ()) -> str:
     """Nodes as ``["leaf", kinds, N_qe/N, N_e/N]``, ``["sum", [weight, child], …]`` (the weight
     null for 1) and ``["product", child, child]``, each after its children; one root for each
     question."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpasp.circuits.layers import Integers
-from dpasp.logic.program import Choice, Interval, Rule
+from dpasp.logic.program import Choice, IntervalWeights, Rule
 from dpasp.semantics.masses import Question, query_literals
 from dpasp.semantics.translate import Translation
 
@@ -77,7 +77,7 @@ def flat_choices(choices: Iterable[Choice]) -> Integers:
     """How many selectors each choice has, flags (1 nothing, 2 intervals), and the selectors."""
     data: list[int] = []
     for choice in choices:
-        flags = choice.nothing + 2 * isinstance(choice.weight, Interval)
+        flags = choice.nothing + 2 * isinstance(choice.weight, IntervalWeights)
         data += (len(choice.selectors), flags, *choice.selectors)
     return np.array(data, dtype=np.int64)
 

@@ -24,7 +24,7 @@ from dpasp.errors import Diagnostic, InferenceError, SizeLimit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice
 from dpasp.native import _native
-from dpasp.semantics.leaves import width
+from dpasp.semantics.leaves import leaf_count
 from dpasp.semantics.meaning import Meaning
 
 MOST_COUNTS = 1 << 27  # total choices times questions: what is held at once, 24 bytes each
@@ -68,7 +68,7 @@ def fold(
         values, counts = values[order], counts[order]
     with stopping(watch) as limits:
         native = _native.fold(
-            np.array([*map(width, choices), *[2] * seen.shape[1]], dtype=np.int64),
+            np.array([*map(leaf_count, choices), *[2] * seen.shape[1]], dtype=np.int64),
             np.ascontiguousarray(values, dtype=np.int64),
             np.ascontiguousarray(counts, dtype=np.float64),
             limits,

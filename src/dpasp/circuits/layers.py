@@ -154,6 +154,6 @@ def sweep(
     return channels
 
 
-def columns(values: Numbers, batch: int) -> Numbers:
+def same_in_columns(values: Numbers, batch: int) -> Numbers:
     """The values of leaves [values] as [values, batch], the same in every column."""
     return np.repeat(values[:, np.newaxis], batch, axis=1)

@@ -47,7 +47,7 @@ width about 4; trying diagrams (narrow), tables (narrow)
         return f"{text}; trying {_tries(widest.tries)}"
 
     def _repr_html_(self) -> str:
-        return str(display("html.plan")(self))
+        return str(display("html.plan_html")(self))
 
 
 def _tries(tries: tuple[str, ...]) -> str:

@@ -29,6 +29,7 @@ from dpasp.semantics.dependencies import components
 from dpasp.semantics.leaves import LeafLayout, Weights, layout
 
 BLOCK: int = _native.worlds_in_block
+WORDS = BLOCK // 64  # in a block
 CHOICE, RULES, EVIDENCE = range(3)  # the kinds of steps in native code
 
 
@@ -79,6 +80,14 @@ class Drawn:
     weights: Weights
 
 
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """Where chains are, the value of each choice [WORDS, choices], and which choices move."""
+
+    states: NDArray[np.int64]
+    free: NDArray[np.int64]  # [choices]; 0 for those that stay
+
+
 class Worlds:
     """What draws the worlds of a program: only what the outputs depend on is drawn."""
 
@@ -104,9 +113,27 @@ class Worlds:
         """The worlds of some blocks of a seed under weights [leaves]."""
         with stopping(watch) as limits:
             words, world_weights = self._native.draw(weights, seed, first, blocks, limits)
-        bytes_ = words.astype("<u8", copy=False).view(np.uint8)
-        bits = np.unpackbits(bytes_, axis=1, bitorder="little").view(np.bool_)
-        return Drawn(bits, world_weights)
+        return Drawn(_unpacked(words), world_weights)
+
+    def move(
+        self, weights: Weights, number: tuple[int, int], chains: Chains, watch: Watch
+    ) -> Drawn:
+        """Where chains may go next: a block in which every word belongs to a chain.
+
+        The first world of a word is where its chain is, with the weight that it would have if
+        it were drawn; the others are drawn, with the same values of the choices that stay.
+        ``number`` is a seed and the number of the move.
+        """
+        with stopping(watch) as limits:
+            words, world_weights = self._native.move(
+                weights, *number, chains.states, chains.free, limits
+            )
+        return Drawn(_unpacked(words), world_weights)
+
+
+def _unpacked(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    bytes_ = words.astype("<u8", copy=False).view(np.uint8)
+    return np.unpackbits(bytes_, axis=1, bitorder="little").view(np.bool_)
 
 
 class _Plan:

@@ -7,8 +7,8 @@ from argparse import Namespace
 from dpasp.cli.console import Console
 from dpasp.cli.options import CONSTANTS, FILES, LIMITS, OUTPUT
 from dpasp.cli.reading import read_program
-from dpasp.display.diagnostics import to_json
-from dpasp.logic import check
+from dpasp.display.diagnostics import diagnostics_json
+from dpasp.logic import check_without_grounding
 
 DESCRIPTION = """\
 Read the program and report every mistake, with the place, the reason and the remedy.
@@ -24,10 +24,10 @@ OPTIONS = (FILES, CONSTANTS, LIMITS, OUTPUT)
 def execute(options: Namespace, console: Console) -> int:
     """Report what is wrong with a program; give 0 when nothing is."""
     program = read_program(options, console)
-    doubts = check(program, constants=dict(options.constants))
+    doubts = check_without_grounding(program, constants=dict(options.constants))
     warnings = (*program.warnings, *doubts)
     if console.json:
-        console.answer(to_json(warnings))
+        console.answer(diagnostics_json(warnings))
         return 0
     console.report(warnings)
     if not console.quiet:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from dpasp.circuits import Circuit, dot, nnf, nnf_map, to_json
+from dpasp.circuits import Circuit, circuit_json, dot, nnf, nnf_map
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
 from dpasp.cli.options import (
@@ -31,7 +31,7 @@ from dpasp.cli.reading import (
 )
 from dpasp.display.circuit import statistics_text
 from dpasp.errors import UsageError
-from dpasp.logic.program import GroundProgram, Interval
+from dpasp.logic.program import GroundProgram, IntervalWeights
 from dpasp.pictures.picture import FORMATS as PICTURES
 from dpasp.semantics.leaves import choice_weights
 from dpasp.semantics.names import leaf_names
@@ -76,17 +76,17 @@ def execute(options: Namespace, console: Console) -> int:
     with planned("compiling", plan, console) as progress:
         circuit = program.circuit(semantics=semantics, limits=limits, progress=progress)
     if options.output is not None:
-        write(circuit, ground, Path(options.output))
+        write_circuit(circuit, ground, Path(options.output))
     if options.plot is not None:
         circuit.plot(options.plot)
-    show(circuit, console)
+    show_statistics(circuit, console)
     return 0
 
 
-def write(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
+def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
     """Write a circuit in the format that the file's name says, .nnf with its names beside it."""
     names, questions = leaf_names(ground), [question.text for question in ground.questions]
-    files = {path: render(circuit, path.suffix, names, questions)}
+    files = {path: circuit_text(circuit, path.suffix, names, questions)}
     if path.suffix == ".nnf":
         (question,) = ground.questions
         evidence = ", ".join(map(str, question.evidence))
@@ -99,16 +99,16 @@ def write(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
 def known_weights(ground: GroundProgram) -> list[float]:
     """The leaf weights, NaN for those that a network or an interval leaves open."""
     return [
-        math.nan if isinstance(choice.weight, Interval) else weight
+        math.nan if isinstance(choice.weight, IntervalWeights) else weight
         for choice in ground.choices
         for weight in choice_weights(ground, choice).tolist()
     ]
 
 
-def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]) -> str:
+def circuit_text(circuit: Circuit, suffix: str, names: list[str], questions: list[str]) -> str:
     """The circuit as text of a format."""
     if suffix == ".json":
-        return to_json(circuit, names)
+        return circuit_json(circuit, names)
     if suffix == ".dot":
         return dot(circuit, names)
     if suffix == ".svg":
@@ -121,7 +121,7 @@ def render(circuit: Circuit, suffix: str, names: list[str], questions: list[str]
     return nnf(circuit)
 
 
-def show(circuit: Circuit, console: Console) -> None:
+def show_statistics(circuit: Circuit, console: Console) -> None:
     """Print the statistics of a circuit."""
     statistics = circuit.statistics
     if console.json:

@@ -31,7 +31,7 @@ def execute(options: Namespace, console: Console) -> int:
     return 0
 
 
-def options_of(name: str) -> Iterator[Flag]:
+def command_options(name: str) -> Iterator[Flag]:
     """The options of a command, with what stands by itself, from its own tables."""
     for group in command(name).OPTIONS:
         yield from group.options
@@ -64,15 +64,15 @@ def bash() -> str:
         '        case "$command $before" in',
     ]
     for name in COMMANDS:
-        for option in options_of(name):
+        for option in command_options(name):
             if option.choices and words_of(option):
                 cases = "|".join(f'"{name} {word}"' for word in words_of(option))
                 chosen = " ".join(option.choices)
                 lines.append(f'            {cases}) words="{chosen}";;')
     lines += ['            *) case "$command" in']
     for name in COMMANDS:
-        words = [word for option in options_of(name) for word in words_of(option)]
-        words += [c for o in options_of(name) if not words_of(o) for c in o.choices or ()]
+        words = [word for option in command_options(name) for word in words_of(option)]
+        words += [c for o in command_options(name) if not words_of(o) for c in o.choices or ()]
         lines.append(f'                {name}) words="{" ".join([*words, "--help"])}";;')
     lines += [
         "            esac;;",
@@ -105,7 +105,7 @@ def zsh() -> str:
     ]
     for name in COMMANDS:
         lines.append(f"        {name}) _arguments \\")
-        for option in options_of(name):
+        for option in command_options(name):
             lines += [f"            {_quoted(line)} \\" for line in _zsh_arguments(option)]
         lines += ["            ;;"]
     lines += ["        *) _files;;", "    esac", "}", '_dpasp "$@"']
@@ -141,7 +141,7 @@ def fish() -> str:
             )
         for name in COMMANDS:
             seen = f"complete -c {program} -n '__fish_seen_subcommand_from {name}'"
-            for option in options_of(name):
+            for option in command_options(name):
                 lines.append(f"{seen} {_fish_option(option)}")
     return "\n".join(lines)
 

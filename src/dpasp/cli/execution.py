@@ -13,7 +13,7 @@ from io import TextIOWrapper
 
 from dpasp.cli.commands import command
 from dpasp.cli.console import Console, answers_apart, writing_answers
-from dpasp.cli.parser import parse
+from dpasp.cli.parser import parse_command
 from dpasp.cli.process import raise_interrupts
 from dpasp.cli.watchdog import Watchdog
 from dpasp.errors import (
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str], *, own_process: bool = False) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # ℙ in a terminal that lacks it
     console = Console(sys.stdout, sys.stderr, json="--json" in words, own_process=own_process)
     try:
-        code = guarded(words, console)
+        code = run_guarded(words, console)
         with writing_answers():
             sys.stdout.flush()
     except BrokenPipeError:
@@ -53,10 +53,10 @@ def main(arguments: Sequence[str], *, own_process: bool = False) -> int:
     return code
 
 
-def guarded(words: Sequence[str], console: Console) -> int:
+def run_guarded(words: Sequence[str], console: Console) -> int:
     """The exit code of a command; every failure is reported here, none escapes."""
     try:
-        return execute(parse(words), console)
+        return execute_command(parse_command(words), console)
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
     except OutputError:
@@ -73,7 +73,7 @@ def guarded(words: Sequence[str], console: Console) -> int:
         return confess(error, words, console)
 
 
-def execute(options: Namespace, console: Console) -> int:
+def execute_command(options: Namespace, console: Console) -> int:
     """Run one command; its module is imported only now, for a quick start."""
     options.started, options.noticed = time.monotonic(), unnoticed
     console.quiet, console.verbose = options.quiet, options.verbose
@@ -109,9 +109,9 @@ def watched(options: Namespace, console: Console) -> Iterator[None]:
 def fail(error: Error, console: Console) -> int:
     """Report an error and give its exit code."""
     if console.json:
-        from dpasp.display.diagnostics import to_json
+        from dpasp.display.diagnostics import diagnostics_json
 
-        console.answer(to_json(error.diagnostics))
+        console.answer(diagnostics_json(error.diagnostics))
     else:
         console.report(error.diagnostics)
     return error.exit_code

@@ -53,13 +53,13 @@ def execute(options: Namespace, console: Console) -> int:
     if console.json:
         some = write_json(models, program.warnings, console)
     else:
-        some = write_text(models, console)
+        some = write_models(models, console)
     if not some and not console.quiet:
         console.note("there is no model")
     return 0
 
 
-def write_text(models: Iterator[Model], console: Console) -> bool:
+def write_models(models: Iterator[Model], console: Console) -> bool:
     """Each total choice on a line, its models below; whether there were any."""
     before: tuple[str, ...] = ()
     some = False

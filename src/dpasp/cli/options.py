@@ -14,7 +14,8 @@ from typing import Any
 from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
-from dpasp.scale.clusters import checked
+from dpasp.language.statements.known_options import CHAINS
+from dpasp.scale.clusters import checked_cluster
 
 LOGICS = tuple(logic.value for logic in Logic)
 PROBABILITIES = tuple(probability.value for probability in Probability)
@@ -90,7 +91,7 @@ def positive(text: str) -> float:
     return value
 
 
-def whole(text: str) -> int:
+def whole_number(text: str) -> int:
     """A whole number from 0."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
@@ -99,9 +100,17 @@ def whole(text: str) -> int:
 
 def count(text: str) -> int:
     """A whole number from 1."""
-    value = whole(text)
+    value = whole_number(text)
     if value == 0:
         raise argparse.ArgumentTypeError("0 is not a whole number above 0")
+    return value
+
+
+def chains(text: str) -> int:
+    """A whole number from 2 to 16."""
+    value = whole_number(text)
+    if not CHAINS.holds(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {CHAINS.words}")
     return value
 
 
@@ -119,7 +128,7 @@ def share(text: str) -> float:
 def cluster(text: str) -> str:
     """The name of a cluster: local, a number of processes, or an address."""
     try:
-        return checked(text)
+        return checked_cluster(text)
     except UsageError as error:
         problem = error.diagnostics[0]
         raise argparse.ArgumentTypeError(f"{problem.message}; {problem.help}") from None
@@ -239,6 +248,7 @@ ENGINE = OptionGroup(
         Flag(
             ("--gap",), "bounds (default: 0.01) and sample stop when they are so close", "G", share
         ),
+        Flag(("--chains",), "sample by 2 to 16 chains, for evidence that is rare", "N", chains),
         Flag(("--nmodels",), "the most total choices that bounds looks at", "N", count),
         Flag(
             ("--exact",),
@@ -278,7 +288,7 @@ LEARNING = OptionGroup(
             repeatable=True,
             dest="rules",
         ),
-        Flag(("--seed",), "of everything random", "N", whole),
+        Flag(("--seed",), "of everything random", "N", whole_number),
         Flag(("--threads",), "how many networks may use", "N", count),
         Flag(("--device",), "where to learn: cpu, cuda or auto (default: cpu)", "DEVICE", device),
     ),

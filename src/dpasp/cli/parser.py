@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(Diagnostic("unknown-option", f"there is no option {option}", help=remedy))
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
+def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command; ``command`` among them says which one, ``words`` all of them."""
     words = list(arguments)
     if words[:1] == ["help"]:  # `dpasp help run` is `dpasp run --help`

@@ -7,9 +7,9 @@ from argparse import Namespace
 from contextlib import suppress
 
 from dpasp.cli.console import Console
-from dpasp.cli.options import OUTPUT, Flag, OptionGroup, positive, whole
+from dpasp.cli.options import OUTPUT, Flag, OptionGroup, positive, whole_number
 from dpasp.limits import Limits
-from dpasp.playground.start import PORT, TOKEN, Wishes, start
+from dpasp.playground.start import PORT, TOKEN, Wishes, serve_playground
 
 DESCRIPTION = f"""\
 Open the playground: an editor in the browser with answers, sliders, reasons, the dependency
@@ -27,7 +27,7 @@ examples:
 WHERE = OptionGroup(
     "where",
     (
-        Flag(("--port",), f"the port (default: {PORT}, or any free one)", "N", whole),
+        Flag(("--port",), f"the port (default: {PORT}, or any free one)", "N", whole_number),
         Flag(("--host",), "listen at this address (default: 127.0.0.1)", "H", default="127.0.0.1"),
         Flag(
             ("--allow-host",),
@@ -65,5 +65,5 @@ def execute(options: Namespace, console: Console) -> int:
             console.note("The playground is open at this address; Ctrl-C ends it.")
 
     with suppress(KeyboardInterrupt):  # the way to end it, not a failure
-        start(wishes, tell)
+        serve_playground(wishes, tell)
     return 0

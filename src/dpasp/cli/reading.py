@@ -15,7 +15,7 @@ from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
 from dpasp.language.text.files import Reach, load_text
 from dpasp.limits import Limits
-from dpasp.logic.reading import read
+from dpasp.logic.reading import program_of_texts
 
 
 def read_program(options: Namespace, console: Console) -> Program:
@@ -33,7 +33,9 @@ def read_program(options: Namespace, console: Console) -> Program:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems)
-    return read(texts, {STANDARD_INPUT: Reach(anywhere=bool(getattr(options, "python", None)))})
+    return program_of_texts(
+        texts, {STANDARD_INPUT: Reach(anywhere=bool(getattr(options, "python", None)))}
+    )
 
 
 def read_text(file: str, console: Console) -> tuple[str, str]:
@@ -41,7 +43,7 @@ def read_text(file: str, console: Console) -> tuple[str, str]:
     return _standard_input(console) if file == "-" else (file, load_text(file))
 
 
-def add_questions(program: Program, options: Namespace, console: Console) -> Program:
+def with_command_questions(program: Program, options: Namespace, console: Console) -> Program:
     """The program with the questions and the evidence of the command line at its end."""
     for option, directive, values in (
         ("--query", "#query", options.queries),

@@ -87,7 +87,7 @@ def execute(options: Namespace, console: Console) -> int:
             progress=progress,
         )
     answers = replace(answers, files=source.files)
-    show(answers, program, console)
+    show_answers(answers, program, console)
     write_files(answers, program, options)
     return 0
 
@@ -138,10 +138,11 @@ def learns(options: Namespace, program: Program) -> bool:
 def chosen_method(options: Namespace, program: Program) -> Method:
     """How to answer; raises :class:`UsageError` for options that the engine does not have."""
     how = method(program.source, options.engine, {"seed": options.seed}, options.exact)
-    known, wanted = engines.options_of(how.engine), dict(how.options)
+    known, wanted = engines.engine_options(how.engine), dict(how.options)
     for word, option, value in (
         ("--samples", "n", options.samples),
         ("--gap", "gap", options.gap),
+        ("--chains", "chains", options.chains),
         ("--nmodels", "nmodels", options.nmodels),
     ):
         if value is not None and option not in known:
@@ -160,7 +161,7 @@ def uses_torch(program: Program) -> bool:
     return any(isinstance(s, Learn | Neural) for s in program.source.statements)
 
 
-def show(answers: Answers, program: Program, console: Console) -> None:
+def show_answers(answers: Answers, program: Program, console: Console) -> None:
     """Print the answers, and beside them what else is worth knowing."""
     console.report(answers.warnings)
     if console.json:

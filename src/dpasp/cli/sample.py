@@ -17,7 +17,7 @@ from dpasp.cli.options import (
     Flag,
     OptionGroup,
     count,
-    whole,
+    whole_number,
 )
 from dpasp.cli.reading import python_allowed, read_limits, read_program, wanted_semantics
 from dpasp.logic.shown import shown_by
@@ -35,7 +35,7 @@ HOW_MANY = OptionGroup(
     "",
     (
         Flag(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
-        Flag(("--seed",), "same seed, same models", "N", whole),
+        Flag(("--seed",), "same seed, same models", "N", whole_number),
         CLUSTER,
     ),
 )

@@ -7,11 +7,11 @@ from dataclasses import replace
 from dpasp.dialects.layout import LaidOut
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
-from dpasp.logic import check
-from dpasp.logic.reading import read
+from dpasp.logic import check_without_grounding
+from dpasp.logic.reading import program_of_texts
 
 
-def checked(
+def checked_text(
     head: str,
     body: LaidOut,
     foot: str,
@@ -24,7 +24,7 @@ def checked(
     """
     text = f"{head}{body.text}{foot}"
     try:
-        check(read([(source.name, text)]))
+        check_without_grounding(program_of_texts([(source.name, text)]))
     except ProgramError as error:
         first = head.count("\n") + 1
         problems = [d for d in error.diagnostics if d.code not in {*allowed, "file-not-allowed"}]

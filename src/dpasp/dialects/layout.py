@@ -1,8 +1,8 @@
 """The lines of a converted program, where those of the original stood, with its comments.
 
 >>> text = "a :- b.  % why\\n\\n/* two\\n   lines */ c."
->>> pieces = [Piece((0, 7), "a :- b."), comment((9, 14), "% why")]
->>> pieces += [comment((16, 31), "/* two\\n   lines */"), Piece((32, 34), "c.")]
+>>> pieces = [NewPiece((0, 7), "a :- b."), comment((9, 14), "% why")]
+>>> pieces += [comment((16, 31), "/* two\\n   lines */"), NewPiece((32, 34), "c.")]
 >>> print(laid_out(text, pieces).text)
 a :- b.  % why
 <BLANKLINE>
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class NewPiece:
     """A piece of the new text, and the slice of the old one that it stands for."""
 
     at: tuple[int, int]
@@ -27,7 +27,7 @@ class Piece:
     is_comment: bool = False
 
 
-def comment(at: tuple[int, int], text: str) -> Piece:
+def comment(at: tuple[int, int], text: str) -> NewPiece:
     """A comment of Prolog's as lines that begin with ``%``."""
     if text.startswith("/*"):
         lines = [line.strip() for line in text[2:-2].strip().splitlines()]
@@ -37,7 +37,7 @@ def comment(at: tuple[int, int], text: str) -> Piece:
         text = f"% {text}"
     if text.startswith("%*"):  # which would begin a block
         text = f"% {text[1:]}"
-    return Piece(at, text or "%", is_comment=True)
+    return NewPiece(at, text or "%", is_comment=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class LaidOut:
     origins: tuple[tuple[int, int], ...]
 
 
-def laid_out(text: str, pieces: Iterable[Piece]) -> LaidOut:
+def laid_out(text: str, pieces: Iterable[NewPiece]) -> LaidOut:
     """The pieces, with the line breaks that the text has between them.
 
     A comment from within a statement goes before it, and a line that began with
@@ -70,11 +70,11 @@ def laid_out(text: str, pieces: Iterable[Piece]) -> LaidOut:
     return LaidOut("".join(f"{line}\n" for line in lines), tuple(origins))
 
 
-def _outside_first(pieces: list[Piece]) -> list[Piece]:
+def _outside_first(pieces: list[NewPiece]) -> list[NewPiece]:
     """The pieces in order, comments from within a statement right before it."""
     statements = [p for p in pieces if not p.is_comment]
 
-    def place(piece: Piece) -> tuple[int, int, int]:
+    def place(piece: NewPiece) -> tuple[int, int, int]:
         if piece.is_comment:
             for other in statements:
                 if other.at[0] < piece.at[0] < other.at[1]:
@@ -85,11 +85,11 @@ def _outside_first(pieces: list[Piece]) -> list[Piece]:
     for piece in sorted(pieces, key=place):
         start = place(piece)[0]
         inside = piece.is_comment and start != piece.at[0]
-        moved.append(Piece((start, start), piece.text, True) if inside else piece)
+        moved.append(NewPiece((start, start), piece.text, True) if inside else piece)
     return moved
 
 
-def _must_break(line: str, piece: Piece) -> bool:
+def _must_break(line: str, piece: NewPiece) -> bool:
     """Whether a piece cannot go on the line of the last one."""
     if "\n" in piece.text or len(line) + len(piece.text) > 94:
         return True

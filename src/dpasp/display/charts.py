@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dpasp.inference.answers import Answer, number_text
-from dpasp.pictures.scene import Box, Drawing, Scene, Stroke, Text, shortened, text_width
+from dpasp.inference.answers import Answer, decimal_text
+from dpasp.pictures.scene import Box, PlacedShape, Scene, Stroke, TextLine, shortened, text_width
 
 MOST_BARS = 60
 ROW = 26.0
@@ -30,25 +30,25 @@ def bars(answers: Sequence[Answer], title: str = "") -> Scene:
     height = top + ROW * len(shown)
     numbers = [_numbers(answer) for answer in shown]
     right = max((text_width(text, 12) for _, text in numbers), default=0.0)
-    shapes: list[Drawing] = []
+    shapes: list[PlacedShape] = []
     if title:
-        shapes.append(Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
+        shapes.append(TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
     shapes += _scale(left, top, height)
     for i, (label, (ends, text)) in enumerate(zip(labels, numbers, strict=True)):
         y = top + ROW * i + ROW / 2
-        shapes.append(Text(left - 12, y + 4.5, label, anchor="end"))
+        shapes.append(TextLine(left - 12, y + 4.5, label, anchor="end"))
         shapes += _bar(left, y, ends)
-        shapes.append(Text(left + BAR + 12, y + 4, text, 12, "start"))
+        shapes.append(TextLine(left + BAR + 12, y + 4, text, 12, "start"))
     notes = list(_notes(answers))
     for i, note in enumerate(notes):
-        shapes.append(Text(left, height + 40 + 18 * i, note, 12, "start", fill="faint"))
+        shapes.append(TextLine(left, height + 40 + 18 * i, note, 12, "start", fill="faint"))
     width = left + BAR + 12 + right + MARGIN
     return Scene(width, height + 34 + 18 * len(notes), tuple(shapes), title or "probabilities")
 
 
 def _numbers(answer: Answer) -> tuple[list[float], str]:
     ends = [float(np.mean(number)) for number in answer.numbers]
-    texts = [number_text(number) for number in ends]
+    texts = [decimal_text(number) for number in ends]
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     rows = max(np.size(number) for number in answer.numbers)
     return ends, f"mean {text}" if rows > 1 else text
@@ -61,14 +61,14 @@ def _notes(answers: Sequence[Answer]) -> Iterator[str]:
         yield "answers with a number for each test row show their mean"
 
 
-def _scale(left: float, top: float, bottom: float) -> Iterator[Drawing]:
+def _scale(left: float, top: float, bottom: float) -> Iterator[PlacedShape]:
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         x = left + BAR * tick
         yield Stroke(((x, top), (x, bottom + 4)), "rule", 1)
-        yield Text(x, bottom + 19, f"{tick:g}", 11, fill="faint")
+        yield TextLine(x, bottom + 19, f"{tick:g}", 11, fill="faint")
 
 
-def _bar(left: float, y: float, ends: Sequence[float]) -> Iterator[Drawing]:
+def _bar(left: float, y: float, ends: Sequence[float]) -> Iterator[PlacedShape]:
     """The bar or the segment, with marks at its ends that show even where it has no length."""
     if len(ends) == 1:
         yield Box(left, y - 7, BAR * ends[0], 14, "accent", radius=1)
@@ -93,28 +93,28 @@ def curve(values: Sequence[float], title: str = "", validation: Sequence[float] 
         across = i / max(1, len(values) - 1)
         return left + width * across, top + height * (high - value) / (high - low)
 
-    shapes: list[Drawing] = []
+    shapes: list[PlacedShape] = []
     if title:
-        shapes.append(Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
+        shapes.append(TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = top + height * share
         shapes.append(Stroke(((left, y), (left + width, y)), "rule", 1))
         number = high - share * (high - low)
-        shapes.append(Text(left - 8, y + 4, f"{number:.5g}", 11, "end", "faint"))
+        shapes.append(TextLine(left - 8, y + 4, f"{number:.5g}", 11, "end", "faint"))
     for i in sorted({0, len(values) // 2, len(values) - 1} & set(range(len(values)))):
-        shapes.append(Text(place(i, low)[0], top + height + 18, f"{i + 1}", 11, fill="faint"))
-    shapes.append(Text(left + width / 2, top + height + 38, "iteration", 12, fill="faint"))
+        shapes.append(TextLine(place(i, low)[0], top + height + 18, f"{i + 1}", 11, fill="faint"))
+    shapes.append(TextLine(left + width / 2, top + height + 38, "iteration", 12, fill="faint"))
     lines = [(values, "accent", "log-likelihood")]
     lines += [(validation, "warm", "validation")] if validation else []
     for i, (numbers, colour, name) in enumerate(lines):
         shapes += _curve([place(k, v) for k, v in enumerate(numbers) if math.isfinite(v)], colour)
         y = top + height + 58
         shapes.append(Box(left + 140 * i, y - 8, 14, 4, colour))
-        shapes.append(Text(left + 20 + 140 * i, y - 2, name, 12, "start", fill="faint"))
+        shapes.append(TextLine(left + 20 + 140 * i, y - 2, name, 12, "start", fill="faint"))
     return Scene(left + width + MARGIN, top + height + 74, tuple(shapes), title or "log-likelihood")
 
 
-def _curve(points: Sequence[tuple[float, float]], colour: str) -> Iterator[Drawing]:
+def _curve(points: Sequence[tuple[float, float]], colour: str) -> Iterator[PlacedShape]:
     if len(points) > 1:
         yield Stroke(tuple(points), colour, 2)
     if len(points) <= 30:  # single iterations can be told apart

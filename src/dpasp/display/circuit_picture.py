@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dpasp.circuits import Circuit
 from dpasp.circuits.channels import LEAF, OTHER, QE, SUM, E
 from dpasp.errors import Diagnostic, SizeLimit
-from dpasp.pictures.graph import Key, Link, Look, Node, draw
+from dpasp.pictures.graph import Key, Link, Look, Node, draw_graph
 from dpasp.pictures.scene import Scene
 
 MOST_NODES = 400  # more than that nobody can look at
@@ -44,7 +44,7 @@ def circuit_scene(
     for i, root in enumerate(flat["roots"]):
         nodes.append(Node(questions[i] if i < len(questions) else f"question {i + 1}", QUESTION))
         links.append(Link(len(nodes) - 1, root))
-    return draw(nodes, links, title, list(_keys(nodes)))
+    return draw_graph(nodes, links, title, list(_keys(nodes)))
 
 
 def _lists(circuit: Circuit) -> Iterator[tuple[str, Sequence[int]]]:

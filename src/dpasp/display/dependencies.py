@@ -6,9 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dpasp.errors import Diagnostic, SizeLimit
-from dpasp.logic.program import Choice, Fixed, GroundProgram, GroundQuery, Interval, Learned, Rule
+from dpasp.logic.program import (
+    Choice,
+    FixedWeights,
+    GroundProgram,
+    GroundQuery,
+    IntervalWeights,
+    Learned,
+    Rule,
+)
 from dpasp.logic.text import atom_names, choice_bodies
-from dpasp.pictures.graph import Key, Link, Look, Node, draw
+from dpasp.pictures.graph import Key, Link, Look, Node, draw_graph
 from dpasp.pictures.scene import Scene
 from dpasp.semantics.dependencies import components
 
@@ -39,7 +47,7 @@ class _Graph:
         self.edges[start, end, negated, label] = None
 
 
-def dependencies(ground: GroundProgram, title: str = "") -> Scene:
+def dependencies_picture(ground: GroundProgram, title: str = "") -> Scene:
     """The dependencies between the atoms of a ground program, or between its predicates.
 
     Atoms are drawn one by one as long as they can be told apart; facts are left out.
@@ -120,9 +128,9 @@ def _add_choice(
 def _numbers(ground: GroundProgram, choice: Choice) -> list[str]:
     """The probabilities of the values as they are shown; nothing for those of networks."""
     match choice.weight:
-        case Fixed(probabilities):
+        case FixedWeights(probabilities):
             return [f"{p:.3g}" for p in probabilities]
-        case Interval(lower, upper):
+        case IntervalWeights(lower, upper):
             return [f"[{low:.3g}, {up:.3g}]" for low, up in zip(lower, upper, strict=True)]
         case Learned(parameter):
             return [f"{p:.3g}?" for p in ground.parameters[parameter].initial]
@@ -189,7 +197,7 @@ def _scene(graph: _Graph, title: str) -> Scene:
         )
         for start, end, negated, label in graph.edges
     ]
-    return draw(nodes, links, title, list(_keys(nodes, links)))
+    return draw_graph(nodes, links, title, list(_keys(nodes, links)))
 
 
 def _loops(graph: _Graph, place: dict[str, int], component: Sequence[int]) -> Iterator[int]:

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Sequence
 from textwrap import fill
 
 from dpasp.display.style import paint
-from dpasp.display.width import clean, columns, show
+from dpasp.display.width import clean, text_cells, visible_line
 from dpasp.errors import Diagnostic, Span
 
-Sources = Callable[[str], str | None]
+SourceLookup = Callable[[str], str | None]
 
 LONGEST = 100  # cells of a source line that are shown; longer ones are cut around the place
 SHOWN_LINES = 5  # of a span of several lines; the middle of longer ones is left out
@@ -38,13 +38,13 @@ def read_source(file: str) -> str | None:
 
 
 def render(
-    diagnostics: Iterable[Diagnostic], sources: Sources = read_source, colour: bool = False
+    diagnostics: Iterable[Diagnostic], sources: SourceLookup = read_source, colour: bool = False
 ) -> str:
     """All diagnostics as text, in their order, without a final line end."""
     return "\n".join(render_one(diagnostic, sources, colour) for diagnostic in diagnostics)
 
 
-def render_one(diagnostic: Diagnostic, sources: Sources, colour: bool = False) -> str:
+def render_one(diagnostic: Diagnostic, sources: SourceLookup, colour: bool = False) -> str:
     """One diagnostic as text: its message, its lines with carets, its help."""
     place = f"{diagnostic.span}: " if diagnostic.span else ""
     severity = diagnostic.severity
@@ -66,7 +66,7 @@ def render_one(diagnostic: Diagnostic, sources: Sources, colour: bool = False) -
     return "\n".join(parts)
 
 
-def to_json(diagnostics: Iterable[Diagnostic]) -> str:
+def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
     """The JSON object that reports errors (and, beside them, warnings)."""
     return json.dumps(to_dict(diagnostics), ensure_ascii=False, indent=2)
 
@@ -122,16 +122,16 @@ def _marked(line: str, start: int, end: int) -> tuple[str, str]:
     start = max(0, min(start, len(line)))
     end = max(start, min(end, len(line)))
     if not line.strip() and end == start:
-        return show(line), " " * columns(line[:start]) + "^"
+        return visible_line(line), " " * text_cells(line[:start]) + "^"
     line, start, end = _cut(line, start, end)
-    before = columns(line[:start])
-    under = columns(line[:end]) - before
-    return show(line), " " * before + "^" * max(1, under)
+    before = text_cells(line[:start])
+    under = text_cells(line[:end]) - before
+    return visible_line(line), " " * before + "^" * max(1, under)
 
 
 def _cut(line: str, start: int, end: int) -> tuple[str, int, int]:
     """A long line cut to a window around ``[start, end)``, with … where text is missing."""
-    if columns(line) <= LONGEST:
+    if text_cells(line) <= LONGEST:
         return line, start, end
     left = max(0, min(start - LONGEST // 3, len(line) - LONGEST))
     right = min(len(line), left + LONGEST)

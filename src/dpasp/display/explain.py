@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dpasp.display import outline
 from dpasp.display.outline import Reason
-from dpasp.inference.answers import bounds_text, number_text
+from dpasp.inference.answers import bounds_text, decimal_text
 from dpasp.inference.explain import (
     Contribution,
     Explanation,
@@ -42,23 +42,26 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     lines += _numbers(explanation)
     for title, tree in (("why it holds", explanation.tree), ("why not", explanation.why_not)):
         if tree is not None:
-            lines += [f"  {title}, {outline.where(tree)}:", *_outline(outline.tree(tree), 2)]
+            lines += [
+                f"  {title}, {outline.where(tree)}:",
+                *_outline(outline.tree_outline(tree), 2),
+            ]
     return printable(harmless("\n".join(lines)))
 
 
 def tree_text(tree: Tree) -> str:
     """A tree as indented lines."""
-    return harmless("\n".join(_outline(outline.tree(tree), 0)))
+    return harmless("\n".join(_outline(outline.tree_outline(tree), 0)))
 
 
 def inconsistencies_text(inconsistencies: Inconsistencies) -> str:
     """All reasons why there is no model."""
-    return harmless("\n".join(_outline(outline.inconsistencies(inconsistencies), 0)))
+    return harmless("\n".join(_outline(outline.inconsistencies_outline(inconsistencies), 0)))
 
 
 def inconsistency_text(inconsistency: Inconsistency) -> str:
     """One reason why there is no model."""
-    return harmless("\n".join(_outline(outline.inconsistency(inconsistency), 0)))
+    return harmless("\n".join(_outline(outline.inconsistency_outline(inconsistency), 0)))
 
 
 def _outline(reason: Reason, depth: int) -> Iterator[str]:
@@ -75,12 +78,12 @@ def _attained(explanation: Explanation) -> Iterator[str]:
     sides = (("lower", explanation.answer.lower_at), ("upper", explanation.answer.upper_at))
     for name, at in sides:
         if at:
-            values = ", ".join(f"{value} = {number_text(number)}" for value, number in at.items())
+            values = ", ".join(f"{value} = {decimal_text(number)}" for value, number in at.items())
             yield f"  the {name} value is attained at {values}"
 
 
 def _way(way: Way) -> tuple[str, ...]:
-    share = "" if way.share is None else number_text(way.share)
+    share = "" if way.share is None else decimal_text(way.share)
     chosen = ", ".join(way.values) or "nothing"
     return share, bounds_text(way.bounds), "yes" if way.sure else "no", chosen
 
@@ -90,7 +93,7 @@ def _contributions(contributions: Sequence[Contribution]) -> Iterator[str]:
         return
     yield "  what the choices contribute:"
     rows = [
-        (number_text(c.prior), _posterior(c.posterior), _ends(c.certain), c.value)
+        (decimal_text(c.prior), _posterior(c.posterior), _ends(c.certain), c.value)
         for c in contributions[:LINES]
     ]
     yield from _table(("prior", "given query", "if certain", "value"), rows)
@@ -112,13 +115,13 @@ def _numbers(explanation: Explanation) -> Iterator[str]:
 
 
 def _slope(number: Sensitivity, target: float | None) -> list[str]:
-    reach = ["none" if value is None else number_text(value) for value in number.reach]
-    slope = _pair([number_text(slope) for slope in number.slope])
+    reach = ["none" if value is None else decimal_text(value) for value in number.reach]
+    slope = _pair([decimal_text(slope) for slope in number.slope])
     return [slope, *([_pair(reach)] if target is not None else [])]
 
 
 def _posterior(posterior: float | None) -> str:
-    return "impossible" if posterior is None else number_text(posterior)
+    return "impossible" if posterior is None else decimal_text(posterior)
 
 
 def _ends(numbers: Sequence[float]) -> str:

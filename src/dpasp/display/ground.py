@@ -8,11 +8,11 @@ from typing import Any
 from dpasp.language import ast
 from dpasp.logic.program import (
     Choice,
-    Fixed,
+    FixedWeights,
     FromNetwork,
     GroundMap,
     GroundProgram,
-    Interval,
+    IntervalWeights,
     Learned,
     Present,
     Rule,
@@ -65,9 +65,9 @@ def _choice(
 def _weights(ground: GroundProgram, choice: Choice) -> dict[str, Any]:
     """The probabilities of the heads, as far as they are known, and where they come from."""
     match choice.weight:
-        case Fixed(probabilities):
+        case FixedWeights(probabilities):
             return {"probabilities": list(probabilities)}
-        case Interval(lower, upper):
+        case IntervalWeights(lower, upper):
             bounds = zip(lower, upper, strict=True)
             return {"probabilities": [[low, high] for low, high in bounds]}
         case Learned(number):

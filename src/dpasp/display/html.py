@@ -46,7 +46,7 @@ def page(title: str, body: str, style: str = "") -> str:
 # --- answers ---------------------------------------------------------------------------------
 
 
-def answers(shown: Answers) -> str:
+def answers_html(shown: Answers) -> str:
     """A line for each answer, with a bar; below, what else is worth knowing."""
     single = [each for each in shown if not by_rows(each)]
     parts = [table([answer_line(each) for each in single[:SHOWN]])]
@@ -55,18 +55,18 @@ def answers(shown: Answers) -> str:
     rows = [each for each in shown if isinstance(each, Answer) and by_rows(each)]
     if rows:
         parts.append(_rows_table(rows))
-    parts.append(f'<p style="{FAINT}">{markup(about(shown))}</p>')
-    return f"<div>{''.join(parts)}{warnings(shown.warnings)}</div>"
+    parts.append(f'<p style="{FAINT}">{markup(method_line(shown))}</p>')
+    return f"<div>{''.join(parts)}{warnings_html(shown.warnings)}</div>"
 
 
-def answer(shown: Answer | MapAnswer) -> str:
+def answer_html(shown: Answer | MapAnswer) -> str:
     """One answer with its bar."""
     if isinstance(shown, Answer) and by_rows(shown):
         return f"<div>{_rows_table([shown])}</div>"
     return f"<div>{table([answer_line(shown)])}</div>"
 
 
-def about(shown: Answers) -> str:
+def method_line(shown: Answers) -> str:
     """The semantics and the engine, in one line."""
     lost = f" · {shown.inconsistent:.3g} inconsistent" if shown.inconsistent else ""
     return f"{shown.logic}, {shown.probability} · {shown.engine}{lost}"
@@ -110,7 +110,7 @@ def _rows_table(shown: Sequence[Answer]) -> str:
     return table(cells, [markup(cell) for cell in head])
 
 
-def warnings(diagnostics: Iterable[Diagnostic]) -> str:
+def warnings_html(diagnostics: Iterable[Diagnostic]) -> str:
     """What is worth knowing besides the answers."""
     return "".join(
         f'<p style="{FAINT}">⚠ {markup(diagnostic.message)}</p>' for diagnostic in diagnostics
@@ -132,18 +132,18 @@ def table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
 # --- programs, circuits, learning, errors ----------------------------------------------------
 
 
-def ground(shown: GroundProgram) -> str:
+def ground_html(shown: GroundProgram) -> str:
     """The ground program as text; the end of a long one opens when asked for."""
     lines = ground_text(shown).splitlines()
-    first = source("\n".join(lines[:LINES]))
+    first = source_html("\n".join(lines[:LINES]))
     if len(lines) <= LINES:
         return first
-    rest = source("\n".join(lines[LINES:]))
+    rest = source_html("\n".join(lines[LINES:]))
     more = f"<summary>{len(lines) - LINES:,} more lines</summary>"
     return f"{first}<details>{more}{rest}</details>"
 
 
-def circuit(shown: Circuit) -> str:
+def circuit_html(shown: Circuit) -> str:
     """The statistics, and the picture of a small one (where it can be drawn)."""
     facts = [
         line.split(": ", 1) for line in statistics_text(shown.statistics, parts=False).splitlines()
@@ -157,12 +157,12 @@ def circuit(shown: Circuit) -> str:
         return numbers
 
 
-def plan(shown: Plan) -> str:
+def plan_html(shown: Plan) -> str:
     """The plan in words."""
     return f"<p>{markup(str(shown))}</p>"
 
 
-def history(shown: History) -> str:
+def history_html(shown: History) -> str:
     """The curve of the log-likelihood, and why learning stopped."""
     return f'<div>{curve_svg(shown.to_list())}<p style="{FAINT}">{markup(str(shown))}</p></div>'
 
@@ -173,12 +173,12 @@ def curve_svg(records: Sequence[dict[str, float]]) -> str:
     return curve([float(record["log_likelihood"]) for record in records], validation=held_out).svg()
 
 
-def error(shown: Error) -> str:
+def error_html(shown: Error) -> str:
     """The diagnostics as on a terminal, with the caret under the place."""
     texts = [render_one(diagnostic, read_source) for diagnostic in shown.diagnostics]
     return f'<pre style="{MONO};color:inherit">{markup(chr(10).join(texts))}</pre>'
 
 
-def source(text: str) -> str:
+def source_html(text: str) -> str:
     """A program with its words in colours."""
     return f'<pre style="{MONO};line-height:1.5;overflow-x:auto">{highlighted(text)}</pre>'

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpasp.inference.answers import Answer, bounds_text, number_text
+from dpasp.inference.answers import Answer, bounds_text, decimal_text
 from dpasp.inference.explain import (
     Contribution,
     Explanation,
@@ -44,7 +44,7 @@ class Reason:
         }
 
 
-def explanation(explanation: Explanation) -> Reason:
+def explanation_outline(explanation: Explanation) -> Reason:
     """Everything about one answer."""
     parts = [
         *_ways(explanation),
@@ -99,9 +99,13 @@ def _way(way: Way) -> Reason:
 
 def _trees(explanation: Explanation) -> Iterator[Reason]:
     if explanation.tree is not None:
-        yield Reason("why it holds", where(explanation.tree), None, (tree(explanation.tree),), True)
+        yield Reason(
+            "why it holds", where(explanation.tree), None, (tree_outline(explanation.tree),), True
+        )
     if explanation.why_not is not None:
-        yield Reason("why not", where(explanation.why_not), None, (tree(explanation.why_not),))
+        yield Reason(
+            "why not", where(explanation.why_not), None, (tree_outline(explanation.why_not),)
+        )
 
 
 def where(tree: Tree) -> str:
@@ -115,11 +119,11 @@ def where(tree: Tree) -> str:
     return f"in a model where {', '.join(taken)}{rest} {'is' if len(taken) == 1 else 'are'} chosen"
 
 
-def tree(literal_tree: Tree) -> Reason:
+def tree_outline(tree: Tree) -> Reason:
     """The reasons of a literal."""
-    below = tuple(map(tree, literal_tree.below))
-    text = f"{literal_tree.literal} in all" if literal_tree.kind == "all" else literal_tree.words
-    return Reason(text, literal_tree.rule, None, below, True, literal_tree.kind)
+    below = tuple(map(tree_outline, tree.below))
+    text = f"{tree.literal} in all" if tree.kind == "all" else tree.words
+    return Reason(text, tree.rule, None, below, True, tree.kind)
 
 
 def _contributions(explanation: Explanation) -> Iterator[Reason]:
@@ -181,13 +185,13 @@ def _number(number: Sensitivity, target: float | None) -> Reason:
 def slopes_text(slope: Sequence[float]) -> str:
     """One slope, or that of the lower and of the upper value where they differ."""
     if len(set(slope)) == 1:
-        return number_text(slope[0])
-    return f"{number_text(slope[0])} of the lower, {number_text(slope[-1])} of the upper value"
+        return decimal_text(slope[0])
+    return f"{decimal_text(slope[0])} of the lower, {decimal_text(slope[-1])} of the upper value"
 
 
 def reach_text(number: Sensitivity, target: float) -> str:
     """What a number must be for the answer to be the target."""
-    texts = ["no value" if value is None else number_text(value) for value in number.reach]
+    texts = ["no value" if value is None else decimal_text(value) for value in number.reach]
     if len(texts) == 2 and number.reach[0] != number.reach[1]:
         return f"lower value {target:g} at {texts[0]}, upper value {target:g} at {texts[1]}"
     return f"{target:g} at {texts[0]}"
@@ -200,9 +204,9 @@ def _more(some: Sequence[object]) -> str:
 # --- what leaves no model ----------------------------------------------------------------------
 
 
-def inconsistencies(inconsistencies: Inconsistencies) -> Reason:
+def inconsistencies_outline(inconsistencies: Inconsistencies) -> Reason:
     """All reasons why there is no model."""
-    lines = tuple(map(inconsistency, inconsistencies))
+    lines = tuple(map(inconsistency_outline, inconsistencies))
     return Reason(headline(inconsistencies), "", None, lines, True)
 
 
@@ -219,7 +223,7 @@ def headline(inconsistencies: Inconsistencies) -> str:
     return " ".join(filter(None, (text, what))) + few
 
 
-def inconsistency(inconsistency: Inconsistency) -> Reason:
+def inconsistency_outline(inconsistency: Inconsistency) -> Reason:
     """One reason why there is no model."""
     chosen = ", ".join(inconsistency.values)
     text = f"when {chosen}" if chosen else "whatever is chosen"

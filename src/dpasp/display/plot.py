@@ -9,54 +9,50 @@ from typing import TYPE_CHECKING, Any
 from dpasp.circuits import Circuit
 from dpasp.display.charts import bars, curve
 from dpasp.display.circuit_picture import circuit_scene
-from dpasp.display.dependencies import dependencies
+from dpasp.display.dependencies import dependencies_picture
 from dpasp.errors import UsageError
 from dpasp.inference.answers import Answer, Answers
 from dpasp.logic.program import GroundProgram
-from dpasp.pictures.scene import Drawing, Scene, moved
+from dpasp.pictures.scene import PlacedShape, Scene, moved
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History
 
 
-def answers(given_answers: Answers) -> Scene:
+def answers_picture(answers: Answers) -> Scene:
     """Bars for probabilities, segments for intervals; below, the curve of what was learned."""
-    asked = [answer for answer in given_answers if isinstance(answer, Answer)]
-    if not asked and not given_answers.history:
+    asked = [answer for answer in answers if isinstance(answer, Answer)]
+    if not asked and not answers.history:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
-    files = [Path(file).name for file in given_answers.files if not file.startswith("<")]
-    title = " · ".join(
-        filter(None, (", ".join(files), f"{given_answers.logic}, {given_answers.probability}"))
-    )
+    files = [Path(file).name for file in answers.files if not file.startswith("<")]
+    title = " · ".join(filter(None, (", ".join(files), f"{answers.logic}, {answers.probability}")))
     scenes = [bars(asked, title)] if asked else []
-    if given_answers.history:
-        scenes.append(_learning(given_answers.history))
+    if answers.history:
+        scenes.append(_learning(answers.history))
     return above(scenes)
 
 
-def history(records: History) -> Scene:
+def history_picture(records: History) -> Scene:
     """The log-likelihood by iteration."""
     if not len(records):
         raise UsageError("there is nothing to draw: no iteration is done")
     return _learning(records.to_list())
 
 
-def circuit(drawn_circuit: Circuit) -> Scene:
+def circuit_picture(circuit: Circuit) -> Scene:
     """The circuit with its questions."""
-    title = f"circuit · {drawn_circuit.meaning.logic.value}"
-    return circuit_scene(
-        drawn_circuit, drawn_circuit.leaf_names, drawn_circuit.question_names, title
-    )
+    title = f"circuit · {circuit.meaning.logic.value}"
+    return circuit_scene(circuit, circuit.leaf_names, circuit.question_names, title)
 
 
-def program(ground: GroundProgram, title: str) -> Scene:
+def program_picture(ground: GroundProgram, title: str) -> Scene:
     """The dependencies of a program."""
-    return dependencies(ground, title)
+    return dependencies_picture(ground, title)
 
 
 def above(scenes: Sequence[Scene]) -> Scene:
     """Some scenes as one, the first at the top."""
-    shapes: list[Drawing] = []
+    shapes: list[PlacedShape] = []
     down = 0.0
     for scene in scenes:
         shapes += (moved(shape, 0, down) for shape in scene.shapes)

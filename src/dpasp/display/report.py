@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpasp.display import html, why
 from dpasp.errors import Error
-from dpasp.inference.answers import Answers, number_text
+from dpasp.inference.answers import Answers, decimal_text
 from dpasp.limits import Limits
 from dpasp.version import __version__
 
@@ -49,7 +49,7 @@ def report(program: Program, answers: Answers, command: str = "") -> str:
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts = [
         f'<h1>{escape(name)}</h1><p class="faint">{when}</p>',
-        _section("Answers", html.answers(answers)),
+        _section("Answers", html.answers_html(answers)),
         _section("Learning", "".join(_learning(answers))),
         _section("Why", "".join(_reasons(program, answers))),
         _section("Without a model", _inconsistent(program, answers)),
@@ -69,7 +69,7 @@ def _learning(answers: Answers) -> Iterator[str]:
         records: list[dict[str, Any]] = [dict(record) for record in answers.history]
         yield f'<div class="picture">{html.curve_svg(records)}</div>'
     for parameter in answers.learned:
-        values = ", ".join(number_text(float(value)) for value in parameter.get("values", ()))
+        values = ", ".join(decimal_text(float(value)) for value in parameter.get("values", ()))
         yield f"<p><code>{escape(str(parameter.get('rule', '')))}</code> {values}</p>"
 
 
@@ -84,7 +84,7 @@ def _reasons(program: Program, answers: Answers) -> Iterator[str]:
             return
         opened = " open" if query == queries[0] else ""
         title = f"<summary><code>ℙ({escape(query)})</code></summary>"
-        yield f"<details{opened}>{title}{why.explanation(explanation)}</details>"
+        yield f"<details{opened}>{title}{why.explanation_html(explanation)}</details>"
     if len(queries) > MOST_EXPLAINED:
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
 
@@ -97,7 +97,7 @@ def _inconsistent(program: Program, answers: Answers) -> str:
         reasons = program.why_inconsistent(semantics=meaning, limits=REASONS)
     except Error as error:
         return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
-    return why.inconsistencies(reasons)
+    return why.inconsistencies_html(reasons)
 
 
 def _graph(program: Program) -> str:
@@ -111,7 +111,7 @@ def _sources(files: Iterable[str], program: Program) -> Iterator[str]:
     for file in dict.fromkeys((*files, *program.source.files)):
         text = program.source.sources.get(file)
         if text:
-            yield f"<h3>{escape(file)}</h3>{html.source(text.rstrip())}"
+            yield f"<h3>{escape(file)}</h3>{html.source_html(text.rstrip())}"
 
 
 def _made(command: str, answers: Answers) -> str:

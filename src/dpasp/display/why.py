@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpasp.display import outline
-from dpasp.display.html import FAINT, SHOWN, answer_line, bar, table, warnings
+from dpasp.display.html import FAINT, SHOWN, answer_line, bar, table, warnings_html
 from dpasp.display.outline import Reason
-from dpasp.inference.answers import bounds_text, number_text
+from dpasp.inference.answers import bounds_text, decimal_text
 from dpasp.inference.explain import (
     Contribution,
     Explanation,
@@ -38,12 +38,12 @@ LIST = (
 )
 
 
-def explanations(explanations: Explanations) -> str:
+def explanations_html(explanations: Explanations) -> str:
     """All explanations, one below the other."""
-    return "".join(map(explanation, explanations)) + warnings(explanations.warnings)
+    return "".join(map(explanation_html, explanations)) + warnings_html(explanations.warnings)
 
 
-def explanation(explanation: Explanation) -> str:
+def explanation_html(explanation: Explanation) -> str:
     """An answer, what must be chosen for it, what choices and numbers do, and why."""
     parts = [table([answer_line(explanation.answer)])]
     if explanation.ways:
@@ -56,7 +56,7 @@ def explanation(explanation: Explanation) -> str:
         if why is not None:
             opened = " open" if title == "why it holds" else ""
             head = f"<summary>{title}, {markup(outline.where(why))}</summary>"
-            parts.append(f"<details{opened}>{head}{tree(why)}</details>")
+            parts.append(f"<details{opened}>{head}{tree_html(why)}</details>")
     parts += _numbers(explanation)
     if explanation.total_choices:
         few = "" if explanation.complete else " (of those that were looked at)"
@@ -100,8 +100,8 @@ def _contributions(explanation: Explanation) -> list[str]:
 def _contribution(contribution: Contribution) -> tuple[str, ...]:
     return (
         f"<code>{markup(contribution.value)}</code>",
-        number_text(contribution.prior),
-        "impossible" if contribution.posterior is None else number_text(contribution.posterior),
+        decimal_text(contribution.prior),
+        "impossible" if contribution.posterior is None else decimal_text(contribution.posterior),
         bounds_text(contribution.certain) if contribution.certain else "impossible",
     )
 
@@ -132,24 +132,24 @@ def _number(number: Sensitivity, target: float | None) -> tuple[str, ...]:
 
 def _reached(number: Sensitivity) -> list[str]:
     """The value of a number that reaches the target, or one for each bound where they differ."""
-    values = ["no value" if value is None else number_text(value) for value in number.reach]
+    values = ["no value" if value is None else decimal_text(value) for value in number.reach]
     return values[:1] if len(set(values)) == 1 else values
 
 
-def tree(literal_tree: Tree) -> str:
+def tree_html(tree: Tree) -> str:
     """A tree that unfolds."""
-    return branch([outline.tree(literal_tree)])
+    return branch([outline.tree_outline(tree)])
 
 
-def inconsistencies(inconsistencies: Inconsistencies) -> str:
+def inconsistencies_html(inconsistencies: Inconsistencies) -> str:
     """All reasons why there is no model."""
-    root = outline.inconsistencies(inconsistencies)
+    root = outline.inconsistencies_outline(inconsistencies)
     return f"<div><p>{markup(root.text)}</p>{branch(root.below)}</div>"
 
 
-def inconsistency(inconsistency: Inconsistency) -> str:
+def inconsistency_html(inconsistency: Inconsistency) -> str:
     """One reason why there is no model."""
-    return f"<div>{branch([outline.inconsistency(inconsistency)])}</div>"
+    return f"<div>{branch([outline.inconsistency_outline(inconsistency)])}</div>"
 
 
 def branch(reasons: Sequence[Reason]) -> str:

@@ -8,7 +8,16 @@ from dpasp.display import outline
 from dpasp.display.outline import Reason
 from dpasp.errors import UsageError
 from dpasp.inference.explain import Explanation, Explanations, Inconsistencies, Tree
-from dpasp.pictures.scene import Box, Drawing, Scene, Stroke, Text, moved, shortened, text_width
+from dpasp.pictures.scene import (
+    Box,
+    PlacedShape,
+    Scene,
+    Stroke,
+    TextLine,
+    moved,
+    shortened,
+    text_width,
+)
 
 ROW, STEP, MARGIN = 24.0, 24.0, 24.0
 WIDEST = 760.0  # of a line
@@ -27,39 +36,39 @@ KINDS = {
 }
 
 
-def explanation(explanation: Explanation) -> Scene:
+def explanation_picture(explanation: Explanation) -> Scene:
     """An answer with its reasons."""
-    return _scene(outline.explanation(explanation))
+    return _scene(outline.explanation_outline(explanation))
 
 
-def explanations(explanations: Explanations) -> Scene:
+def explanations_picture(explanations: Explanations) -> Scene:
     """All answers with their reasons, one below the other."""
     if not explanations.explanations:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
-    shapes: list[Drawing] = []
+    shapes: list[PlacedShape] = []
     down = width = 0.0
     for each in explanations:
-        scene = explanation(each)
+        scene = explanation_picture(each)
         shapes += (moved(shape, 0, down) for shape in scene.shapes)
         down += scene.height
         width = max(width, scene.width)
     return Scene(width, down, tuple(shapes), "reasons")
 
 
-def tree(literal_tree: Tree) -> Scene:
+def tree_picture(tree: Tree) -> Scene:
     """The reasons of one literal."""
-    below = (outline.tree(literal_tree),)
-    return _scene(Reason(literal_tree.literal, outline.where(literal_tree), None, below))
+    below = (outline.tree_outline(tree),)
+    return _scene(Reason(tree.literal, outline.where(tree), None, below))
 
 
-def inconsistencies(inconsistencies: Inconsistencies) -> Scene:
+def inconsistencies_picture(inconsistencies: Inconsistencies) -> Scene:
     """What leaves no model."""
-    return _scene(outline.inconsistencies(inconsistencies))
+    return _scene(outline.inconsistencies_outline(inconsistencies))
 
 
 def _scene(root: Reason) -> Scene:
     title = f"{root.text} = {root.note}" if root.note and root.text.startswith("ℙ") else root.text
-    shapes: list[Drawing] = [Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True)]
+    shapes: list[PlacedShape] = [TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True)]
     top = MARGIN + 34.0
     row, right = 0, MARGIN + text_width(title, 15)
     for reason, depth, parent in _rows(root.below, 0, None):
@@ -76,7 +85,7 @@ def _scene(root: Reason) -> Scene:
     return Scene(max(right, 620.0) + MARGIN, height + 34, tuple(shapes), title)
 
 
-def _line(shapes: list[Drawing], reason: Reason, x: float, y: float) -> float:
+def _line(shapes: list[PlacedShape], reason: Reason, x: float, y: float) -> float:
     """Draw one line; give back where it ends."""
     colour = KINDS.get(reason.kind, ("ink", ""))[0]
     if reason.kind:
@@ -84,7 +93,7 @@ def _line(shapes: list[Drawing], reason: Reason, x: float, y: float) -> float:
     text = shortened(reason.text, WIDEST)
     start = x + (16 if reason.kind else 0)
     bold = bool(reason.below) and not reason.kind
-    shapes.append(Text(start, y + 4.5, text, 13, "start", "ink", bold))
+    shapes.append(TextLine(start, y + 4.5, text, 13, "start", "ink", bold))
     end = start + text_width(text) * (1.16 if bold else 1.0)
     if reason.share is not None:
         shapes.append(Box(end + 12, y - 4, BAR, 8, "accent_soft", radius=2))
@@ -92,7 +101,7 @@ def _line(shapes: list[Drawing], reason: Reason, x: float, y: float) -> float:
         end += 12 + BAR
     if reason.note:
         note = shortened(reason.note, WIDEST, 11)
-        shapes.append(Text(end + 12, y + 4, note, 11, "start", "faint"))
+        shapes.append(TextLine(end + 12, y + 4, note, 11, "start", "faint"))
         end += 12 + text_width(note, 11)
     return end
 
@@ -109,11 +118,11 @@ def _rows(
         row += 1 + len(below)
 
 
-def _legend(root: Reason, x: float, y: float) -> Iterator[Drawing]:
+def _legend(root: Reason, x: float, y: float) -> Iterator[PlacedShape]:
     used = dict.fromkeys(KINDS[reason.kind] for reason in _walk(root) if reason.kind in KINDS)
     for colour, meaning in used:
         yield Box(x, y - 4, 8, 8, colour, radius=4)
-        yield Text(x + 13, y + 4, meaning, 11, "start", "faint")
+        yield TextLine(x + 13, y + 4, meaning, 11, "start", "faint")
         x += 30 + text_width(meaning, 11)
 
 

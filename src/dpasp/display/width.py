@@ -1,8 +1,8 @@
 """How wide text is on a terminal, and what it looks like there.
 
->>> show("a\\tb")
+>>> visible_line("a\\tb")
 'a       b'
->>> columns("日本")
+>>> text_cells("日本")
 4
 """
 
@@ -27,7 +27,7 @@ def width(character: str, column: int) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-def columns(text: str) -> int:
+def text_cells(text: str) -> int:
     """The cells that a text takes from the start of a line."""
     total = 0
     for character in text:
@@ -35,7 +35,7 @@ def columns(text: str) -> int:
     return total
 
 
-def show(text: str) -> str:
+def visible_line(text: str) -> str:
     """A line as a terminal can show it, cell by cell as :func:`width` counts: no tabs, no codes."""
     if text.isascii() and text.isprintable():
         return text

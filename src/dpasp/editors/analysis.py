@@ -14,11 +14,11 @@ from functools import cached_property
 from dpasp.editors.predicates import Occurrence, Predicate, occurrences
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.ast import Program
-from dpasp.language.statements.kind import words
+from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.lexer import Token, tokens
-from dpasp.language.text.pieces import Piece, Split, split
+from dpasp.language.text.pieces import Piece, Split, cut_statements
 from dpasp.language.text.source import SourceFile
-from dpasp.logic import check
+from dpasp.logic import check_without_grounding
 from dpasp.logic.reading import read_with_problems
 
 
@@ -39,7 +39,7 @@ class Analysis:
     @cached_property
     def split(self) -> Split:
         """Its statements and comments as slices of the text."""
-        return split(self.text, words())
+        return cut_statements(self.text, starting_words())
 
     @cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:
@@ -65,7 +65,7 @@ class Analysis:
 
     def tokens_of(self, piece: Piece) -> list[Token]:
         """The tokens of a statement; none of a block of code."""
-        if piece.directive in words().blocks:
+        if piece.directive in starting_words().blocks:
             return []
         return list(tokens(self.text, piece.start, piece.end))
 
@@ -110,6 +110,6 @@ def problems(text: str, file: str) -> tuple[Diagnostic, ...]:
 
 def _checked(program: Program) -> tuple[Diagnostic, ...]:
     try:
-        return (*program.warnings, *check(program))
+        return (*program.warnings, *check_without_grounding(program))
     except ProgramError as error:
         return error.diagnostics

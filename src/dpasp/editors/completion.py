@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from dpasp.editors.analysis import Analysis
 from dpasp.editors.names import python_names
 from dpasp.editors.predicates import Predicate
-from dpasp.editors.words import KEYWORDS, SEMANTICS, Word, directives
+from dpasp.editors.words import KEYWORDS, SEMANTICS, Word, directive_words
 from dpasp.language.statements import engines
 from dpasp.language.statements.known_options import LEARN, NETWORK, Allowed
 from dpasp.language.text.lexer import INLINE
@@ -73,7 +73,7 @@ def _directives(inside: bool) -> Iterator[Offer]:
     if inside:
         yield from (Offer(word, "word") for word in sorted(INLINE - {"#end"}))
         return
-    for name, word in directives().items():
+    for name, word in directive_words().items():
         yield Offer(name, "directive", word.meaning, _SNIPPETS.get(name, ""))
 
 
@@ -84,7 +84,9 @@ def _by_statement(analysis: Analysis, ahead: str) -> Iterator[Offer]:
     if first == "#semantics":
         yield from (Offer(name, "value", detail) for name, detail in SEMANTICS.items())
     elif first == "#inference" and "," not in ahead:
-        yield from (Offer(name, "value", detail) for name, detail in engines.explained().items())
+        yield from (
+            Offer(name, "value", detail) for name, detail in engines.engine_summaries().items()
+        )
     elif first == "#inference":
         yield from _options(engines.all_options(), ahead)
     elif first == "#learn" and "," in ahead:

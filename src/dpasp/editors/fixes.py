@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from dpasp.editors.analysis import problems
 from dpasp.errors import Diagnostic
-from dpasp.language.statements.kind import words
-from dpasp.language.text.pieces import split
+from dpasp.language.statements.kind import starting_words
+from dpasp.language.text.pieces import cut_statements
 from dpasp.language.text.source import SourceFile
 
 _MEANT = re.compile(r"did you mean '(.+)'\?")
@@ -114,6 +114,6 @@ def _insertions(text: str, start: int, end: int, sign: str) -> Iterator[Fix]:
     title = f"add '{sign}'"
     yield Fix(title, start, start, sign + (" " if sign in ",;" else ""))
     yield Fix(title, end, end, sign)
-    for piece in split(text, words()).pieces:
+    for piece in cut_statements(text, starting_words()).pieces:
         if piece.start <= start < piece.end:
             yield Fix(title, piece.end - piece.dotted, piece.end - piece.dotted, sign)

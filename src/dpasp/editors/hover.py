@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 from dpasp.editors.analysis import Analysis
 from dpasp.editors.predicates import Occurrence
-from dpasp.editors.words import explained
+from dpasp.editors.words import word_help
 from dpasp.errors import Error, Span
 from dpasp.language import ast
 from dpasp.language.statements.engines import all_options
@@ -41,7 +41,7 @@ def hover(analysis: Analysis, offset: int) -> str | None:
         return None
     if token.kind == "call":
         return f"**{token.text}** · a function of the `#python` block, or of a module"
-    return explained(token.text) or _option(analysis, offset, token.text)
+    return word_help(token.text) or _option(analysis, offset, token.text)
 
 
 def _predicate(analysis: Analysis, place: Occurrence) -> str:

@@ -1,7 +1,7 @@
 """Definitions, references and new names: of predicates, variables and Python functions.
 
 >>> found = analyse("a(X) :- b(X).\\nb(1).\\n", "p.plp")
->>> [str(span) for span in definitions(found, 8)]
+>>> [str(span) for span in definition_spans(found, 8)]
 ['p.plp:2:1']
 >>> [str(span) for span in references(found, 2)]
 ['p.plp:1:3', 'p.plp:1:11']
@@ -24,7 +24,7 @@ _VARIABLE = re.compile(r"[_']*[A-Z][A-Za-z0-9_']*")
 _WORDS = {"not", "undef"}
 
 
-def definitions(analysis: Analysis, offset: int) -> list[Span]:
+def definition_spans(analysis: Analysis, offset: int) -> list[Span]:
     """Where the name at an offset is defined: heads of rules, or ``def`` in a block."""
     token = analysis.token_at(offset)
     if token is not None and token.kind == "call":
@@ -134,4 +134,4 @@ def python_names(analysis: Analysis) -> list[str]:
     return [name for block in blocks for _, names in _defined(block.code) for name in sorted(names)]
 
 
-__all__ = ["analyse", "definitions", "python_names", "references", "rename", "renamed_span"]
+__all__ = ["analyse", "definition_spans", "python_names", "references", "rename", "renamed_span"]

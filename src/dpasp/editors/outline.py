@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from dpasp.editors.analysis import Analysis
-from dpasp.language.statements.kind import words as known_words
+from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 
@@ -58,7 +58,7 @@ def outline(analysis: Analysis) -> list[Entry]:
 
 def _head(analysis: Analysis, piece: Piece) -> str:
     """A statement up to its ':-', without its final dot and without comments."""
-    if piece.directive in known_words().blocks:
+    if piece.directive in starting_words().blocks:
         return piece.directive
     tokens = analysis.tokens_of(piece)
     at = next((i for i, token in enumerate(tokens) if token.text == ":-"), len(tokens))
@@ -69,10 +69,10 @@ def _head(analysis: Analysis, piece: Piece) -> str:
 
 
 def _kind(analysis: Analysis, piece: Piece) -> EntryKind:
-    if piece.directive in known_words().blocks:
+    if piece.directive in starting_words().blocks:
         return "code"
     if piece.directive:
-        return "question" if piece.directive in known_words().open_ended else "directive"
+        return "question" if piece.directive in starting_words().open_ended else "directive"
     if piece.annotated:
         words = {token.text for token in analysis.tokens_of(piece)}
         return "network" if "as" in words else "choice"
@@ -113,7 +113,7 @@ def _line(analysis: Analysis, offset: int) -> int:
 # --- what words are -----------------------------------------------------------------------------
 
 
-def words(analysis: Analysis) -> list[WordAt]:
+def word_kinds(analysis: Analysis) -> list[WordAt]:
     """What every word of the text is, in order; Python blocks are left to others."""
     named = {
         analysis.slice(place.span)[0]: place.role == "head"
@@ -122,7 +122,7 @@ def words(analysis: Analysis) -> list[WordAt]:
     }
     result = [WordAt(start, end, "comment") for start, end in analysis.split.comments]
     for piece in analysis.split.pieces:
-        if piece.directive in known_words().blocks:
+        if piece.directive in starting_words().blocks:
             result.append(WordAt(piece.start, piece.start + len(piece.directive), "keyword"))
         tokens = analysis.tokens_of(piece)
         for index, token in enumerate(tokens):

@@ -23,8 +23,8 @@ from dpasp.editors.analysis import Analysis, analyse
 from dpasp.editors.completion import Offer, complete
 from dpasp.editors.fixes import fixes
 from dpasp.editors.hover import hover
-from dpasp.editors.names import definitions, references, rename, renamed_span
-from dpasp.editors.outline import EntryKind, folds, outline, words
+from dpasp.editors.names import definition_spans, references, rename, renamed_span
+from dpasp.editors.outline import EntryKind, folds, outline, word_kinds
 from dpasp.errors import Diagnostic, Error, Span
 from dpasp.language.formatting import formatted
 from dpasp.version import __version__
@@ -101,11 +101,6 @@ def _plain(span: Span) -> ServerTextRange:
         ServerTextPosition(span.line - 1, span.column - 1),
         ServerTextPosition(span.end_line - 1, span.end_column - 1),
     )
-
-
-def start() -> None:
-    """Serve the editor at the other end of standard input and output until it hangs up."""
-    server().start_io()
 
 
 def server() -> Server:
@@ -197,7 +192,7 @@ def _hover(server: Server, params: types.HoverParams) -> types.Hover | None:
 
 def _definition(server: Server, params: types.DefinitionParams) -> list[types.Location]:
     uri = params.text_document.uri
-    spans = definitions(server.analysis(uri), server.offset(uri, params.position))
+    spans = definition_spans(server.analysis(uri), server.offset(uri, params.position))
     return [server.location(uri, span) for span in spans]
 
 
@@ -282,7 +277,7 @@ def _semantic_tokens(server: Server, params: types.SemanticTokensParams) -> type
     analysis, document = server.analysis(uri), server.workspace.get_text_document(uri)
     data: list[int] = []
     line = character = 0
-    for word in words(analysis):
+    for word in word_kinds(analysis):
         for place in _by_line(analysis, word.start, word.end):
             where = document.range_to_client_units(place)
             ahead = where.start.line - line

@@ -1,6 +1,6 @@
 """What the words of the language mean, in a sentence or two and one example.
 
->>> print(explained("#evidence"))
+>>> print(word_help("#evidence"))
 `#evidence`: literals that join the evidence of every question
 <BLANKLINE>
 ```plp
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from dpasp.language.statements.engines import explained as explained_engines
+from dpasp.language.statements.engines import engine_summaries
 from dpasp.language.statements.kind import kinds
 
 
@@ -56,16 +56,16 @@ KEYWORDS: Final = {
 }
 
 
-def directives() -> dict[str, Word]:
+def directive_words() -> dict[str, Word]:
     """The words with '#' that begin a statement: ours, then clingo's."""
     ours = {word: Word(kind.about, kind.form) for kind in kinds() for word in kind.words}
     return ours | _CLINGO
 
 
-def explained(word: str) -> str | None:
+def word_help(word: str) -> str | None:
     """A word of the language in Markdown; None if it has no meaning of its own."""
-    if word_kind := directives().get(word) or KEYWORDS.get(word):
+    if word_kind := directive_words().get(word) or KEYWORDS.get(word):
         return f"`{word}`: {word_kind.meaning}\n\n```plp\n{word_kind.example}\n```"
-    if found_short := SEMANTICS.get(word) or explained_engines().get(word):
+    if found_short := SEMANTICS.get(word) or engine_summaries().get(word):
         return f"`{word}`: {found_short}"
     return None

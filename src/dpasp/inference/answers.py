@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -34,10 +35,10 @@ SHOWN = 3  # ties that are shown as text
 EDGE = 5  # test rows at the top and at the bottom of a long table
 
 
-def number_text(number: float) -> str:
+def decimal_text(number: float) -> str:
     """Six decimals, or an exponent where they would hide that the number is not 0.
 
-    >>> number_text(0.5), number_text(1.2345678e-10), number_text(0.0)
+    >>> decimal_text(0.5), decimal_text(1.2345678e-10), decimal_text(0.0)
     ('0.500000', '1.234568e-10', '0.000000')
     """
     text = f"{number:.6f}"
@@ -52,6 +53,8 @@ class Answer:
     intervals that attain the bounds. An approximate answer has an ``interval`` that holds the
     exact one: with confidence 95 % after so many ``samples``, or surely with a ``gap``. An
     estimate inside a sure interval has both, and is ``likely`` in an interval of 95 %.
+    Where ``samples`` are states of ``chains``, the interval holds in the long run only; they
+    are worth ``effective`` independent ones, and ``r_hat`` is near 1 where the chains agree.
     """
 
     query: str
@@ -64,6 +67,9 @@ class Answer:
     samples: int | None = None
     gap: AnswerNumber | None = None
     likely: tuple[AnswerNumber, AnswerNumber] | None = None
+    chains: int | None = None
+    effective: float | None = None
+    r_hat: float | None = None
 
     @property
     def exact(self) -> bool:
@@ -90,6 +96,9 @@ class Answer:
             samples=self.samples,
             gap=self.gap,
             likely=None if self.likely is None else np.array(self.likely).T,
+            chains=self.chains,
+            effective=self.effective,
+            r_hat=None if self.r_hat is None or math.isinf(self.r_hat) else self.r_hat,
             exact=None if self.exact else False,
         )
 
@@ -112,12 +121,18 @@ class Answer:
         if self.samples is not None:
             sure = "" if self.likely is None else f"surely {interval_text(self.interval)}; "
             likely = interval_text(self.likely or self.interval)
-            return f"  ({sure}95 %: {likely}, {self.samples} samples)"
+            return f"  ({sure}95 %: {likely}, {self.samples} {self._kind_of_samples()})"
         within = "" if self.value is None else f"within {interval_text(self.interval)}, "
-        return f"  ({within}gap {number_text(float(self.gap or 0.0))})"
+        return f"  ({within}gap {decimal_text(float(self.gap or 0.0))})"
+
+    def _kind_of_samples(self) -> str:
+        if self.chains is None:
+            return "samples"
+        worth = f"worth {self.effective or 0.0:.0f} samples, R-hat {self.r_hat or 0.0:.3f}"
+        return f"states of {self.chains} chains, {worth}"
 
     def _repr_html_(self) -> str:
-        return str(display("html.answer")(self))
+        return str(display("html.answer_html")(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +222,8 @@ class MapAnswer:
             left = len(ties) - SHOWN
             if left > 0:
                 ways += f" and more than {left} others" if more else f" and {left} more"
-            bound = "" if most is None else f"  (no other has more than {number_text(most)})"
-            lines.append(f"{name}({self.query}) = {number_text(value or 0.0)} at {ways}{bound}")
+            bound = "" if most is None else f"  (no other has more than {decimal_text(most)})"
+            lines.append(f"{name}({self.query}) = {decimal_text(value or 0.0)} at {ways}{bound}")
         return printable(harmless("\n".join(lines)))
 
     def _coincide(self) -> bool:
@@ -219,7 +234,7 @@ class MapAnswer:
         return high - low <= SAME * high and ties[0] == ties[1] and most
 
     def _repr_html_(self) -> str:
-        return str(display("html.answer")(self))
+        return str(display("html.answer_html")(self))
 
 
 def assignment_text(assignment: Assignment) -> str:
@@ -346,10 +361,10 @@ class Answers(Sequence[Answer | MapAnswer]):
         """
         from dpasp.pictures.picture import drawn
 
-        return drawn(display("plot.answers")(self), path)
+        return drawn(display("plot.answers_picture")(self), path)
 
     def _repr_html_(self) -> str:
-        return str(display("html.answers")(self))
+        return str(display("html.answers_html")(self))
 
 
 def interval_text(numbers: Sequence[Any]) -> str:
@@ -358,7 +373,7 @@ def interval_text(numbers: Sequence[Any]) -> str:
     >>> interval_text([0.2, 0.7])
     '[0.200000, 0.700000]'
     """
-    texts = [number_text(float(number)) for number in numbers]
+    texts = [decimal_text(float(number)) for number in numbers]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
@@ -369,7 +384,7 @@ def bounds_text(numbers: Sequence[Any]) -> str:
     ('[0.200000, 0.700000]', '0.300000')
     """
     low, high = float(numbers[0]), float(numbers[-1])
-    return number_text(low) if high - low <= SAME * high else interval_text(numbers)
+    return decimal_text(low) if high - low <= SAME * high else interval_text(numbers)
 
 
 def _filled(**fields: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.inference.method import Method
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery, Interval
+from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.scale.pools import HERE, Pool
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import LeafLayout, Weights
@@ -73,7 +73,7 @@ class Asked:
     @cached_property
     def has_intervals(self) -> bool:
         """Whether some probabilities are intervals."""
-        return any(isinstance(choice.weight, Interval) for choice in self.ground.choices)
+        return any(isinstance(choice.weight, IntervalWeights) for choice in self.ground.choices)
 
     @property
     def pool(self) -> Pool:

@@ -24,10 +24,11 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.credal.extremes import Extremes, extremes
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.evaluator import Evaluator
+from dpasp.inference.engines.in_numbers import answered_in_numbers
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.inference.engines.result import EngineResult, stopped_early
 from dpasp.inference.engines.together import answered_together
-from dpasp.logic.program import GroundMap, Interval
+from dpasp.logic.program import GroundMap, IntervalWeights
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
@@ -39,7 +40,7 @@ def compiled(asked: Asked) -> EngineResult:
     _check_rows(asked)
     started = time.perf_counter()
     cache = circuits.Cache.default()
-    evaluator: Evaluator | None = answered_together(asked, cache)
+    evaluator: Evaluator | None = answered_in_numbers(asked) or answered_together(asked, cache)
     if evaluator is None:
         evaluator = on_circuit(
             asked.ground, asked.meaning, options=_options(asked), cache=cache, watch=asked.watch
@@ -192,6 +193,6 @@ def _credal_choices(asked: Asked, weights: Weights | None) -> dict[str, float] |
     return {
         label: float(weight)
         for i, choice in enumerate(asked.ground.choices)
-        if isinstance(choice.weight, Interval)
+        if isinstance(choice.weight, IntervalWeights)
         for label, weight in zip(labels[i], weights[asked.layout.of(i)], strict=False)
     }

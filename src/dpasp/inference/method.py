@@ -80,7 +80,7 @@ def method(
     _check(name, wanted)
     written = {option.name: option.value for option in directive.options} if directive else {}
     implied = chosen.aliases.get(name, {})
-    known = engines.options_of(name)
+    known = engines.engine_options(name)
     chosen_options = {
         key: value for key, value in {**implied, **written, **wanted}.items() if key in known
     }

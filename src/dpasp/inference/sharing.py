@@ -9,7 +9,7 @@ engine, which may cut its own work: samples, cases of a compilation, a search ov
 >>> from dpasp.logic import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. 0.4::b. #query a. #query b.")), Meaning())
->>> [part.questions for part in parts(asked)]
+>>> [part.questions for part in cut_parts(asked)]
 [slice(0, 1, None), slice(1, 2, None)]
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.result import EngineResult
+from dpasp.inference.engines.result import EngineResult, worst_chains
 from dpasp.inference.engines.solvers import Solve, solver
 from dpasp.inference.travel import light
 from dpasp.language.statements.engines import ENGINES
@@ -56,14 +56,14 @@ def shared_out(asked: Asked) -> EngineResult:
             f"the work of the engine {engine.name} cannot be shared by a cluster",
             help=f"use one of {others}, or leave the cluster out",
         )
-    cut = parts(asked)
+    cut = cut_parts(asked)
     if len(cut) > 1:
         return _joined(asked, cut, _results(asked, cut))
     result = solver(engine.name)(asked)
     return replace(result, warnings=(*_nothing_shared(asked), *result.warnings))
 
 
-def parts(asked: Asked) -> list[Part]:
+def cut_parts(asked: Asked) -> list[Part]:
     """The parts of what is asked; one or none where there is nothing to cut."""
     engine = ENGINES[asked.method.engine]
     rows, questions = asked.columns.shape[1], len(asked.questions)
@@ -156,6 +156,7 @@ def _rows(answers: Sequence[Answer | MapAnswer]) -> Answer:
         interval=_ends([answer.interval for answer in numeric]),
         likely=_ends([answer.likely for answer in numeric]),
         samples=min(samples, default=None),
+        **worst_chains(numeric),
     )
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dpasp.display.notebook import learning_bar, progress_bar
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.inference.answers import Answers
-from dpasp.language.statements.kind import words
+from dpasp.language.statements.kind import starting_words
 from dpasp.program import loads
 
 if TYPE_CHECKING:
@@ -123,5 +123,5 @@ def completions(cell: str, start: str) -> list[str]:
     match = WORD.search(start)
     last = match.group() if match else ""
     names = set(NAME.findall(cell)) - {last, "dpasp"}
-    known = names | set(words().begin)
+    known = names | set(starting_words().begin)
     return sorted(word for word in known if last and word.startswith(last))

@@ -79,7 +79,7 @@ def one_example(value: object, what: str = "evidence", span: Span | None = None)
     if isinstance(value, list | tuple | set | frozenset) and all(
         isinstance(text, str | Symbol) for text in value
     ):
-        return tuple(literal for text in value for literal in split(str(text)))
+        return tuple(literal for text in value for literal in split_literals(str(text)))
     examples = _examples(value, reading)
     if len(examples) == 1:
         return examples[0]
@@ -112,7 +112,7 @@ def _examples(value: object, reading: _Reading) -> list[Example]:
 def _example(value: object, index: int, reading: _Reading) -> Example:
     """The literals of an entry in a list of examples."""
     if isinstance(value, str | Symbol):
-        return split(str(value))
+        return split_literals(str(value))
     if isinstance(value, np.void):
         value = {name: value[name].item() for name in value.dtype.names or ()}
     if _is_row(value):
@@ -122,7 +122,7 @@ def _example(value: object, index: int, reading: _Reading) -> Example:
     if isinstance(value, list | tuple | set | frozenset | np.ndarray) and all(
         isinstance(text, str | Symbol) for text in value
     ):
-        return tuple(literal for text in value for literal in split(str(text)))
+        return tuple(literal for text in value for literal in split_literals(str(text)))
     message = f"example {index} observes {shorten(repr(value), 40)}, which is no text of literals"
     if isinstance(value, list | tuple | np.ndarray):
         help = 'name the columns: (matrix, ["a", "edge(1,2)"])'
@@ -368,10 +368,10 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 @lru_cache(maxsize=4096)
-def split(text: str) -> Example:
+def split_literals(text: str) -> Example:
     """The literals of a text, cut at the commas between them; ``~a`` becomes ``not a``.
 
-    >>> split('a(1,2), ~ b("x,y").')
+    >>> split_literals('a(1,2), ~ b("x,y").')
     ('a(1,2)', 'not b("x,y")')
     """
     parts, depth, start, quoted = [], 0, 0, False

@@ -23,7 +23,7 @@ from dpasp.language.mistakes.doubts import doubts, names_a_predicate, semicolons
 from dpasp.language.mistakes.foreign import foreign
 from dpasp.language.mistakes.unreadable import REFUSED, describe, describe_mark, is_left, refusal
 from dpasp.language.statements.include import Include
-from dpasp.language.statements.kind import Draft, recognised, words
+from dpasp.language.statements.kind import Draft, recognised, starting_words
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.questions import join_outcomes
 from dpasp.language.statements.statement import Program, Statement
@@ -33,7 +33,7 @@ from dpasp.language.text.clingo_text import Stuck, parse_clingo, too_deep
 from dpasp.language.text.cursor import Refused
 from dpasp.language.text.files import Reach, find_included, load_text
 from dpasp.language.text.lexer import INLINE, RESERVED, tokens
-from dpasp.language.text.pieces import Mark, Piece, Split, split
+from dpasp.language.text.pieces import Mark, Piece, Split, cut_statements
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import walk
 
@@ -119,7 +119,7 @@ class _FileReader:
 
     def __init__(self, file: SourceFile) -> None:
         self.file = file
-        self.split: Split = split(file.text, words())
+        self.split: Split = cut_statements(file.text, starting_words())
         self.buffer = Buffer(file.text)
         self.drafts: dict[int, Draft] = {}  # by index of the piece
         self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 for no piece
@@ -172,7 +172,7 @@ class _FileReader:
     def _draft(self, piece: Piece) -> Draft | None:
         """Read one statement if it is ours; None leaves it to clingo."""
         word, file = piece.directive, self.file
-        if not piece.dotted and word not in words().open_ended:
+        if not piece.dotted and word not in starting_words().open_ended:
             raise Refused(missing_end(file, piece), piece.end)
         if file.text.startswith(":~", piece.start):
             raise refusal(file, piece, ":~")
@@ -183,14 +183,14 @@ class _FileReader:
             return kind.read(file, piece, self.buffer)
         if word in REFUSED and not _BASE.match(self.buffer.text(piece.start, piece.end)):
             raise refusal(file, piece, word)
-        if word and (word == "#end" or word not in words().begin | INLINE):
+        if word and (word == "#end" or word not in starting_words().begin | INLINE):
             self._unknown(piece, word)
         return None
 
     def _unknown(self, piece: Piece, word: str) -> None:
         span = self.file.span(piece.start, piece.start + len(word))
         message = f"unknown directive {word}"
-        known = words().begin
+        known = starting_words().begin
         help = nearest(word.lower(), known) or f"known are {', '.join(sorted(known))}"
         if word == "#end":
             message, help = "'#end' closes nothing", "begin the block with #python, or remove it"

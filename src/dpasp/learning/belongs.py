@@ -45,7 +45,7 @@ def _network(statement: ast.Neural) -> str:
     return f"{statement.name} as @{statement.network.factory.function}"
 
 
-def check(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> None:
+def check_belongs(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> None:
     """Raise :class:`DataError` with the difference if a file is of another program."""
     saved, here = facts.get("program", {}), described(model)
     lines = []

@@ -19,13 +19,15 @@ from dpasp.neural.data import DataRows
 from dpasp.neural.module import ProgramModule
 
 WARM = 3  # steps before the recording: libraries choose their ways, optimisers make their state
-Step = Callable[[Tensor], Tensor]
+TensorFunction = Callable[[Tensor], Tensor]
 
 
 class Captured:
     """A step, recorded for batches of one size; batches of other sizes run as always."""
 
-    def __init__(self, step: Step, size: int, device: torch.device, span: Span | None) -> None:
+    def __init__(
+        self, step: TensorFunction, size: int, device: torch.device, span: Span | None
+    ) -> None:
         self._step, self._span = step, span
         self._batch = torch.zeros(size, dtype=torch.int64, device=device)
         self._graph: torch.cuda.CUDAGraph | None = None

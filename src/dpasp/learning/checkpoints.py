@@ -24,7 +24,9 @@ from dpasp.writing import write_aside
 FORMAT = "dpasp-2"
 
 
-def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+def write_checkpoint(
+    path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]
+) -> None:
     """Write tensors and JSON facts to a file, all or nothing."""
     path = Path(path)
     if not path.parent.is_dir():
@@ -41,7 +43,7 @@ def write(path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, A
         raise OutputError(f"cannot write {path}: {error}") from error
 
 
-def read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read_checkpoint(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and the facts in a file; :class:`DataError` if it is not one of ours."""
     try:
         with safe_open(str(path), framework="pt") as file:

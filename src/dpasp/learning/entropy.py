@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dpasp.logic.program import FromNetwork, GroundProgram
-from dpasp.semantics.leaves import layout, width
+from dpasp.semantics.leaves import layout, leaf_count
 
 LEAST = 1e-12  # what 0 counts as in a logarithm
 
@@ -30,7 +30,7 @@ class MeanEntropy:
                 np.stack([np.arange(place.of(i).start, place.of(i).stop) for i in indices])
             ).to(device)
             for indices in uses.values()
-            if width(ground.choices[indices[0]]) > 1
+            if leaf_count(ground.choices[indices[0]]) > 1
         ]
 
     def __call__(self, weights: Tensor) -> Tensor:

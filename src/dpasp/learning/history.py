@@ -89,7 +89,7 @@ class History(Sequence[Record]):
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The log-likelihood by iteration, saved if there is a path (.svg, .png or .pdf)."""
-        return drawn(display("plot.history")(self), path)
+        return drawn(display("plot.history_picture")(self), path)
 
     def __str__(self) -> str:
         if not self.records:
@@ -105,7 +105,7 @@ class History(Sequence[Record]):
         )
 
     def _repr_html_(self) -> str:
-        return str(display("html.history")(self))
+        return str(display("html.history_html")(self))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from dpasp.errors import DataError, Diagnostic, Span
-from dpasp.logic.program import Choice, GroundProgram, Interval, Learned
+from dpasp.logic.program import Choice, GroundProgram, IntervalWeights, Learned
 from dpasp.neural.module import ProgramModule
 
 ByParameter = tuple[tuple[float, ...], ...]  # by parameter and head
@@ -89,6 +89,8 @@ def with_intervals(ground: GroundProgram, intervals: LearnedIntervals) -> Ground
         if not isinstance(choice.weight, Learned):
             return choice
         which = choice.weight.parameter
-        return replace(choice, weight=Interval(intervals.lower[which], intervals.upper[which]))
+        return replace(
+            choice, weight=IntervalWeights(intervals.lower[which], intervals.upper[which])
+        )
 
     return replace(ground, choices=tuple(map(bounded, ground.choices)))

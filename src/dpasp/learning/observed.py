@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dpasp.errors import DataError, Diagnostic
 from dpasp.language import ast
 from dpasp.language.observations import Example, examples, read_file
-from dpasp.logic.python import Python, guarded
+from dpasp.logic.python import ProgramPython, guarded
 from dpasp.neural.data import beside, may_quote
 
 
@@ -21,9 +21,9 @@ class Observed:
     query: str | None = None  # whose labels they were
 
 
-def read(
+def read_observations(
     origin: ast.Origin,
-    python: Python,
+    python: ProgramPython,
     query: str | None = None,
     labels: Callable[[object], list[Example]] | None = None,
 ) -> Observed:
@@ -48,7 +48,7 @@ def read(
         return Observed(read_all(value), None, query)
 
 
-def _in_file(origin: ast.File, python: Python, query: str | None) -> list[Example]:
+def _in_file(origin: ast.File, python: ProgramPython, query: str | None) -> list[Example]:
     if query is not None:
         message = "the columns of a file are named by atoms, so it holds no labels of a query"
         raise DataError(Diagnostic("label-query", message, origin.span, "leave query = … out"))

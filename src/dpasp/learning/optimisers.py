@@ -13,13 +13,13 @@ from torch.optim import Optimizer
 from dpasp.errors import DataError, Diagnostic, nearest
 from dpasp.language import ast
 from dpasp.learning.options import NETWORK_RATE
-from dpasp.neural.networks import Network, trainable
+from dpasp.neural.networks import OutputReader, trainable
 
 OURS = ("optim", "logits")  # options that are not arguments of an optimiser
 
 
 def optimisers(
-    networks: Sequence[Network], rate: float | None, captured: bool = False
+    networks: Sequence[OutputReader], rate: float | None, captured: bool = False
 ) -> list[Optimizer]:
     """One optimiser for each network that learns; ``rate`` is for those that name none.
 
@@ -32,11 +32,11 @@ def optimisers(
         ]
         seen.update(map(id, parameters))
         if parameters:
-            made.append(make(network.statement, parameters, rate, captured))
+            made.append(make_optimiser(network.statement, parameters, rate, captured))
     return made
 
 
-def make(
+def make_optimiser(
     statement: ast.Neural,
     parameters: Iterable[Tensor | nn.Parameter],
     rate: float | None,

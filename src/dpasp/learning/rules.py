@@ -47,9 +47,9 @@ class Groups:
         return Groups(self.choice.to(device), self.sizes.to(device), self.complement.to(device))
 
 
-def groups(ground: GroundProgram) -> Groups:
+def leaf_groups(ground: GroundProgram) -> Groups:
     """The groups of the leaves of a program."""
-    sizes = np.array([leaves.width(choice) for choice in ground.choices], dtype=np.int64)
+    sizes = np.array([leaves.leaf_count(choice) for choice in ground.choices], dtype=np.int64)
     choice = np.repeat(np.arange(len(sizes)), sizes)
     false = np.zeros(len(choice), dtype=np.bool_)
     place = leaves.layout(ground.choices)

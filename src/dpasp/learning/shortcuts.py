@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from dpasp.learning.possible import anything
-from dpasp.learning.rules import Groups, groups, with_omitted
+from dpasp.learning.rules import Groups, leaf_groups, with_omitted
 from dpasp.logic.program import Choice, FromNetwork, GroundProgram
 from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
@@ -97,7 +97,7 @@ class Shortcuts:
 
 def shortcuts(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Shortcuts:
     """What the observations leave open of a model's networks."""
-    pairs = tuple(alike(model, likelihood))
+    pairs = tuple(indistinct_values(model, likelihood))
     return Shortcuts(pairs, tuple(_settled(model, likelihood, seen)))
 
 
@@ -106,7 +106,7 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
     columns = likelihood.count * sum(1 for _ in _swaps(model.ground))
     if likelihood.engine.size * columns > WORK:
         return
-    pairs = list(alike(model, likelihood))
+    pairs = list(indistinct_values(model, likelihood))
     if pairs:
         listed = ", ".join(map(str, pairs[:SHOWN]))
         rest = f" (and {len(pairs) - SHOWN} more pairs)" if len(pairs) > SHOWN else ""
@@ -119,7 +119,7 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
 # --- values that trade places -----------------------------------------------------------------
 
 
-def alike(model: ProgramModule, likelihood: Likelihood) -> Iterator[Alike]:
+def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[Alike]:
     """The pairs of values of a network that no observation tells apart.
 
     The probabilities of the observations are polynomials of the network's outputs: if they are
@@ -186,7 +186,7 @@ def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -
     """By observation, the most frequent first, and choice: which values are possible."""
     counts = torch.bincount(seen.ids.cpu(), minlength=likelihood.count)
     order = [i for i in counts.argsort(descending=True, stable=True).tolist() if counts[i]]
-    weights, group = anything(model), groups(model.ground)
+    weights, group = anything(model), leaf_groups(model.ground)
     for some in torch.split(torch.tensor(order), COLUMNS):
         open_ = _possible(likelihood, weights.expand(-1, len(some)), some, group)
         for column, number in enumerate(some.tolist()):

@@ -18,7 +18,7 @@ from dpasp.learning.averaging import Average
 from dpasp.learning.entropy import MeanEntropy
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import ProcessGroup
-from dpasp.learning.rules import direction, fixpoint, groups, lagrange, with_omitted
+from dpasp.learning.rules import direction, fixpoint, lagrange, leaf_groups, with_omitted
 from dpasp.learning.schedules import Rates, factor
 from dpasp.neural.ahead import Ahead
 from dpasp.neural.data import DataRows
@@ -72,7 +72,7 @@ class Learner:
         self.model, self.examples, self.steps = model, examples, steps
         self.ascent = ascent.to(device)
         self.gap: Tensor | None = None  # of the steps since it was last taken
-        self.groups = groups(model.ground).to(device)
+        self.groups = leaf_groups(model.ground).to(device)
         parameter = model.leaf_sources_on(torch.device("cpu")).parameter.numpy()
         self.learned = torch.from_numpy(np.flatnonzero(parameter >= 0)).to(device)
         self.instances = Sums.by(parameter[parameter >= 0]).to(device)

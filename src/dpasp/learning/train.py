@@ -52,7 +52,7 @@ class HowToLearn:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class LearningJob:
     """What to learn from, how, and the processes that do it together."""
 
     observations: Observations
@@ -72,10 +72,10 @@ class Job:
         return self.how.force
 
 
-def learn(model: ProgramModule, job: Job) -> tuple[History, Fit]:
+def learn(model: ProgramModule, job: LearningJob) -> tuple[History, Fit]:
     """Learn the parameters of a model; what happened, and what standard errors come from."""
     begun = time.monotonic()
-    loop = start(model, job)
+    loop = start_learning(model, job)
     loop.begun = begun
     try:
         return loop.run(), Fit(loop.learner, loop.train.to(loop.device))
@@ -85,7 +85,7 @@ def learn(model: ProgramModule, job: Job) -> tuple[History, Fit]:
         model.eval()
 
 
-def start(model: ProgramModule, job: Job) -> Loop:
+def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
     """Everything ready to learn, nothing learned yet."""
     rule = choose_rule(model, job)
     device = torch.device(job.options.place)
@@ -119,7 +119,7 @@ def _on(device: torch.device, data: Mapping[Symbol, DataRows]) -> dict[Symbol, D
     return {atom: rows.to(device) for atom, rows in data.items()}
 
 
-def choose_rule(model: ProgramModule, job: Job) -> str:
+def choose_rule(model: ProgramModule, job: LearningJob) -> str:
     """The rule that the options name, or the default; refuses what cannot be learned."""
     nets = trainable(model.nets)
     moving = model.has_intervals and job.options.goal.lower > 0  # the vertex that counts may change
@@ -140,7 +140,7 @@ def choose_rule(model: ProgramModule, job: Job) -> str:
     return rule
 
 
-def check_average(model: ProgramModule, job: Job) -> None:
+def check_average(model: ProgramModule, job: LearningJob) -> None:
     """Refuse an average of the weights of networks where none learns."""
     if job.options.average and not trainable(model.nets):
         message = "average is of the weights of networks, and no network learns here"
@@ -161,9 +161,9 @@ def reproducible(device: torch.device) -> Iterator[None]:
 class Loop:
     """A run of learning that can stop at any step and go on from there."""
 
-    job: Job
+    job: LearningJob
 
-    def __init__(self, learner: Learner, job: Job, device: torch.device) -> None:
+    def __init__(self, learner: Learner, job: LearningJob, device: torch.device) -> None:
         self.learner, self.job, self.device = learner, job, device
         self.model = learner.model
         self.position = Position()

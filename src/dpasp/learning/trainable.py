@@ -29,17 +29,17 @@ from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.parallel import group
 from dpasp.learning.possible import check_possible
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
-from dpasp.learning.train import HowToLearn, Job, learn
+from dpasp.learning.train import HowToLearn, LearningJob, learn
 from dpasp.learning.written import LearnedValues, learned_text
-from dpasp.logic.python import Python
+from dpasp.logic.python import ProgramPython
 from dpasp.neural.answers import Bounds
 from dpasp.neural.data import DataPart, DataRows, check_lengths
 from dpasp.neural.labels import LabelReader
 from dpasp.neural.likelihood import likelihood_of
-from dpasp.neural.loading import load, no_dataset_for
+from dpasp.neural.loading import load_rows, no_dataset_for
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.observations import ObservationReader, Observations
-from dpasp.neural.weights import needed
+from dpasp.neural.weights import needed_data
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.objective import Objective
 
@@ -52,7 +52,7 @@ class Trainable:
     """A module, the Python of its program, and the observations that ``#learn`` names."""
 
     model: ProgramModule
-    python: Python
+    python: ProgramPython
     _observed: observed.Observed | None = None
     intervals: LearnedIntervals | None = None  # where they were asked for
     _fit: Fit | None = None
@@ -63,7 +63,7 @@ class Trainable:
     ) -> dict[Symbol, DataRows]:
         """The data of the program, those given in place of its own."""
         ground, optional = self.model.ground, self.model.optional
-        wanted = dict.fromkeys((*needed(ground), *optional.values()))
+        wanted = dict.fromkeys((*needed_data(ground), *optional.values()))
         by_atom: dict[Symbol, DataRows] = {}
         for key, value in (data or {}).items():
             if isinstance(value, Dataset):
@@ -77,12 +77,12 @@ class Trainable:
         by_atom = {atom: rows for atom, rows in by_atom.items() if atom in wanted}
         # Of objects that may be missing, those that were given are all that there are.
         given_names = {atom.name for atom in by_atom}
-        rest = {atom for atom in needed(ground) if atom not in by_atom}
+        rest = {atom for atom in needed_data(ground) if atom not in by_atom}
         if rest := {a for a in rest if not (a in optional and a.name in given_names)}:
-            loaded = load(ground, self.python, part, rest)
+            loaded = load_rows(ground, self.python, part, rest)
             by_atom |= {atom: rows for atom, rows in loaded.items() if atom not in by_atom}
         check_lengths(by_atom, {}, part)
-        for atom in needed(ground):
+        for atom in needed_data(ground):
             if atom not in by_atom and atom not in optional:
                 message = f"{atom} has no {part} data"
                 help = f"say where it comes from: {atom} ~ {part}(@function)., or pass data="
@@ -120,7 +120,9 @@ class Trainable:
                 self.intervals = intervals_of(self.model, counts, how.options.imprecise)
         return history
 
-    def job(self, observations: object, data: Mapping[str, object] | None, how: HowToLearn) -> Job:
+    def job(
+        self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
+    ) -> LearningJob:
         """What is to be learned from, read and checked."""
         seen, span = self._seen(observations, how.options.query, "learn()")
         rows = self.rows("train", data)
@@ -129,7 +131,7 @@ class Trainable:
                 message = f"there are {len(seen)} observations but {len(source)} rows for {atom}"
                 help = "observation i belongs to row i of the train data"
                 raise DataError(Diagnostic("data-length", message, span, help))
-        return Job(seen, rows, how, span)
+        return LearningJob(seen, rows, how, span)
 
     def _seen(
         self, observations: object, query: str | None, what: str
@@ -159,7 +161,9 @@ class Trainable:
     def _named(self, statement: ast.Learn, query: str | None) -> observed.Observed:
         if self._observed is None or self._observed.query != query:
             labels = None if query is None else self._labels_as_texts(query)
-            self._observed = observed.read(statement.observations, self.python, query, labels)
+            self._observed = observed.read_observations(
+                statement.observations, self.python, query, labels
+            )
         return self._observed
 
     def _labels_as_texts(self, query: str) -> Callable[[object], list[Example]]:
@@ -191,7 +195,7 @@ class Trainable:
         }
         if self.intervals is not None:
             facts["intervals"] = [self.intervals.lower, self.intervals.upper]
-        checkpoints.write(path, self.model.state_dict(), facts)
+        checkpoints.write_checkpoint(path, self.model.state_dict(), facts)
 
     def restore(
         self, path: str | Path, force: bool = False, rules: Mapping[str, str] | None = None
@@ -201,14 +205,14 @@ class Trainable:
         It must be of this program, unless ``rules`` says which rule of it is which, or
         ``force`` that its numbers are to be taken in their order.
         """
-        tensors, facts = checkpoints.read(path)
+        tensors, facts = checkpoints.read_checkpoint(path)
         if facts.get("kind") == "checkpoint":
             names = [name for name in tensors if name.startswith("model.")]
             tensors = {name.removeprefix("model."): tensors[name] for name in names}
         if rules is not None:
             tensors = belongs.by_rule(self.model, tensors, facts, rules)
         elif not force:
-            belongs.check(self.model, facts, path)
+            belongs.check_belongs(self.model, facts, path)
         checkpoints.load_state(self.model, tensors, path)
         self.intervals, self._fit = LearnedIntervals.read(facts.get("intervals")), None
 

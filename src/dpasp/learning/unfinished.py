@@ -46,7 +46,7 @@ class Wanted(Protocol):
         """Whether what another program learned may be gone on with."""
 
 
-class Run(Protocol):
+class LearningRun(Protocol):
     """A run of learning: what moves, and how far it is."""
 
     learner: Learner
@@ -60,7 +60,7 @@ class Run(Protocol):
         """What was asked for."""
 
 
-def save(run: Run, path: Path) -> None:
+def save(run: LearningRun, path: Path) -> None:
     """Write all that is needed to go on from where a run is."""
     tensors: dict[str, Tensor] = {
         f"model.{name}": value for name, value in run.model.state_dict().items()
@@ -93,15 +93,15 @@ def save(run: Run, path: Path) -> None:
         "ascent": [run.learner.ascent.kind, run.learner.ascent.state],
         "gap": None if run.learner.gap is None else float(run.learner.gap),
     }
-    checkpoints.write(path, tensors, facts)
+    checkpoints.write_checkpoint(path, tensors, facts)
 
 
-def restore(run: Run, path: Path) -> None:
+def restore(run: LearningRun, path: Path) -> None:
     """Set a run to where a checkpoint was written."""
-    tensors, facts = checkpoints.read(path)
+    tensors, facts = checkpoints.read_checkpoint(path)
     _check_same(run, path, facts)
     if not run.job.force:
-        belongs.check(run.model, facts, path)
+        belongs.check_belongs(run.model, facts, path)
     state = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
     checkpoints.load_state(run.model, state, path)
     run.best = {
@@ -125,7 +125,7 @@ def restore(run: Run, path: Path) -> None:
     )
 
 
-def _restore_ascent(run: Run, path: Path, facts: dict[str, Any]) -> None:
+def _restore_ascent(run: LearningRun, path: Path, facts: dict[str, Any]) -> None:
     """Go on with the same bound, or draw the same worlds."""
     learner, (kind, state) = run.learner, facts.get("ascent", ["exact", []])
     if kind != learner.ascent.kind:
@@ -138,7 +138,7 @@ def _restore_ascent(run: Run, path: Path, facts: dict[str, Any]) -> None:
     learner.gap = None if gap is None else torch.tensor(gap, dtype=torch.float64).to(run.device)
 
 
-def _check_same(run: Run, path: Path, facts: dict[str, Any]) -> None:
+def _check_same(run: LearningRun, path: Path, facts: dict[str, Any]) -> None:
     """Refuse a checkpoint of other learning: going on would mix the two."""
     if facts.get("kind") != "checkpoint":
         message = f"{path} holds learned parameters, not unfinished learning"

@@ -10,8 +10,8 @@ b :- not a.
 
 from __future__ import annotations
 
-from dpasp.logic.ground import check, ground
+from dpasp.logic.ground import check_without_grounding, ground
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.text import ground_text
 
-__all__ = ["GroundProgram", "check", "ground", "ground_text"]
+__all__ = ["GroundProgram", "check_without_grounding", "ground", "ground_text"]

@@ -21,7 +21,7 @@ from dpasp.logic.clingo import GroundRules
 from dpasp.logic.edges import EDGE, PATH
 from dpasp.logic.encode import Encoding
 from dpasp.logic.markers import StatementInstance, is_choice_marker, is_hidden
-from dpasp.logic.neural import NeuralInstances, NeuralMarker, external_names, read_data
+from dpasp.logic.neural import NeuralInstances, NeuralMarker, external_names, ground_data
 from dpasp.logic.origins import RULE
 from dpasp.logic.program import (
     Choice,
@@ -72,7 +72,7 @@ def assemble(
     _add_annotated(assembly, instances, encoding.program)
     for neural in encoding.neural.read(control):
         _add_neural(assembly, neural, encoding.program)
-    assembly.data += read_data(control, encoding.program, assembly.problems)
+    assembly.data += ground_data(control, encoding.program, assembly.problems)
     _add_present(assembly, ground.externals, encoding.program)
     rules += _external_rules(ground.externals, rules)
     assembly.problems += encoding.neural.problems

@@ -15,7 +15,7 @@ from clingo.ast import AST, ASTType, BinaryOperator, Definition, UnaryOperator
 
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
-from dpasp.language.statements.constants import number
+from dpasp.language.statements.constants import number_in
 from dpasp.language.text.trees import walk
 from dpasp.logic.terms import NOWHERE, symbolic
 
@@ -26,7 +26,7 @@ def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
     Real numbers are left out, since clingo does not have them; a definition that
     says ``[override]`` itself stays as it is.
     """
-    settled = {node.name for node in definitions(program) if not node.is_default}
+    settled = {node.name for node in const_statements(program) if not node.is_default}
     terms = {name: _term(name, text) for name, text in overrides.items() if name not in settled}
     return [
         Definition(NOWHERE, name, symbolic(term), False)
@@ -35,9 +35,9 @@ def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
     ]
 
 
-def unused(program: ast.Program, overrides: Mapping[str, str]) -> list[Diagnostic]:
+def unused_constants(program: ast.Program, overrides: Mapping[str, str]) -> list[Diagnostic]:
     """Warnings about constants that were given from outside and that the program does not name."""
-    known = [node.name for node in definitions(program)]
+    known = [node.name for node in const_statements(program)]
     known += (s.name for s in program.statements if isinstance(s, ast.Const))
     return [
         Diagnostic(
@@ -51,7 +51,7 @@ def unused(program: ast.Program, overrides: Mapping[str, str]) -> list[Diagnosti
     ]
 
 
-def definitions(program: ast.Program) -> Iterator[AST]:
+def const_statements(program: ast.Program) -> Iterator[AST]:
     """clingo's own ``#const`` statements in a program."""
     for statement in program.statements:
         if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Definition:
@@ -65,7 +65,7 @@ def symbol_constants(program: ast.Program, overrides: Mapping[str, str]) -> dict
     >>> symbol_constants(parse("#const n = 3. #const m = n+1."), {"n": "5"})
     {'n': Number(5), 'm': Number(6)}
     """
-    pending = {node.name: node.value for node in definitions(program)}
+    pending = {node.name: node.value for node in const_statements(program)}
     pending |= {node.name: node.value for node in override(program, overrides)}
     values: dict[str, Symbol] = {}
     settled = True
@@ -132,7 +132,7 @@ def _silent(code: MessageCode, message: str) -> None:
 
 def _term(name: str, text: str) -> Symbol | None:
     symbol = parse_symbol(text)
-    if symbol is None and number(text) is None:
+    if symbol is None and number_in(text) is None:
         help = f"write -c {name}=0.3, -c {name}=5 or -c {name}=some_name"
         raise UsageError(f"'{text}' is no value for the constant {name}", help)
     return symbol
@@ -142,4 +142,4 @@ def symbol_number(symbol: Symbol) -> float | None:
     """The number that a symbol stands for in a probability: integers, and strings like "0.3"."""
     if symbol.type == SymbolType.Number:
         return float(symbol.number)
-    return number(symbol.string) if symbol.type == SymbolType.String else None
+    return number_in(symbol.string) if symbol.type == SymbolType.String else None

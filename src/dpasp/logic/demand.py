@@ -31,7 +31,7 @@ from clingo.ast import AST, ASTType
 from dpasp.language import ast
 from dpasp.logic.markers import HIDDEN
 from dpasp.logic.questions import QuestionStatement, question_literals
-from dpasp.logic.shapes import Atom, Shape, names, read_atom, read_shape
+from dpasp.logic.shapes import Atom, Shape, predicate_names, read_atom, read_shape
 from dpasp.logic.terms import Signature, unpooled_atoms
 
 ASKED = f"{HIDDEN}asked"
@@ -50,9 +50,9 @@ class Parts:
             if shape is not None and all(head.kind.positive for head in shape.heads):
                 self.shapes[index] = shape
             elif isinstance(statement, QuestionStatement):
-                roots |= names(_unreadable(statement))
+                roots |= predicate_names(_unreadable(statement))
             else:
-                mentioned = names(statement_nodes(statement))
+                mentioned = predicate_names(statement_nodes(statement))
                 roots |= mentioned
                 self.open |= mentioned if _can_define(statement) else set()
         self._above = self._dependents()

@@ -17,7 +17,7 @@ from clingo.ast import Program as Part
 
 from dpasp.language import ast
 from dpasp.language.statements.neural import data_names
-from dpasp.logic.constants import definitions, override
+from dpasp.logic.constants import const_statements, override
 from dpasp.logic.edges import acyclic, edges_of
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
 from dpasp.logic.neural import NeuralMarkers, data_rules, external_names
@@ -88,7 +88,7 @@ def encode(
     With ``origins``, every instance of a rule has a marker.
     """
     overriding = override(program, constants)
-    names = {node.name for node in (*definitions(program), *overriding)}
+    names = {node.name for node in (*const_statements(program), *overriding)}
     data = data_names(program)
     encoding = Encoding(
         program, overriding, ChoiceMarkers(frozenset(names)), NeuralMarkers(frozenset(data))

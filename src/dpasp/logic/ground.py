@@ -18,15 +18,14 @@ from typing import Any
 from clingo import Symbol
 
 from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
-from dpasp.language import ast
-from dpasp.language import check as check_language
+from dpasp.language import ast, check
 from dpasp.language.collector import collector_paused
 from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.assemble import Assembly, assemble
 from dpasp.logic.child import in_child
 from dpasp.logic.clingo import ClingoGrounder, TooLarge, while_grounding
-from dpasp.logic.constants import unused
+from dpasp.logic.constants import unused_constants
 from dpasp.logic.encode import (
     add_questions,
     encode,
@@ -136,7 +135,7 @@ class Grounder:
             numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
-            warnings = unused(program, overrides)
+            warnings = unused_constants(program, overrides)
             warnings += overflows(program, assembly.atoms, overrides)
             self._ground = _without_questions(program, clingo, assembly, warnings)
             clingo.rules.open = False
@@ -203,7 +202,7 @@ def raise_problems(problems: Iterable[Diagnostic], program: ast.Program) -> None
         raise ProgramError(ordered)
 
 
-def check(
+def check_without_grounding(
     program: ast.Program,
     *,
     semantics: str | None = None,
@@ -215,7 +214,7 @@ def check(
     """
     problems: list[Diagnostic] = []
     try:
-        check_language(program, semantics, constants)
+        check(program, semantics, constants)
     except ProgramError as error:
         problems += error.diagnostics
     functions = Functions(program, {}, None, ())
@@ -226,4 +225,4 @@ def check(
         known = {(problem.code, problem.span) for problem in problems}
         problems += (d for d in error.diagnostics if (d.code, d.span) not in known)
     raise_problems(problems, program)
-    return (*unused(program, constants or {}), *clingo.warnings())
+    return (*unused_constants(program, constants or {}), *clingo.warnings())

@@ -61,7 +61,7 @@ from dpasp.logic.terms import (
     atom_literal,
     choice_rule,
     function,
-    number,
+    integer_term,
     rule,
     split_atom,
     symbolic,
@@ -220,7 +220,7 @@ class ChoiceMarkers:
             terms = [function("", terms)]
         location = heads[0].location
         name = _name(self._predicate(shape))
-        marker = function(name, [number(index), *values, *terms], location)
+        marker = function(name, [integer_term(index), *values, *terms], location)
         self.rules.append(choice_rule(marker, body, location))
 
     def _predicate(self, shape: _Shape) -> int:
@@ -319,13 +319,13 @@ def _wide_links(marker: AST, held: AST, heads: Sequence[Signature]) -> Iterator[
             yield rule(atom_term(signature, ()), [marker])
             continue
         variables = named_variables("B", signature.arity)
-        parts = [held, number(at), number(count), number(signature.arity)]
+        parts = [held, integer_term(at), integer_term(count), integer_term(signature.arity)]
         taken = _equals(function("", variables), FunctionTerm(NOWHERE, HEADS, parts, True))
         yield rule(atom_term(signature, variables), [marker, taken])
         at += count * signature.arity
 
 
-def heads_of(held: Symbol, start: Symbol, count: Symbol, arity: Symbol) -> list[Symbol]:
+def grouped_heads(held: Symbol, start: Symbol, count: Symbol, arity: Symbol) -> list[Symbol]:
     """The arguments of so many heads, each as a tuple: what the function ``HEADS`` gives."""
     arguments, size = _held(held), arity.number
     places = range(start.number, start.number + count.number * size, size)
@@ -352,7 +352,7 @@ def _equals(term: AST, other: AST) -> AST:
 def _fact_rule(predicate: int, shape: _Shape) -> AST:
     """``{marker} :- (its arguments) = @_dpasp_facts(predicate).``"""
     variables = named_variables("A", shape.arity)
-    call = FunctionTerm(NOWHERE, FACTS, [number(predicate)], True)
+    call = FunctionTerm(NOWHERE, FACTS, [integer_term(predicate)], True)
     return choice_rule(
         function(_name(predicate), variables), [_equals(function("", variables), call)]
     )

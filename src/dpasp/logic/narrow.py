@@ -37,7 +37,7 @@ from dpasp.language.collector import collector_paused
 from dpasp.language.statements.statement import NOWHERE as NO_SPAN
 from dpasp.language.statements.statement import Statement
 from dpasp.limits import Watch
-from dpasp.logic.constants import definitions, override
+from dpasp.logic.constants import const_statements, override
 from dpasp.logic.demand import Demand, Parts, statement_nodes
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import NOWHERE, Signature, atom_literal, function
@@ -45,7 +45,7 @@ from dpasp.logic.terms import NOWHERE, Signature, atom_literal, function
 # Beyond so many demands everything is ground; where that might have no end they are worth more.
 FEW = 5_000
 MOST = 40_000
-Asked = Mapping[Signature, set[tuple[Symbol, ...]]]
+AskedValues = Mapping[Signature, set[tuple[Symbol, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -
     """The program without what its questions do not need; None if they need all of it."""
     if any(map(_is_untouched, program.statements)):
         return None
-    constant = [*override(program, constants), *definitions(program)]
+    constant = [*override(program, constants), *const_statements(program)]
     with collector_paused():  # what is made stays
         parts = Parts(program, frozenset(node.name for node in constant))
         if not parts.droppable:
@@ -102,7 +102,7 @@ class _Counter(Observer):
             raise _TooMany
 
 
-def _find(demand: Demand, constants: Iterable[AST], watch: Watch) -> Asked | None:
+def _find(demand: Demand, constants: Iterable[AST], watch: Watch) -> AskedValues | None:
     """All demands, by leader; None if there are too many."""
     leaders = [leader for leader, places in demand.places.items() if places]
     if not leaders:
@@ -152,7 +152,7 @@ def _certain(demand: Demand) -> Iterator[AST]:
             todo += new
 
 
-def _rebuilt(demand: Demand, asked: Asked) -> Narrowed | None:
+def _rebuilt(demand: Demand, asked: AskedValues) -> Narrowed | None:
     """The program with conditions for what is asked, without what is not."""
     statements = list(demand.parts.program.statements)
     guarded: set[Signature] = set()

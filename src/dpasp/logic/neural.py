@@ -36,7 +36,7 @@ from dpasp.logic.terms import (
     atom_literal,
     choice_rule,
     function,
-    number,
+    integer_term,
     rule,
     split_atom,
     symbolic,
@@ -95,7 +95,7 @@ class NeuralMarkers:
             self.rules.append(choice_rule(marker, body))
         for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
             for position, term in enumerate(terms):
-                symbol = function(f"{HIDDEN}{kind}{index}", [number(position), term])
+                symbol = function(f"{HIDDEN}{kind}{index}", [integer_term(position), term])
                 self.rules.append(rule(symbol, []))
         self.rules.append(_link(index, statement))
 
@@ -162,10 +162,10 @@ def data_rules(index: int, statement: ast.Data, may_be_missing: bool) -> list[AS
     Atoms that may be missing are no facts: the data of an example says whether they are there.
     """
     values = [Variable(NOWHERE, name) for name in _call_variables(statement)]
-    ours = [number(index), statement.argument, function("", values)]
+    ours = [integer_term(index), statement.argument, function("", values)]
     facts = rule(function(_DATA, ours), statement.body, statement.argument.location)
     argument, rest = named_variables("A", 2)
-    atom, body = function(statement.name, [argument]), [number(index), argument, rest]
+    atom, body = function(statement.name, [argument]), [integer_term(index), argument, rest]
     said = [atom_literal(function(_DATA, body))]
     if may_be_missing:
         return [facts, External(NOWHERE, SymbolicAtom(atom), said, symbolic(Function("false")))]
@@ -190,7 +190,7 @@ def external_names(program: ast.Program) -> dict[str, int]:
     return named
 
 
-def read_data(
+def ground_data(
     control: Control, program: ast.Program, problems: list[Diagnostic]
 ) -> Iterator[GroundData]:
     """The data atoms of a ground program, in the order of the statements."""

@@ -33,7 +33,7 @@ from dpasp.logic.terms import (
     atom_literal,
     choice_rule,
     function,
-    number,
+    integer_term,
     symbolic,
     unpooled_bodies,
 )
@@ -79,10 +79,10 @@ class RuleMarkers:
         for body in bodies:
             present = known if len(bodies) == 1 else global_variables((node.head, *body))
             values = [present.get(name) or symbolic(ABSENT) for name in known]
-            marker = function(RULE, [number(index), function("", values)], node.location)
+            marker = function(RULE, [integer_term(index), function("", values)], node.location)
             self.rules.append(marked(marker, body, node.location))
         # The head is bound to what the marker says, also where a pool leaves some open.
-        marker = function(RULE, [number(index), function("", list(known.values()))])
+        marker = function(RULE, [integer_term(index), function("", list(known.values()))])
         self.rules.append(RuleNode(node.location, node.head, [atom_literal(marker)]))
 
     def closed(self, control: Control, ground: Iterable[Rule]) -> list[Rule]:

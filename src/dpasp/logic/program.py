@@ -13,7 +13,7 @@ ordinary ground logic program.
 >>> from dpasp.logic import ground
 >>> ground_program = ground(parse("0.3::a. b :- a."))
 >>> ground_program.choices[0].weight, ground_program.choices[0].nothing
-(Fixed(probabilities=(0.3,)), True)
+(FixedWeights(probabilities=(0.3,)), True)
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Rule(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedWeights:
     """Probabilities that stay as they are, one for each value."""
 
     probabilities: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class IntervalWeights:
     """Bounds of the probabilities, one pair for each value; they sum to 1 (one head: at most 1)."""
 
     lower: tuple[float, ...]
@@ -82,7 +82,7 @@ class Present:
     atom: Symbol
 
 
-Weight = Fixed | Interval | Learned | FromNetwork | Present
+GroundWeight = FixedWeights | IntervalWeights | Learned | FromNetwork | Present
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Choice:
     substitution: tuple[tuple[str, Symbol], ...]
     selectors: tuple[int, ...]
     heads: tuple[int, ...]  # the atom that each value derives
-    weight: Weight
+    weight: GroundWeight
     nothing: bool
 
 
@@ -196,4 +196,4 @@ class GroundProgram:
         return ground_text(self)
 
     def _repr_html_(self) -> str:
-        return str(display("html.ground")(self))
+        return str(display("html.ground_html")(self))

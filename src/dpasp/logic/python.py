@@ -5,7 +5,7 @@ line of the program.
 
 >>> from dpasp.language import parse
 >>> program = parse("#python\\ndef half(n): return n / 2\\n#end.")
->>> Python(program, run_blocks(program)).function("half")(3)
+>>> ProgramPython(program, run_blocks(program)).function("half")(3)
 1.5
 """
 
@@ -30,7 +30,7 @@ from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, neare
 from dpasp.language import ast
 from dpasp.language.text.trees import walk
 from dpasp.logic.constants import symbol_constants, term_value
-from dpasp.logic.markers import FACTS, HEADS, heads_of
+from dpasp.logic.markers import FACTS, HEADS, grouped_heads
 
 ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
 MODULE_NAME = "dpasp_program"
@@ -120,7 +120,7 @@ def _error(code: str, message: str, span: Span | None, help: str = "") -> Progra
 
 
 @dataclass(frozen=True, slots=True)
-class Python:
+class ProgramPython:
     """A program's functions; without a module, Python is not allowed."""
 
     program: ast.Program
@@ -242,7 +242,7 @@ class Functions:
         if name == FACTS:
             return lambda predicate: self._facts[predicate.number]
         if name == HEADS:
-            return heads_of
+            return grouped_heads
         return lambda *arguments: self._call(name, arguments)
 
     def _call(self, name: str, arguments: Sequence[Symbol]) -> Sequence[Symbol]:

@@ -4,7 +4,7 @@ Where some statements cannot be read, the others are checked all the same, so th
 run reports a typo in a directive and an unsafe variable together.
 
 >>> try:
-...     read([("p.plp", "#qery a. 1.5::b.")])
+...     program_of_texts([("p.plp", "#qery a. 1.5::b.")])
 ... except ProgramError as error:
 ...     print(*error.diagnostics, sep="\n")
 p.plp:1:1: error: unknown directive #qery [unknown-directive]
@@ -19,7 +19,7 @@ from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.ast import Program
 from dpasp.language.reader import read_readable
 from dpasp.language.text.files import Reach
-from dpasp.logic.ground import check
+from dpasp.logic.ground import check_without_grounding
 
 # Mistakes that a statement makes by itself, whatever the rest of the program says.
 LOCAL_CODES = {
@@ -33,7 +33,9 @@ LOCAL_CODES = {
 }
 
 
-def read(texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None) -> Program:
+def program_of_texts(
+    texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None
+) -> Program:
     """The program that named texts say together; all that is wrong as a :class:`ProgramError`.
 
     ``reaches`` says which files the texts of some names may read; others may read any.
@@ -58,7 +60,7 @@ def _with_local_problems(errors: list[Diagnostic], program: Program) -> list[Dia
     Of the latter only what a statement says by itself: the rest may follow from the errors.
     """
     try:
-        check(program)
+        check_without_grounding(program)
     except ProgramError as error:
         more = [problem for problem in error.diagnostics if problem.code in LOCAL_CODES]
         return program.sources.in_order([*errors, *more])

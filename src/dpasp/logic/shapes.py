@@ -20,7 +20,7 @@ from typing import NamedTuple
 from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, UnaryOperator
 
 from dpasp.language import ast
-from dpasp.language.statements.expressions import variables as expression_variables
+from dpasp.language.statements.expressions import expression_variables
 from dpasp.language.statements.weights import Fixed, expressions
 from dpasp.language.text.trees import variables, walk
 from dpasp.logic.terms import Signature, split_atom
@@ -35,7 +35,7 @@ _ORDER = {
 }
 
 
-class Term(NamedTuple):
+class ArgumentShape(NamedTuple):
     """An argument of an atom.
 
     ``matches`` says that values for the whole are values for its variables; ``grows`` that it
@@ -58,7 +58,7 @@ class Atom(NamedTuple):
     """An atom of a statement; ``kind`` is its predicate."""
 
     kind: Signature
-    terms: tuple[Term, ...]
+    terms: tuple[ArgumentShape, ...]
 
     def __str__(self) -> str:
         inside = ",".join(term.text for term in self.terms)
@@ -190,7 +190,7 @@ def _written_atom(text: str) -> Atom | None:
         return None
     name, _, inside = text.partition("(")
     words = [word.strip() for word in inside.removesuffix(")").split(",")] if inside else []
-    terms = tuple(Term(word, frozenset(), True, False) for word in words)
+    terms = tuple(ArgumentShape(word, frozenset(), True, False) for word in words)
     return Atom(Signature(name.strip(), len(terms), True), terms)
 
 
@@ -241,12 +241,12 @@ def read_atom(symbol: AST) -> Atom | None:
     return Atom(kind, tuple(map(_term, arguments)))
 
 
-def _term(node: AST) -> Term:
+def _term(node: AST) -> ArgumentShape:
     names = frozenset(variable.name for variable in variables(node))
     text = str(node)
     matches = _can_match(node)
     grows = bool(names) and node.ast_type != ASTType.Variable
-    return Term(text, names, matches, grows, node.ast_type == ASTType.Interval)
+    return ArgumentShape(text, names, matches, grows, node.ast_type == ASTType.Interval)
 
 
 def _can_match(node: AST) -> bool:
@@ -304,7 +304,7 @@ def _has_pool(node: AST) -> bool:
     )
 
 
-def names(nodes: Iterable[AST]) -> set[str]:
+def predicate_names(nodes: Iterable[AST]) -> set[str]:
     """The names of all predicates below some nodes."""
     found: set[str] = set()
     for node in nodes:

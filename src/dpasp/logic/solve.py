@@ -5,7 +5,7 @@ are free. Solving runs in a thread of clingo's while this one waits, so that Ctr
 and limits are answered at once, however hard the next model is to find.
 
 >>> rules = [Rule((2,), (1,)), Rule((3,), (-2,))]
->>> blocks = models(rules, [Group((1,), False)], read=[1, 2, 3])
+>>> blocks = model_blocks(rules, [Group((1,), False)], read=[1, 2, 3])
 >>> sorted(tuple(map(int, row)) for block in blocks for row in block)
 [(0, 0, 1), (1, 1, 0)]
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from clingo import Control, MessageCode, Model
@@ -34,7 +35,7 @@ class Group:
     exactly: bool
 
 
-def models(
+def model_blocks(
     rules: Iterable[Rule],
     groups: Iterable[Group],
     read: Sequence[int],
@@ -96,6 +97,31 @@ class Solver:
                 return None if handle.get().satisfiable else list(handle.core())
         finally:
             configuration.models = before  # type: ignore[union-attr]
+
+
+def found_at_random(
+    rules: Iterable[Rule],
+    groups: Iterable[Group],
+    read: Sequence[int],
+    wanted: tuple[int, int],
+    watch: Watch = UNLIMITED,
+) -> NDArray[np.bool_]:
+    """Some models, each found by a search with random decisions, as rows; none if there is none.
+
+    ``wanted`` are their number and a seed. How probable a model is to be found says nothing.
+    """
+    control = control_of(rules, groups, read)
+    settings: Any = control.configuration
+    settings.solve.models, settings.solver.sign_def, settings.solver.rand_freq = 1, "rnd", 1.0
+    count, seed = wanted
+    rows: list[NDArray[np.bool_]] = []
+    for number in range(count):
+        settings.solver.seed = seed + number
+        found = list(_solve(control, read, watch))
+        if not found:
+            break
+        rows.append(found[0][0])
+    return np.array(rows, dtype=np.bool_).reshape(len(rows), len(read))
 
 
 def control_of(

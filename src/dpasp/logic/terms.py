@@ -82,7 +82,7 @@ def _is_pooled(node: AST) -> bool:
 # --- building ----------------------------------------------------------------------------------
 
 
-def number(value: int) -> AST:
+def integer_term(value: int) -> AST:
     """An integer as a term."""
     return symbolic(Number(value))
 

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from dpasp.language import ast
 from dpasp.logic.program import (
     Choice,
-    Fixed,
+    FixedWeights,
     FromNetwork,
     GroundMap,
     GroundProgram,
-    Interval,
+    IntervalWeights,
     Learned,
     Present,
     Rule,
@@ -107,9 +107,9 @@ class _Printer:
 
     def weights(self, choice: Choice) -> Iterator[str]:
         match choice.weight:
-            case Fixed(probabilities):
+            case FixedWeights(probabilities):
                 yield from (f"{p:.10g}" for p in probabilities)
-            case Interval(lower, upper):
+            case IntervalWeights(lower, upper):
                 bounds = zip(lower, upper, strict=True)
                 yield from (f"[{low:.10g}, {high:.10g}]" for low, high in bounds)
             case Learned(parameter):

@@ -4,7 +4,7 @@
 >>> program = parse("W/10::a(W) :- w(W). w(3).")
 >>> from clingo import Number
 >>> ChoiceWeights({}).weigh(0, program.statements[0], (("W", Number(3)),))
-(Fixed(probabilities=(0.3,)), True)
+(FixedWeights(probabilities=(0.3,)), True)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dpasp.language.statements.distributions import (
 )
 from dpasp.language.statements.weights import weight_variables
 from dpasp.logic.constants import symbol_number
-from dpasp.logic.program import Fixed, Interval, Learned, Parameter, Weight
+from dpasp.logic.program import FixedWeights, GroundWeight, IntervalWeights, Learned, Parameter
 
 Substitution = tuple[tuple[str, Symbol], ...]
 
@@ -42,14 +42,14 @@ class ChoiceWeights:
 
     def weigh(
         self, index: int, statement: ast.Annotated, substitution: Substitution
-    ) -> tuple[Weight, bool]:
+    ) -> tuple[GroundWeight, bool]:
         """The weight of an instance of a statement, and whether it can choose nothing."""
         distribution = self._distribution(index, statement, substitution)
         match distribution:
             case Known(probabilities, nothing):
-                return Fixed(probabilities), nothing
+                return FixedWeights(probabilities), nothing
             case Bounded(lower, upper, nothing):
-                return Interval(lower, upper), nothing
+                return IntervalWeights(lower, upper), nothing
             case Start():
                 parameter = self._parameter(index, statement, substitution, distribution)
                 return Learned(parameter), distribution.nothing

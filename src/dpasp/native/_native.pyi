@@ -84,6 +84,9 @@ def fold(widths: Integers, values: Integers, counts: Numbers, limits: Limits) ->
 def compile(
     ground: Ground, options: Options, limits: Limits, progress: Callable[[float], None] | None
 ) -> tuple[Circuit, dict[str, Any]]: ...
+def shares(
+    ground: Ground, options: Options, least: float, limits: Limits
+) -> tuple[Numbers, int, int] | None: ...
 def plan(ground: Ground, options: Options, limits: Limits) -> dict[str, Any]: ...
 
 worlds_in_block: int
@@ -92,4 +95,13 @@ class Worlds:
     def __init__(self, ground: Ground, steps: Integers, outputs: Integers) -> None: ...
     def draw(
         self, weights: Numbers, seed: int, first: int, blocks: int, limits: Limits
+    ) -> tuple[NDArray[np.uint64], Numbers]: ...
+    def move(
+        self,
+        weights: Numbers,
+        seed: int,
+        number: int,
+        states: Integers,
+        free: Integers,
+        limits: Limits,
     ) -> tuple[NDArray[np.uint64], Numbers]: ...

@@ -13,7 +13,7 @@ namespace dpasp {
 namespace {
 
 constexpr double MOST_ELIMINATED = 3e8;  // entries of tables, above which other ways are tried
-constexpr double MANY_ENTRIES = 5e6;  // of tables: under known weights, numbers will do
+constexpr double MANY_ENTRIES = 5e6;     // of tables: under known weights, numbers will do
 
 class Compiler {
   public:
@@ -276,8 +276,7 @@ class Compiler {
         if (asks.empty() || !part.guesses.empty() || !allowed(Way::Elimination)) return nullptr;
         auto way = std::make_unique<Elimination>(
             Job{problem_, part, asks, options_.mode, budget, builder, watch_,
-                options_.weights.empty() ? nullptr : &options_.weights,
-                forced ? 0 : MANY_ENTRIES});
+                options_.weights.empty() ? nullptr : &options_.weights, forced ? 0 : MANY_ENTRIES});
         if (!forced && way->grouped() != groups) return nullptr;
         if (forced) most = double(options_.work);
         way->prepare(most);
@@ -423,10 +422,10 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
     Compiled result;
     Problem problem = read_problem(ground, watch);
     count_atoms(problem, result);
+    if (!options.weights.empty()) check_weights(problem, options.weights);
     Compiler compiler(problem, options, watch, done);
     std::vector<uint32_t> roots = compiler.run(result);
-    uint32_t weights = 0;
-    for (const ChoiceShape &shape : problem.gates.choices) weights += shape.values;
+    uint32_t weights = leaves(problem);
     result.circuit = Circuit::gather(compiler.builder, roots, weights, watch);
     result.circuit.total = problem.asserted.empty();
     return result;

@@ -5,12 +5,9 @@
 #include <iterator>
 
 #include "summing.hpp"
-#include "tree.hpp"
 
 namespace dpasp {
 namespace {
-
-constexpr double TINY = 1e-250;
 
 // Multiplies tables and sums groups out. In every table the group to be eliminated first is the
 // last of the scope, so that its states lie side by side.
@@ -171,8 +168,7 @@ void Elimination::prepare(double most) {
     if (!job_.part.asserted.empty()) tasks_.push_back(task(Ask{}, most));
 }
 
-Elimination::Task Elimination::task(const Ask &ask, double most) {
-    Task task;
+Restriction Elimination::restriction(const Ask &ask) const {
     // What the ask and the constraints depend on; the tables of all else sum to 1.
     std::vector<uint8_t> needed(network_.states.size(), 0);
     auto need = [&](uint32_t group) { needed[group] = 1; };
@@ -187,14 +183,18 @@ Elimination::Task Elimination::task(const Ask &ask, double most) {
     Restriction restriction(network_, needed, watch_);
     for (Lit lit : ask.evidence) restriction.require(network_.readings.at(lit));
     for (const Reading &reading : network_.asserted) restriction.require(reading);
+    return restriction;
+}
+
+Elimination::Task Elimination::task(const Ask &ask, double most) {
+    Task task;
+    Restriction restriction = this->restriction(ask);
     if (!restriction.propagate()) {
         task.possible = false;
         return task;
     }
-    arrange(task, restriction, most);
+    arrange(task, restriction, EntryKind::Nodes, most);
     if (task.cost == INFINITY) return task;
-    for (const Factor *table : restriction.tables)
-        task.factors.push_back(restriction.slice(*table, task.position));
     // A literal of the query holds or not: what is left then satisfies the evidence, at least.
     uint32_t missed = builder_.leaf({Value::E, 0, 1});
     for (Lit lit : ask.query) {
@@ -208,7 +208,43 @@ Elimination::Task Elimination::task(const Ask &ask, double most) {
     return task;
 }
 
-void Elimination::arrange(Task &task, const Restriction &restriction, double most) {
+void Elimination::prepare_together(double most) {
+    network_ = find_groups(job_, heads_, arithmetic_);
+    Ask all{{}, job_.asks.front().evidence};
+    for (const Ask &ask : job_.asks)
+        all.query.insert(all.query.end(), ask.query.begin(), ask.query.end());
+    Restriction restriction = this->restriction(all);
+    Task &task = tasks_.emplace_back();
+    task.possible = restriction.propagate();
+    if (!task.possible) return;
+    arrange(task, restriction, EntryKind::Numbers, most);
+    for (const Ask &ask : job_.asks) {
+        Reading &left = left_.emplace_back();
+        if (ask.query.empty()) continue;
+        const Reading &whole = network_.readings.at(ask.query[0]);
+        left.group = whole.group;
+        for (uint32_t s : restriction.places(whole.group)) left.holds.push_back(whole.holds[s]);
+    }
+}
+
+std::vector<Share> Elimination::shares() {
+    std::vector<Share> found(job_.asks.size());
+    const Task &task = tasks_[0];
+    if (!task.possible) return found;
+    Summing summing(builder_, *job_.weights, &Value::e);
+    Marginals marginals =
+        summing.marginals(task.factors, task.order, task.position, task.states, watch_);
+    for (size_t i = 0; i < found.size(); ++i) {
+        if (job_.asks[i].query.empty()) found[i].holds = marginals.total;
+        const std::vector<double> &own = marginals.groups[left_[i].group];
+        for (size_t s = 0; s < left_[i].holds.size(); ++s)
+            (left_[i].holds[s] ? found[i].holds : found[i].fails) +=
+                own.empty() ? marginals.total : own[s];
+    }
+    return found;
+}
+
+void Elimination::arrange(Task &task, const Restriction &restriction, EntryKind kind, double most) {
     task.states.resize(network_.states.size());
     task.position.assign(network_.states.size(), 0);
     Outline outline;
@@ -223,13 +259,16 @@ void Elimination::arrange(Task &task, const Restriction &restriction, double mos
     }
     for (const Factor *table : restriction.tables)
         outline.tables.push_back(restriction.numbers(*table, variable));
-    EliminationOrder order = order_elimination(outline, most, watch_);
+    EliminationOrder order = order_elimination(outline, kind, most, watch_);
     for (uint32_t v : order.variables) {
         task.position[groups[v]] = uint32_t(task.order.size());
         task.order.push_back(groups[v]);
     }
     task.cost = order.cost;
     cost_ += order.cost;
+    if (task.cost < INFINITY)
+        for (const Factor *table : restriction.tables)
+            task.factors.push_back(restriction.slice(*table, task.position));
     width_ = std::max(width_, uint32_t(std::ceil(std::log2(std::max(order.largest, 1.0)))));
 }
 

@@ -11,8 +11,16 @@
 
 #include "groups.hpp"
 #include "restriction.hpp"
+#include "tree.hpp"
 
 namespace dpasp {
+
+constexpr double TINY = 1e-250;  // a mass below this may have lost digits
+
+// What the total choices weigh that satisfy the evidence, by whether the query holds in them.
+struct Share {
+    double holds = 0, fails = 0;
+};
 
 class Elimination {
   public:
@@ -24,9 +32,15 @@ class Elimination {
     void prepare(double most);
     double cost() const { return cost_; }
     bool numbered() const { return numbered_; }  // it ended in numbers: the weights were used
-    uint32_t width() const { return width_; }  // bits of the largest table
+    uint32_t width() const { return width_; }    // bits of the largest table
     // One root an ask; throws Stopped(Size) if it outgrows the budget.
     std::vector<uint32_t> run();
+    // In numbers, for asks of at most one literal under the same evidence: all of them by one
+    // elimination and its way back. Its cost is known once it is prepared, and whether the
+    // evidence is possible at all.
+    void prepare_together(double most);
+    bool possible() const { return tasks_[0].possible; }
+    std::vector<Share> shares();
 
   private:
     // What is left of the network under one ask, and the order in which to eliminate it.
@@ -45,13 +59,17 @@ class Elimination {
     Arithmetic arithmetic_;
     Heads heads_;
     Network network_;
-    std::vector<Task> tasks_;  // by ask, and one more for the consistent mass
+    std::vector<Task> tasks_;    // by ask, and one more for the consistent mass
+    std::vector<Reading> left_;  // by ask, of what the evidence leaves of a group; together only
     double cost_ = 0;
     uint32_t width_ = 0;
     bool numbered_ = false;
 
     Task task(const Ask &ask, double most);
-    void arrange(Task &task, const Restriction &restriction, double most);
+    // What the evidence and the constraints leave of all that an ask depends on.
+    Restriction restriction(const Ask &ask) const;
+    // Find an order, and what is left of the tables.
+    void arrange(Task &task, const Restriction &restriction, EntryKind kind, double most);
     Edge eliminate(Task &task);
     // The answer as a leaf where the weights are known and there is much to do; else nothing.
     std::optional<Edge> number(const Task &task);

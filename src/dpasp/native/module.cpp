@@ -11,6 +11,7 @@
 #include "compile.hpp"
 #include "evaluate.hpp"
 #include "fold.hpp"
+#include "shares.hpp"
 #include "worker.hpp"
 #include "worlds.hpp"
 
@@ -131,6 +132,28 @@ nb::dict plan_ground(const Ground &ground, const Options &options, const Limits 
     return report(planned);
 }
 
+// By question: what the total choices weigh that satisfy the evidence and the query, and the
+// evidence and not the query; None where there are fewer entries than `least`, or it is no network.
+nb::object shares_of(const Ground &ground, const Options &options, double least,
+                     const Limits &limits) {
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch(limits, &stop);
+    std::optional<Shares> found;
+    run_watched(nb::none(), done, stop, [&](uintptr_t floor) {
+        watch.set_floor(floor);
+        found = shares(ground, options, least, watch);
+    });
+    if (!found) return nb::none();
+    std::vector<double> out;
+    for (const Share &share : found->questions) {
+        out.push_back(share.holds);
+        out.push_back(share.fails);
+    }
+    return nb::make_tuple(array(std::move(out), {found->questions.size(), 2}),
+                          uint64_t(found->entries), found->width);
+}
+
 // An evaluation: long ones are run so that signals are answered meanwhile.
 void run_evaluation(const Circuit &circuit, size_t batch, const Limits &limits,
                     const std::function<void(const Watch &)> &work) {
@@ -239,6 +262,25 @@ nb::object draw_worlds(const Worlds &worlds, const Vector &weights, uint64_t see
     return nb::make_tuple(bits, array(std::move(drawn.weights)));
 }
 
+// The bits [outputs, words] of the candidates of a move, and their weights.
+nb::object move_chains(const Worlds &worlds, const Vector &weights, uint64_t seed, uint64_t number,
+                       const Values &states, const Integers &free, const Limits &limits) {
+    if (weights.shape(0) != worlds.leaves())
+        throw nb::value_error("weights that do not fit the choices");
+    if (states.shape(0) != WORDS || states.shape(1) != worlds.choices() ||
+        free.shape(0) != worlds.choices())
+        throw nb::value_error("states that do not fit the choices");
+    std::atomic<bool> stop{false};
+    Watch watch(limits, &stop);
+    Worlds::Drawn drawn;
+    {
+        nb::gil_scoped_release unlocked;
+        drawn = worlds.move(weights.data(), seed, number, {states.data(), free.data()}, watch);
+    }
+    nb::object bits = array(std::move(drawn.bits), {worlds.outputs(), WORDS});
+    return nb::make_tuple(bits, array(std::move(drawn.weights)));
+}
+
 // The circuit's arrays: op, begin, end of nodes; weight, child of edges; kinds, qe, e of values.
 nb::dict arrays(const Circuit &circuit) {
     std::vector<int64_t> op, begin, end, weight, child, kinds;
@@ -336,9 +378,12 @@ NB_MODULE(_native, m) {
         });
     nb::class_<Worlds>(m, "Worlds")
         .def(nb::new_(&worlds), "ground"_a, "steps"_a, "outputs"_a)
-        .def("draw", &draw_worlds, "weights"_a, "seed"_a, "first"_a, "blocks"_a, "limits"_a);
+        .def("draw", &draw_worlds, "weights"_a, "seed"_a, "first"_a, "blocks"_a, "limits"_a)
+        .def("move", &move_chains, "weights"_a, "seed"_a, "number"_a, "states"_a, "free"_a,
+             "limits"_a);
     m.attr("worlds_in_block") = BLOCK;
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a, "limits"_a);
     m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
+    m.def("shares", &shares_of, "ground"_a, "options"_a, "least"_a, "limits"_a);
     m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);
 }

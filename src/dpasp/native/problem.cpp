@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 #include "definitions.hpp"
 
@@ -129,6 +131,18 @@ class ProblemReader {
 
 Problem read_problem(const Ground &ground, Watch &watch) {
     return ProblemReader(ground, watch).read();
+}
+
+uint32_t leaves(const Problem &problem) {
+    uint32_t count = 0;
+    for (const ChoiceShape &shape : problem.gates.choices) count += shape.values;
+    return count;
+}
+
+void check_weights(const Problem &problem, const std::vector<double> &weights) {
+    if (weights.size() != leaves(problem))
+        throw std::invalid_argument(std::to_string(weights.size()) + " weights for " +
+                                    std::to_string(leaves(problem)) + " leaves");
 }
 
 }  // namespace dpasp

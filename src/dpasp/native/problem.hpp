@@ -28,4 +28,9 @@ struct Problem {
 
 Problem read_problem(const Ground &ground, Watch &watch);
 
+// How many weights its choices have.
+uint32_t leaves(const Problem &problem);
+// Throws std::invalid_argument unless there is one for each of them.
+void check_weights(const Problem &problem, const std::vector<double> &weights);
+
 }  // namespace dpasp

@@ -25,8 +25,7 @@ double size(const std::vector<uint32_t> &scope, const std::vector<uint32_t> &sta
 
 }  // namespace
 
-Summing::Summing(const Builder &builder, const std::vector<double> &weights,
-                 double Value::*channel)
+Summing::Summing(const Builder &builder, const std::vector<double> &weights, double Value::*channel)
     : weights_(weights), worth_(builder.nodes.size()) {
     for (size_t n = 0; n < builder.nodes.size(); ++n) {  // children come before parents
         const Node &node = builder.nodes[n];
@@ -41,6 +40,13 @@ Summing::Summing(const Builder &builder, const std::vector<double> &weights,
         }
         worth_[n] = total;
     }
+}
+
+Summing::Table Summing::table(const Factor &factor) const {
+    Table table{factor.scope, {}};
+    table.entries.reserve(factor.entries.size());
+    for (const Edge &edge : factor.entries) table.entries.push_back(worth(edge));
+    return table;
 }
 
 // The product of two tables, with the last group summed out where that is asked for. In every
@@ -89,12 +95,7 @@ double Summing::eliminate(const std::vector<Factor> &factors, const std::vector<
         else
             buckets[position[table.scope.back()]].push_back(std::move(table));
     };
-    for (const Factor &factor : factors) {
-        Table table{factor.scope, {}};
-        table.entries.reserve(factor.entries.size());
-        for (const Edge &edge : factor.entries) table.entries.push_back(worth(edge));
-        put(std::move(table));
-    }
+    for (const Factor &factor : factors) put(table(factor));
     const Table unit{{}, {1.0}};
     for (auto &bucket : buckets) {
         if (bucket.empty()) continue;

@@ -8,6 +8,12 @@
 
 namespace dpasp {
 
+// What all tables sum to, and what each state of each group contributes to it.
+struct Marginals {
+    double total = 1;
+    std::vector<std::vector<double>> groups;  // by group and state; empty if it has one state
+};
+
 class Summing {
   public:
     // `channel` says which of its two numbers a leaf is worth.
@@ -18,11 +24,18 @@ class Summing {
                      const std::vector<uint32_t> &position, const std::vector<uint32_t> &states,
                      Watch &watch);
 
-  private:
+    // The same, and the way back: the derivative by every entry gives the marginals.
+    Marginals marginals(const std::vector<Factor> &factors, const std::vector<uint32_t> &order,
+                        const std::vector<uint32_t> &position, const std::vector<uint32_t> &states,
+                        Watch &watch) const;
+
     struct Table {
         std::vector<uint32_t> scope;
         std::vector<double> entries;
     };
+
+  private:
+    Table table(const Factor &factor) const;
 
     const std::vector<double> &weights_;
     std::vector<double> worth_;  // by node

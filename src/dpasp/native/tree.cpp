@@ -136,7 +136,8 @@ EliminationOrder fewest_nodes(std::vector<EliminationOrder> orders, const Outlin
 
 }  // namespace
 
-EliminationOrder order_elimination(const Outline &outline, double most, Watch &watch) {
+EliminationOrder order_elimination(const Outline &outline, EntryKind kind, double most,
+                                   Watch &watch) {
     const std::vector<uint32_t> &states = outline.states;
     std::vector<std::vector<uint32_t>> near(states.size());
     for (const NumberTable &table : outline.tables)
@@ -149,9 +150,10 @@ EliminationOrder order_elimination(const Outline &outline, double most, Watch &w
     }
     std::vector<EliminationOrder> orders;
     double least = INFINITY;
+    bool rehearsed = kind == EntryKind::Nodes;
     auto attempt = [&](Rule rule, uint32_t seed) {
         // Larger tables may still make fewer nodes.
-        double known = std::min(least > LARGE ? SPREAD * least : least, NEAR * most);
+        double known = std::min(rehearsed && least > LARGE ? SPREAD * least : least, NEAR * most);
         EliminationOrder next = Greedy(states, near, rule, seed, watch).run(known, PATIENCE * most);
         least = std::min(least, next.cost);
         if (next.cost < INFINITY || orders.empty()) orders.push_back(std::move(next));
@@ -163,11 +165,12 @@ EliminationOrder order_elimination(const Outline &outline, double most, Watch &w
     if (!uniform) attempt(Rule::WeightedFill, 0);
     attempt(Rule::Size, 0);
     // More attempts, as long as they cost little beside the tables.
-    double work = 0, each = 20.0 * double(states.size());
+    double work = 0, each = (rehearsed ? 20 : 400) * double(states.size());
     if (least < INFINITY)
         for (uint32_t seed = 1; seed <= 100 && (work += each) < least; ++seed)
             attempt(Rule(seed % 3), seed);
-    if (least > LARGE && least <= most) return fewest_nodes(std::move(orders), outline, watch);
+    if (rehearsed && least > LARGE && least <= most)
+        return fewest_nodes(std::move(orders), outline, watch);
     return *std::min_element(orders.begin(), orders.end(),
                              [](const auto &a, const auto &b) { return a.cost < b.cost; });
 }

@@ -83,11 +83,39 @@ template <class Do> void each_world(const Bits &worlds, Do &&action) {
 // One block of worlds: the truth of every atom in each.
 class Block {
   public:
-    Block(const Ground &ground, const double *weights, const std::vector<size_t> &leaves)
-        : ground_(ground), weights_(weights), leaves_(leaves), atoms_(ground.atoms) {}
+    Block(const Ground &ground, const double *weights, const std::vector<size_t> &leaves,
+          const Worlds::Chains *chains = nullptr)
+        : ground_(ground), weights_(weights), leaves_(leaves), chains_(chains),
+          atoms_(ground.atoms) {}
+
+    // What is done step by step; the weights of the worlds go to `own`.
+    void run(const std::vector<Step> &steps, const std::vector<Push> &pushes, double *own,
+             Random &random, Watch &watch) {
+        std::fill(own, own + BLOCK, 1.0);
+        for (const Step &step : steps) {
+            if (step.kind == Step::Choice)
+                choose(step.index, step.gate, random);
+            else if (step.kind == Step::Rules)
+                derive(ground_.rules, step, watch);
+            else
+                push(pushes[step.index], own, random);
+        }
+    }
+
+    const Bits &atom(uint32_t a) const { return atoms_[a]; }
+
+  private:
+    const Ground &ground_;
+    const double *weights_;
+    const std::vector<size_t> &leaves_;
+    const Worlds::Chains *chains_;  // null: all worlds are drawn
+    std::vector<Bits> atoms_;
+    std::vector<double> some_;    // by world: that some draw so far takes its value
+    std::vector<double> before_;  // the same before each draw of each world
 
     void choose(uint32_t index, uint32_t where, Random &random) {
-        choose_others(index, UINT32_MAX, gate(where), random);
+        if (!fixed(index)) choose_others(index, UINT32_MAX, gate(where), random);
+        keep(index, gate(where));
     }
 
     void derive(const std::vector<GroundRule> &rules, const Step &step, Watch &watch) {
@@ -109,25 +137,46 @@ class Block {
         }
     }
 
-    void push(const Push &evidence, std::vector<double> &world_weights, Random &random) {
+    void push(const Push &evidence, double *world_weights, Random &random) {
         if (evidence.holds)
             require(evidence, world_weights, random);
         else
             forbid(evidence, world_weights, random);
     }
 
-    const Bits &atom(uint32_t a) const { return atoms_[a]; }
-
-  private:
-    const Ground &ground_;
-    const double *weights_;
-    const std::vector<size_t> &leaves_;
-    std::vector<Bits> atoms_;
-    std::vector<double> some_;    // by world: that some draw so far takes its value
-    std::vector<double> before_;  // the same before each draw of each world
-
     double weight(uint32_t choice, uint32_t value) const {
         return weights_[leaves_[choice] + value];
+    }
+
+    bool fixed(uint32_t choice) const { return chains_ && !chains_->free[choice]; }
+    bool has(size_t word, uint32_t choice, uint32_t value) const {
+        return chains_->states[word * ground_.choices.size() + choice] == int64_t(value);
+    }
+
+    // The probability of a value in the worlds of a word: 1 or 0 where the chain does not move it.
+    double weight(const Push::Draw &draw, size_t word) const {
+        if (!fixed(draw.choice)) return weight(draw.choice, draw.value);
+        return has(word, draw.choice, draw.value) ? 1 : 0;
+    }
+
+    // The worlds of a word that have a value as its chain has it: all where the choice is not
+    // moved, and otherwise the first, which is where the chain is.
+    uint64_t kept(uint32_t choice) const { return !chains_ ? 0 : fixed(choice) ? ALL : 1; }
+
+    uint64_t as_kept(uint64_t drawn, uint32_t choice, uint32_t value, size_t word) const {
+        uint64_t where = kept(choice);
+        if (!where) return drawn;
+        return (drawn & ~where) | (has(word, choice, value) ? where : 0);
+    }
+
+    void keep(uint32_t index, const Bits &open) {
+        if (!chains_) return;
+        const auto &selectors = ground_.choices[index].selectors;
+        for (uint32_t v = 0; v < selectors.size(); ++v)
+            for (size_t w = 0; w < WORDS; ++w) {
+                uint64_t &bits = atoms_[selectors[v]][w];
+                bits = as_kept(bits, index, v, w) & open[w];
+            }
     }
 
     // Draws values other than `but` in the `open` worlds; in the others none of them holds.
@@ -160,12 +209,12 @@ class Block {
     }
 
     // Some draw takes its value: decided from the last one on, given that one up to it does.
-    void require(const Push &evidence, std::vector<double> &world_weights, Random &random) {
+    void require(const Push &evidence, double *world_weights, Random &random) {
         some_.assign(BLOCK, 0);
         before_.clear();
         for (const Push::Draw &draw : evidence.draws) {
-            double p = weight(draw.choice, draw.value);
             each_world(gate(draw.gate), [&](size_t world) {
+                double p = weight(draw, world >> 6);
                 before_.push_back(some_[world]);
                 some_[world] = some_[world] * (1 - p) + p;
             });
@@ -175,16 +224,16 @@ class Block {
         size_t end = before_.size();
         for (size_t i = evidence.draws.size(); i-- > 0;) {
             const Push::Draw &draw = evidence.draws[i];
-            double p = weight(draw.choice, draw.value);
             Bits active = gate(draw.gate), taken;
             size_t at = end;
             for (uint64_t word : active)
                 for (uint64_t left = word; left; left &= left - 1) --at;
             end = at;
             for (size_t w = 0; w < WORDS; ++w)
-                taken[w] =
-                    random.coin(p, (draw.everywhere ? ~active[w] : 0) | (active[w] & held[w]));
+                taken[w] = random.coin(weight(draw, w), (draw.everywhere ? ~active[w] : 0) |
+                                                            (active[w] & held[w]));
             each_world(active, [&](size_t world) {
+                double p = weight(draw, world >> 6);
                 double some = before_[at++] * (1 - p) + p;
                 uint64_t bit = uint64_t(1) << (world & 63);
                 if (held[world >> 6] & bit) return;
@@ -196,24 +245,29 @@ class Block {
     }
 
     // No draw takes its value.
-    void forbid(const Push &evidence, std::vector<double> &world_weights, Random &random) {
+    void forbid(const Push &evidence, double *world_weights, Random &random) {
         for (const Push::Draw &draw : evidence.draws) {
-            double p = weight(draw.choice, draw.value);
             Bits active = gate(draw.gate), taken;
-            each_world(active, [&](size_t world) { world_weights[world] *= 1 - p; });
+            each_world(active, [&](size_t world) {
+                world_weights[world] *= 1 - weight(draw, world >> 6);
+            });
             for (size_t w = 0; w < WORDS; ++w)
-                taken[w] = draw.everywhere ? random.coin(p, ~active[w]) : 0;
+                taken[w] = draw.everywhere ? random.coin(weight(draw, w), ~active[w]) : 0;
             take(draw, taken, random);
         }
     }
 
     // The choice has this value in the `taken` worlds, and another one in the others.
-    void take(const Push::Draw &draw, const Bits &taken, Random &random) {
-        Bits others = draw.everywhere ? gate(0) : gate(draw.gate);
-        for (size_t w = 0; w < WORDS; ++w) others[w] &= ~taken[w];
+    void take(const Push::Draw &draw, Bits &taken, Random &random) {
+        Bits open = draw.everywhere ? gate(0) : gate(draw.gate), others;
+        for (size_t w = 0; w < WORDS; ++w) {
+            taken[w] = as_kept(taken[w], draw.choice, draw.value, w) & open[w];
+            others[w] = open[w] & ~taken[w];
+        }
         const auto &selectors = ground_.choices[draw.choice].selectors;
-        choose_others(draw.choice, draw.value, others, random);
+        if (!fixed(draw.choice)) choose_others(draw.choice, draw.value, others, random);
         if (draw.value < selectors.size()) atoms_[selectors[draw.value]] = taken;
+        keep(draw.choice, open);
     }
 
     uint64_t literal(int32_t l, size_t w) const {
@@ -348,20 +402,34 @@ Worlds::Drawn Worlds::draw(const double *weights, uint64_t seed, uint64_t first,
     for (size_t b = 0; b < blocks; ++b) {
         watch.look();
         Random random(seed, first + b);
-        std::fill(own.begin(), own.end(), 1.0);
-        for (const Step &step : steps_) {
-            if (step.kind == Step::Choice)
-                block.choose(step.index, step.gate, random);
-            else if (step.kind == Step::Rules)
-                block.derive(ground_.rules, step, watch);
-            else
-                block.push(pushes_[step.index], own, random);
-        }
+        block.run(steps_, pushes_, own.data(), random, watch);
         for (size_t i = 0; i < outputs_.size(); ++i) {
             const Bits &bits = block.atom(outputs_[i]);
             std::copy(bits.begin(), bits.end(), &drawn.bits[(i * blocks + b) * WORDS]);
         }
         if (!pushes_.empty()) std::copy(own.begin(), own.end(), &drawn.weights[b * BLOCK]);
+    }
+    return drawn;
+}
+
+Worlds::Drawn Worlds::move(const double *weights, uint64_t seed, uint64_t number,
+                           const Chains &chains, Watch &watch) const {
+    for (size_t w = 0; w < WORDS; ++w)
+        for (size_t c = 0; c < ground_.choices.size(); ++c) {
+            int64_t value = chains.states[w * ground_.choices.size() + c];
+            if (value < 0 || uint64_t(value) >= ground_.choices[c].values())
+                throw std::invalid_argument("a state that does not fit the choices");
+        }
+    Drawn drawn;
+    drawn.bits.resize(outputs_.size() * WORDS);
+    drawn.weights.resize(BLOCK);
+    Block block(ground_, weights, leaves_, &chains);
+    Random random(seed, number);
+    watch.look();
+    block.run(steps_, pushes_, drawn.weights.data(), random, watch);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+        const Bits &bits = block.atom(outputs_[i]);
+        std::copy(bits.begin(), bits.end(), &drawn.bits[i * WORDS]);
     }
     return drawn;
 }

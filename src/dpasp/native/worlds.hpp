@@ -52,6 +52,21 @@ class Worlds {
     Drawn draw(const double *weights, uint64_t seed, uint64_t first, size_t blocks,
                Watch &watch) const;
 
+    // Chains, one in each word of a block: where they are [words, choices] (the value of every
+    // choice), and the choices that are moved [choices].
+    struct Chains {
+        const int64_t *states;
+        const int64_t *free;  // not 0: it is moved
+    };
+
+    // Candidates for the next states of chains: in each word the first world is where its chain
+    // is, with the weight that it would have if it were drawn, and the others are drawn, all with
+    // the same values of the choices that are not moved. `number` is that of the move.
+    // Throws std::invalid_argument where the states do not fit the choices.
+    Drawn move(const double *weights, uint64_t seed, uint64_t number, const Chains &chains,
+               Watch &watch) const;
+
+    size_t choices() const { return ground_.choices.size(); }
     size_t leaves() const { return leaves_.back(); }
     size_t outputs() const { return outputs_.size(); }
 

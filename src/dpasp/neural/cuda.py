@@ -87,7 +87,7 @@ def _steps(tape: Tape, columns: int, threads: int) -> NDArray[np.int64]:
     return np.array(steps, dtype=np.int64)
 
 
-def walk(moved: CutTape, head: Tensor, log: bool) -> tuple[Tensor, WalkValues]:
+def walk_on_gpu(moved: CutTape, head: Tensor, log: bool) -> tuple[Tensor, WalkValues]:
     """Walk a tape forward over heads [heads, batch]: the results [out, batch], and all values.
 
     With ``log``, the results are logarithms, and nothing underflows on the way.

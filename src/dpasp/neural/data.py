@@ -57,7 +57,7 @@ def row_of(source: Dataset[Any], index: int) -> Any:
     return item[0] if isinstance(item, tuple | list) else item
 
 
-def read_file(file: ast.File, program: ast.Program) -> Tensor:
+def read_rows_file(file: ast.File, program: ast.Program) -> Tensor:
     """The rows in a file, looked for beside the program."""
     path = beside(file, program)
     try:

@@ -36,7 +36,7 @@ from dpasp.neural.observations import Observation, ObservationReader, Observatio
 
 UNSEEN = -100  # the label of what was not observed, as in the losses of torch
 InstancesOf = Callable[[str], Sequence[GroundQuery]]
-Column = Sequence[Observation | None]  # by label; None where it cannot be
+LabelColumn = Sequence[Observation | None]  # by label; None where it cannot be
 ChoicePlaces = Mapping[int, tuple[Symbol, int]]
 
 
@@ -66,7 +66,7 @@ class LabelReader:
         ids = torch.tensor(numbers, dtype=torch.int64)[torch.from_numpy(which.reshape(-1))]
         return Observations(self.reader.distinct, ids), _atoms(columns)
 
-    def _number(self, row: Sequence[int], columns: Sequence[tuple[str, Column]]) -> int:
+    def _number(self, row: Sequence[int], columns: Sequence[tuple[str, LabelColumn]]) -> int:
         """The number of the observation that a row of labels makes."""
         seen: dict[GroundLiteral, None] = {}
         for label, (name, column) in zip(row, columns, strict=True):
@@ -83,17 +83,17 @@ class LabelReader:
             seen |= dict.fromkeys(literals)
         return self.reader.number_of(tuple(seen))
 
-    def _columns(self, query: str | Sequence[str], single: bool) -> list[tuple[str, Column]]:
+    def _columns(self, query: str | Sequence[str], single: bool) -> list[tuple[str, LabelColumn]]:
         """What the labels of each column stand for, with its name for messages."""
         if not isinstance(query, str):
             return [self._whole(text) for text in query]
         return [self._whole(query)] if single else self._objects(query)
 
-    def _whole(self, query: str) -> tuple[str, Column]:
+    def _whole(self, query: str) -> tuple[str, LabelColumn]:
         """The labels that are numbers of a query's answers."""
         return query, [instance.literals for instance in self._unconditional(query)]
 
-    def _objects(self, query: str) -> list[tuple[str, Column]]:
+    def _objects(self, query: str) -> list[tuple[str, LabelColumn]]:
         """The objects of a query, and for each the labels that are values of its last variable."""
         place = _last_variable(query)
         objects: dict[Symbol, dict[Symbol, Observation]] = {}
@@ -122,7 +122,7 @@ class LabelReader:
         return instances
 
 
-def _atoms(columns: Sequence[tuple[str, Column]]) -> frozenset[int]:
+def _atoms(columns: Sequence[tuple[str, LabelColumn]]) -> frozenset[int]:
     """The atoms that labels can be about, where they have too many values for all to come."""
     if math.prod(len(column) for _, column in columns) <= FEW:
         return frozenset()
@@ -149,7 +149,7 @@ def _integers(labels: Any) -> NDArray[np.int64]:
 
 
 def _filled(
-    rows: list[list[int]], columns: Sequence[tuple[str, Column]], may_be_short: bool
+    rows: list[list[int]], columns: Sequence[tuple[str, LabelColumn]], may_be_short: bool
 ) -> NDArray[np.int64]:
     """The labels [rows, columns]; what a short list leaves out was not observed."""
     width = len(columns)
@@ -184,7 +184,7 @@ def _others(arguments: Sequence[Any], place: int) -> set[str]:
     return {str(variable) for part in rest for variable in variables(part)}
 
 
-def in_order(queries: Sequence[GroundQuery], places: ChoicePlaces) -> Sequence[GroundQuery]:
+def in_listed_order(queries: Sequence[GroundQuery], places: ChoicePlaces) -> Sequence[GroundQuery]:
     """The instances of a query: values of choices in the order in which these list them."""
     keys = [[places.get(literal.atom) for literal in query.literals] for query in queries]
     if any(place is None for key in keys for place in key):

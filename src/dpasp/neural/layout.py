@@ -16,17 +16,17 @@ from torch import Tensor, nn
 def convolve_channels_last(module: nn.Module) -> list[nn.Sequential]:
     """Let the convolutions of a module run with the channels last, where that is safe.
 
-    Gives back the parts that do; :func:`lay_out` follows them to another device.
+    Gives back the parts that do; :func:`lay_out_weights` follows them to another device.
     """
     parts = islands(module)
     for island in parts:
         island.register_forward_pre_hook(_enter)
         island.register_forward_hook(_leave)
-    lay_out(parts)
+    lay_out_weights(parts)
     return parts
 
 
-def lay_out(parts: Iterable[nn.Sequential]) -> None:
+def lay_out_weights(parts: Iterable[nn.Sequential]) -> None:
     """Put the weights of such parts in the order that their device likes."""
     for part in parts:
         on_cpu = next(part.parameters()).device.type == "cpu"

@@ -19,7 +19,7 @@ from dpasp.circuits import Options
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery, Interval
+from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.neural.engines import MassEngine, masses, native_engine
 from dpasp.neural.extremes import AtExtremes, at_extremes
 from dpasp.neural.mixtures import TINY, Mixture, log_or_never, mixture_of
@@ -212,7 +212,7 @@ def likelihood_of(
     outlook: Outlook = Outlook(),  # noqa: B008 - frozen
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways."""
-    intervals = any(isinstance(choice.weight, Interval) for choice in ground.choices)
+    intervals = any(isinstance(choice.weight, IntervalWeights) for choice in ground.choices)
     many = len(observations) > outlook.few or sum(map(len, observations)) > LONG
     if (many or outlook.atoms) and not intervals:
         as_leaves = _leaf_for_each(ground, meaning, observations, watch, outlook)

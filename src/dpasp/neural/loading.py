@@ -12,14 +12,14 @@ from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.language import ast
 from dpasp.language.text.trees import walk
 from dpasp.logic.program import GroundData, GroundProgram
-from dpasp.logic.python import Python, guarded
-from dpasp.neural.data import DataPart, DataRows, as_rows, check_lengths, read_file
+from dpasp.logic.python import ProgramPython, guarded
+from dpasp.neural.data import DataPart, DataRows, as_rows, check_lengths, read_rows_file
 from dpasp.neural.ragged import as_objects, for_each
 from dpasp.neural.weights import may_be_missing
 
 
-def load(
-    ground: GroundProgram, python: Python, part: DataPart, needed: Container[Symbol]
+def load_rows(
+    ground: GroundProgram, python: ProgramPython, part: DataPart, needed: Container[Symbol]
 ) -> dict[Symbol, DataRows]:
     """The rows of the data atoms that are needed, all of the same number.
 
@@ -30,7 +30,7 @@ def load(
     for statement, origin, data in _statements(ground, part):
         if any(each.atom in needed for each in data):
             if any(each.values for each in data) or not _is_several(statement):
-                rows = {each.atom: read(origin, python, each) for each in data}
+                rows = {each.atom: read_rows(origin, python, each) for each in data}
             else:
                 rows = _shared(ground, python, origin, [each.atom for each in data])
             loaded |= rows
@@ -58,7 +58,7 @@ def _is_several(statement: ast.Data) -> bool:
 
 
 def _shared(
-    ground: GroundProgram, python: Python, origin: ast.Origin, atoms: Sequence[Symbol]
+    ground: GroundProgram, python: ProgramPython, origin: ast.Origin, atoms: Sequence[Symbol]
 ) -> dict[Symbol, DataRows]:
     """The rows of each of the atoms that one statement names."""
     what = origin_name(origin)
@@ -78,7 +78,9 @@ def no_dataset_for(atoms: Sequence[Symbol], span: Span | None = None) -> DataErr
     return DataError(Diagnostic("data-objects", message, span, help))
 
 
-def read(origin: ast.Origin, python: Python, data: GroundData | None = None) -> DataRows:
+def read_rows(
+    origin: ast.Origin, python: ProgramPython, data: GroundData | None = None
+) -> DataRows:
     """The rows that a function gives or a file holds; ``data`` says for which atom."""
     what = origin_name(origin)
     value = _value(origin, python, data)
@@ -86,10 +88,10 @@ def read(origin: ast.Origin, python: Python, data: GroundData | None = None) -> 
         return as_rows(value, what, origin.span)
 
 
-def _value(origin: ast.Origin, python: Python, data: GroundData | None = None) -> object:
+def _value(origin: ast.Origin, python: ProgramPython, data: GroundData | None = None) -> object:
     if isinstance(origin, ast.Call):
         return python.call(origin, dict(data.values) if data is not None else None)
-    return read_file(origin, python.program)
+    return read_rows_file(origin, python.program)
 
 
 def origin_name(origin: ast.Origin) -> str:

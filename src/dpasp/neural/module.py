@@ -21,25 +21,25 @@ from torch import Tensor, nn
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol
-from dpasp.logic.program import GroundProgram, GroundQuery, Interval
-from dpasp.logic.python import Python
+from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
+from dpasp.logic.python import ProgramPython
 from dpasp.neural.answers import Bounds, probabilities
 from dpasp.neural.data import as_tensor
 from dpasp.neural.engines import MassEngine, native_engine
 from dpasp.neural.extremes import at_vertices, vertex_points
-from dpasp.neural.labels import LabelReader, in_order, places
+from dpasp.neural.labels import LabelReader, in_listed_order, places
 from dpasp.neural.likelihood import AsLeaves, Likelihood, Outlook, likelihood_of, log_probability
-from dpasp.neural.networks import Network, build
+from dpasp.neural.networks import OutputReader, build_networks
 from dpasp.neural.observations import AnyObservations, ObservationReader, Observations
 from dpasp.neural.parameters import Parameters
 from dpasp.neural.ragged import Objects, as_objects, for_each
 from dpasp.neural.weights import (
     ExampleRows,
     LeafSources,
-    join,
     leaf_sources,
+    leaf_weights,
     may_be_missing,
-    needed,
+    needed_data,
     network_outputs,
     presence,
 )
@@ -48,7 +48,7 @@ from dpasp.semantics.objective import Objective
 
 DataByName = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
 QueryTexts = str | Sequence[str]
-Ask = Callable[[str, Watch], Sequence[GroundQuery]]
+GroundQueries = Callable[[str, Watch], Sequence[GroundQuery]]
 REMEMBERED = 16  # sets of queries whose circuits are kept
 
 
@@ -61,8 +61,8 @@ class Basis:
     """
 
     ground: GroundProgram
-    python: Python
-    ask: Ask
+    python: ProgramPython
+    ask: GroundQueries
     owner: Any = None
 
 
@@ -86,16 +86,20 @@ class ProgramModule(nn.Module):
         self.basis, self.ground = basis, ground
         self.meaning = meaning
         self.objective = objective
-        self.networks = other.networks if other else nn.ModuleList(build(ground, basis.python))
+        self.networks = (
+            other.networks if other else nn.ModuleList(build_networks(ground, basis.python))
+        )
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
         self.reader = ObservationReader(ground)
-        self._needed = dict.fromkeys(needed(ground))
+        self._needed = dict.fromkeys(needed_data(ground))
         self.optional = may_be_missing(ground)
         self._sources = leaf_sources(ground, self.probabilities.fixed.shape[1])
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
         self._instances: dict[str, Sequence[GroundQuery]] = {}
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
-        self.has_intervals = any(isinstance(choice.weight, Interval) for choice in ground.choices)
+        self.has_intervals = any(
+            isinstance(choice.weight, IntervalWeights) for choice in ground.choices
+        )
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
@@ -211,7 +215,7 @@ class ProgramModule(nn.Module):
         device = outputs[0].device if outputs else matrix.device if matrix is not None else None
         device = device or torch.device("cpu")
         outputs += presence(rows, device)
-        return join(self.leaf_sources_on(device), matrix, outputs, rows.batch)
+        return leaf_weights(self.leaf_sources_on(device), matrix, outputs, rows.batch)
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -222,7 +226,7 @@ class ProgramModule(nn.Module):
         return torch.float64 if torch.float64 in kinds else torch.float32
 
     @property
-    def nets(self) -> list[Network]:
+    def nets(self) -> list[OutputReader]:
         """The networks, one for each neural statement."""
         return list(self.networks)  # type: ignore[arg-type]
 
@@ -366,7 +370,7 @@ class ProgramModule(nn.Module):
         """The ground queries that a text stands for, in the order of their columns."""
         if text not in self._instances:
             queries = self.basis.ask(text, self.limits.start())
-            self._instances[text] = in_order(queries, self.places)
+            self._instances[text] = in_listed_order(queries, self.places)
             while len(self._instances) > REMEMBERED:
                 self._instances.pop(next(iter(self._instances)))
         return self._instances[text]

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from dpasp.errors import DataError, Diagnostic
 from dpasp.language import ast
 from dpasp.logic.program import GroundNetwork, GroundProgram
-from dpasp.logic.python import Python, guarded
-from dpasp.neural.layout import convolve_channels_last, lay_out
+from dpasp.logic.python import ProgramPython, guarded
+from dpasp.neural.layout import convolve_channels_last, lay_out_weights
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
 
@@ -26,7 +26,7 @@ def tolerance(dtype: torch.dtype) -> float:
     return max(TOLERANCE, 8 * torch.finfo(dtype).eps) if dtype.is_floating_point else TOLERANCE
 
 
-class Network(nn.Module):
+class OutputReader(nn.Module):
     """A network and how its outputs are read: one distribution for each row and outcome."""
 
     def __init__(self, module: nn.Module, statement: ast.Neural, use: GroundNetwork) -> None:
@@ -45,14 +45,14 @@ class Network(nn.Module):
             module.requires_grad_(False)
             module.eval()
 
-    def train(self, mode: bool = True) -> Network:
+    def train(self, mode: bool = True) -> OutputReader:
         """Set the training mode; a frozen network stays as it is in use."""
         super().train(mode and not self.frozen)
         return self
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Network:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> OutputReader:
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        lay_out(self._convolutions)  # it may have moved to another device
+        lay_out_weights(self._convolutions)  # it may have moved to another device
         return self
 
     def forward(self, *inputs: Tensor) -> Tensor:
@@ -121,17 +121,17 @@ class Network(nn.Module):
         return DataError(Diagnostic(code, message, self.statement.span, help))
 
 
-def build(ground: GroundProgram, python: Python) -> list[Network]:
+def build_networks(ground: GroundProgram, python: ProgramPython) -> list[OutputReader]:
     """The networks of a ground program, one for each neural statement."""
     networks = []
     for use in ground.networks:
         statement = ground.program.statements[use.statement]
         assert isinstance(statement, ast.Neural)
-        networks.append(Network(make(statement.network, python), statement, use))
+        networks.append(OutputReader(make_network(statement.network, python), statement, use))
     return networks
 
 
-def make(network: ast.Network, python: Python) -> nn.Module:
+def make_network(network: ast.Network, python: ProgramPython) -> nn.Module:
     """The module that a statement names."""
     if network.repository is not None:
         made: object = _from_hub(network, python)
@@ -145,7 +145,7 @@ def make(network: ast.Network, python: Python) -> nn.Module:
     raise DataError(Diagnostic("network-type", message, network.span, help))
 
 
-def _from_hub(network: ast.Network, python: Python) -> object:
+def _from_hub(network: ast.Network, python: ProgramPython) -> object:
     """Load a network from a PyTorch Hub repository: a folder, or one on GitHub."""
     if not python.allowed:
         raise python.refusal("a hub repository runs Python", network.span)
@@ -179,9 +179,9 @@ def option(statement: ast.Neural, name: str, default: ast.OptionValue) -> ast.Op
     return next((o.value for o in statement.options if o.name == name), default)
 
 
-def trainable(networks: Sequence[Network]) -> list[Network]:
+def trainable(networks: Sequence[OutputReader]) -> list[OutputReader]:
     """The networks that learn, each module once."""
-    by_module: dict[int, Network] = {}
+    by_module: dict[int, OutputReader] = {}
     for network in networks:
         if not network.frozen:
             by_module.setdefault(id(network.module), network)

@@ -47,7 +47,7 @@ class Observations(Sequence["Observations"]):
         return Observations(self.distinct, ids.reshape(-1))
 
     def __add__(self, other: Observations) -> Observations:
-        return join([self, other])
+        return join_observations([self, other])
 
     def __reduce__(self) -> tuple[Any, ...]:
         texts = tuple(tuple(map(str, observation)) for observation in self.distinct)
@@ -75,7 +75,7 @@ def _restored(texts: tuple[Example, ...], atoms: Sequence[Sequence[int]], ids: T
     return Observations(distinct, ids)
 
 
-def join(parts: Sequence[Observations]) -> Observations:
+def join_observations(parts: Sequence[Observations]) -> Observations:
     """The examples of several observations of one program, one after the other."""
     longest = max((part.distinct for part in parts), key=len)
     if all(part.distinct == longest[: len(part.distinct)] for part in parts):
@@ -88,7 +88,7 @@ def join(parts: Sequence[Observations]) -> Observations:
 
 
 # How a DataLoader puts the examples of a batch together (torch's way to teach it a type).
-default_collate_fn_map[Observations] = lambda batch, **_: join(batch)
+default_collate_fn_map[Observations] = lambda batch, **_: join_observations(batch)
 
 
 def observation_text(observation: Observation) -> str:

@@ -86,7 +86,7 @@ class Parameters(nn.Module):
     @torch.no_grad()
     def project(self, distributions: Tensor) -> None:
         """Set the distributions to the nearest ones on the simplex."""
-        self.assign(nearest(distributions, self.free, self.room))
+        self.assign(onto_simplex(distributions, self.free, self.room))
 
     def table(self) -> list[list[float]]:
         """The probabilities of the heads of each parameter, without that of nothing."""
@@ -96,11 +96,11 @@ class Parameters(nn.Module):
         return [row[:size].tolist() for row, size in zip(rows, self.sizes, strict=True)]
 
 
-def nearest(points: Tensor, free: Tensor, room: Tensor) -> Tensor:
+def onto_simplex(points: Tensor, free: Tensor, room: Tensor) -> Tensor:
     """The Euclidean projection of rows onto {x ≥ 0 on the free entries, Σ x = room}.
 
     >>> points, free = torch.tensor([[0.9, 0.5, 7.0]]), torch.tensor([[True, True, False]])
-    >>> nearest(points, free, torch.ones(1, 1))
+    >>> onto_simplex(points, free, torch.ones(1, 1))
     tensor([[0.7000, 0.3000, 0.0000]])
     """
     values = torch.where(free, points, -torch.inf)

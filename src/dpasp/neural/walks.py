@@ -74,7 +74,7 @@ class Walked:
         back = cuda.CutTape.of(backward_tape(tape), self.device)
 
         def walk(weights: Tensor, log: bool) -> tuple[Tensor, Pullback]:
-            results, values = cuda.walk(there, weights, log)
+            results, values = cuda.walk_on_gpu(there, weights, log)
             return results, lambda seeds: cuda.walk_back(back, _flat(seeds), values, there, log)
 
         return walk

@@ -20,7 +20,7 @@ from dpasp.logic.program import (
     Present,
     data_atoms,
 )
-from dpasp.neural.networks import Network
+from dpasp.neural.networks import OutputReader
 from dpasp.semantics import leaves
 
 TensorsByAtom = Mapping[Symbol, Tensor]
@@ -59,7 +59,7 @@ def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:
     starts = np.cumsum([0, *(_outputs(use) for use in ground.networks)])
     at, ends = 0, starts[-1]  # the leaves that say what is there come after the networks'
     for choice in ground.choices:
-        count = leaves.width(choice)
+        count = leaves.leaf_count(choice)
         place = np.arange(count)
         match choice.weight:
             case Learned(which):
@@ -112,7 +112,7 @@ class ExampleRows:
         return torch.stack([mask.cpu() for mask in masks]).all(0) if masks else None
 
 
-def network_outputs(network: Network, use: GroundNetwork, rows: ExampleRows) -> Tensor:
+def network_outputs(network: OutputReader, use: GroundNetwork, rows: ExampleRows) -> Tensor:
     """The outputs [rows · outcomes · values, batch] of a network: all its rows in one go."""
     there = [rows.all_there(data_atoms(row)) for row in use.rows]
     if any(mask is not None for mask in there):
@@ -127,7 +127,7 @@ def network_outputs(network: Network, use: GroundNetwork, rows: ExampleRows) -> 
 
 
 def _outputs_where_there(
-    network: Network, use: GroundNetwork, rows: ExampleRows, there: Sequence[Tensor | None]
+    network: OutputReader, use: GroundNetwork, rows: ExampleRows, there: Sequence[Tensor | None]
 ) -> Tensor:
     """The outputs of a network that sees only what is there; elsewhere any distribution does."""
     everywhere = torch.ones(rows.batch, dtype=torch.bool)
@@ -157,7 +157,7 @@ def presence(rows: ExampleRows, device: torch.device) -> list[Tensor]:
     return [torch.stack([table, 1.0 - table], dim=1).reshape(-1, rows.batch)]
 
 
-def _inputs(row: Symbol, data: TensorsByAtom, network: Network) -> list[Tensor]:
+def _inputs(row: Symbol, data: TensorsByAtom, network: OutputReader) -> list[Tensor]:
     """The tensors that one row of a network stands for."""
     tensors = []
     for atom in data_atoms(row):
@@ -170,7 +170,7 @@ def _inputs(row: Symbol, data: TensorsByAtom, network: Network) -> list[Tensor]:
     return tensors
 
 
-def needed(ground: GroundProgram) -> tuple[Symbol, ...]:
+def needed_data(ground: GroundProgram) -> tuple[Symbol, ...]:
     """The data atoms that the networks of a program read."""
     atoms: dict[Symbol, None] = {}
     for use in ground.networks:
@@ -189,7 +189,7 @@ def may_be_missing(ground: GroundProgram) -> dict[Symbol, Symbol]:
     return {atom: Function(f"{HIDDEN}present", [atom]) for atom in atoms}
 
 
-def join(
+def leaf_weights(
     place: LeafSources, matrix: Tensor | None, outputs: Sequence[Tensor], batch: int
 ) -> Tensor:
     """The weights [leaves, batch] from the matrix of parameters and the networks' outputs."""

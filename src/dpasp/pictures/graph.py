@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from dpasp.pictures.layout import Arrangement, Edge, arrange, arrow
 from dpasp.pictures.scene import (
     Box,
-    Drawing,
+    PlacedShape,
     Point,
     Scene,
     Stroke,
-    Text,
+    TextLine,
     moved,
     shortened,
     text_width,
@@ -73,7 +73,7 @@ class Key:
     meaning: str
 
 
-def draw(
+def draw_graph(
     nodes: Sequence[Node], links: Sequence[Link], title: str = "", legend: Sequence[Key] = ()
 ) -> Scene:
     """The graph with its title above and its legend below."""
@@ -90,9 +90,9 @@ def draw(
     rows = max((row for _, _, row, _ in keys), default=-1) + 1
     height = below + rows * LEGEND_STEP + (8.0 if rows else 0.0)
     left = MARGIN + (width - places.width) / 2
-    shapes: list[Drawing] = []
+    shapes: list[PlacedShape] = []
     if title:
-        shapes.append(Text(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
+        shapes.append(TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
     shapes += (moved(s, left, MARGIN + head) for s in _shapes(nodes, links, places))
     for key, x, row, _ in keys:
         shapes += _sample(key, MARGIN + x, below + 4 + row * LEGEND_STEP)
@@ -103,7 +103,9 @@ def _label_size(label: str) -> tuple[float, float] | None:
     return (text_width(label, LABEL_SIZE) + 8, 16.0) if label else None
 
 
-def _shapes(nodes: Sequence[Node], links: Sequence[Link], places: Arrangement) -> Iterator[Drawing]:
+def _shapes(
+    nodes: Sequence[Node], links: Sequence[Link], places: Arrangement
+) -> Iterator[PlacedShape]:
     """Edges first, so that nodes lie above them, then the labels."""
     for link, curve in zip(links, places.curves, strict=True):
         if curve:
@@ -114,16 +116,16 @@ def _shapes(nodes: Sequence[Node], links: Sequence[Link], places: Arrangement) -
         text = links[number].label
         room = text_width(text, LABEL_SIZE)
         yield Box(x - room / 2 - 1, y - 8, room + 2, 15, fill="paper", radius=3)
-        yield Text(x, y + 4, text, LABEL_SIZE, fill="accent")
+        yield TextLine(x, y + 4, text, LABEL_SIZE, fill="accent")
 
 
-def _line(link: Link, curve: tuple[Point, ...]) -> Iterator[Drawing]:
+def _line(link: Link, curve: tuple[Point, ...]) -> Iterator[PlacedShape]:
     yield Stroke(curve, link.stroke, dashed=link.dashed, curved=len(curve) > 2)
     for triangle in arrow(curve) if link.arrow else ():
         yield Stroke(triangle, link.stroke, 0.5, fill=link.stroke)
 
 
-def node_shapes(node: Node, x: float, y: float) -> Iterator[Drawing]:
+def node_shapes(node: Node, x: float, y: float) -> Iterator[PlacedShape]:
     """A node around its middle."""
     width, height = node.size
     look = node.look
@@ -134,7 +136,7 @@ def node_shapes(node: Node, x: float, y: float) -> Iterator[Drawing]:
         radius=height / 2 if look.round else 6.0,
         title=node.title or (node.text if shown != node.text else ""),
     )  # fmt: skip
-    yield Text(x, y + 4.5, shown, fill=look.ink)
+    yield TextLine(x, y + 4.5, shown, fill=look.ink)
 
 
 def _legend(legend: Sequence[Key], width: float) -> Iterator[tuple[Key, float, int, float]]:
@@ -152,7 +154,7 @@ def _sample_width(key: Key) -> float:
     return 34.0 if isinstance(key.sample, Link) else key.sample.size[0] * 0.8
 
 
-def _sample(key: Key, x: float, y: float) -> Iterator[Drawing]:
+def _sample(key: Key, x: float, y: float) -> Iterator[PlacedShape]:
     """A key with its meaning."""
     width = _sample_width(key)
     if isinstance(key.sample, Link):
@@ -161,5 +163,5 @@ def _sample(key: Key, x: float, y: float) -> Iterator[Drawing]:
         look, height = key.sample.look, 19.0
         radius = height / 2 if look.round else 5.0
         yield Box(x, y - height / 2, width, height, look.fill, look.stroke, look.thick, radius)
-        yield Text(x + width / 2, y + 4, key.sample.text, 10.5, fill=look.ink)
-    yield Text(x + width + 8, y + 4, key.meaning, 12, "start", fill="faint")
+        yield TextLine(x + width / 2, y + 4, key.sample.text, 10.5, fill=look.ink)
+    yield TextLine(x + width + 8, y + 4, key.meaning, 12, "start", fill="faint")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpasp.errors import Diagnostic, UsageError
-from dpasp.pictures.scene import COLOURS, Box, Scene, Stroke, Text
+from dpasp.pictures.scene import COLOURS, Box, Scene, Stroke, TextLine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ def write_raster(scene: Scene, path: Path) -> None:
                 _box(axes, shape, level)
             case Stroke():
                 _stroke(axes, shape, level)
-            case Text():
+            case TextLine():
                 _text(axes, shape, level)
     figure.savefig(path, dpi=2 * INCH)
 
@@ -80,7 +80,7 @@ def _stroke(axes: Axes, stroke: Stroke, level: int) -> None:
     )
 
 
-def _text(axes: Axes, text: Text, level: int) -> None:
+def _text(axes: Axes, text: TextLine, level: int) -> None:
     axes.text(
         text.x,
         text.y,

@@ -1,6 +1,6 @@
 """What a picture is made of: boxes, strokes and texts, each in a colour that has a meaning.
 
->>> scene = Scene(40, 20, (Box(0, 0, 40, 20, fill="paper"), Text(20, 14, "a & b")))
+>>> scene = Scene(40, 20, (Box(0, 0, 40, 20, fill="paper"), TextLine(20, 14, "a & b")))
 >>> print(scene.svg().splitlines()[-2])
 <text x="20" y="14" font-family="Helvetica, Arial, sans-serif" font-size="13" \
 text-anchor="middle" fill="#1f2430" class="f-ink">a &amp; b</text>
@@ -89,7 +89,7 @@ class Stroke:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextLine:
     """A line of text at its baseline; ``anchor`` is start, middle or end."""
 
     x: float
@@ -110,10 +110,10 @@ class Text:
         )
 
 
-Drawing = Box | Stroke | Text
+PlacedShape = Box | Stroke | TextLine
 
 
-def moved(shape: Drawing, right: float, down: float) -> Drawing:
+def moved(shape: PlacedShape, right: float, down: float) -> PlacedShape:
     """The shape elsewhere."""
     if isinstance(shape, Stroke):
         return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
@@ -126,7 +126,7 @@ class Scene:
 
     width: float
     height: float
-    shapes: tuple[Drawing, ...]
+    shapes: tuple[PlacedShape, ...]
     title: str = ""
 
     def svg(self) -> str:

@@ -16,7 +16,7 @@ from dpasp.version import __version__
 EXAMPLES = Path(__file__).parent / "examples"
 
 
-def about(limits: Limits) -> dict[str, Any]:
+def playground_facts(limits: Limits) -> dict[str, Any]:
     """Everything, as JSON values."""
     return {
         "version": __version__,
@@ -26,13 +26,13 @@ def about(limits: Limits) -> dict[str, Any]:
         "probabilities": {
             probability.value: SEMANTICS[probability.value] for probability in Probability
         },
-        "directives": directives(),
-        "examples": examples(),
+        "directives": directive_entries(),
+        "examples": example_programs(),
     }
 
 
 @cache
-def examples() -> list[dict[str, str]]:
+def example_programs() -> list[dict[str, str]]:
     """The programs that come along, by their first comment; the first is shown first."""
     listed = []
     for path in sorted(EXAMPLES.glob("*.plp")):
@@ -42,7 +42,7 @@ def examples() -> list[dict[str, str]]:
     return listed
 
 
-def directives() -> list[dict[str, str]]:
+def directive_entries() -> list[dict[str, str]]:
     """The directives of the language: their words, how they are written, what they do."""
     ours = [
         {"word": word, "form": kind.form, "about": kind.about}

@@ -17,7 +17,14 @@ from dpasp.inference.credal.extremes import extremes
 from dpasp.inference.engines.circuit import OnCircuit, on_circuit
 from dpasp.language import ast
 from dpasp.limits import Watch
-from dpasp.logic.program import Choice, Fixed, GroundProgram, GroundQuery, Interval, Learned
+from dpasp.logic.program import (
+    Choice,
+    FixedWeights,
+    GroundProgram,
+    GroundQuery,
+    IntervalWeights,
+    Learned,
+)
 from dpasp.semantics.meaning import Meaning
 
 SliderEnds = tuple[float, ...]  # one number, or the two ends of an interval
@@ -81,9 +88,9 @@ def _label(said: ast.Statement, value: int) -> str:
 
 def _ends(ground: GroundProgram, choice: Choice) -> tuple[SliderEnds, ...]:
     match choice.weight:
-        case Fixed(probabilities):
+        case FixedWeights(probabilities):
             return tuple((p,) for p in probabilities)
-        case Interval(lower, upper):
+        case IntervalWeights(lower, upper):
             return tuple(zip(lower, upper, strict=True))
         case Learned(parameter):
             return tuple((p,) for p in ground.parameters[parameter].initial)
@@ -159,12 +166,12 @@ def _check_room(ends: Sequence[SliderEnds]) -> None:
         raise UsageError("the intervals of this disjunction leave no probabilities that sum to 1")
 
 
-def _weight(ends: Sequence[SliderEnds]) -> Fixed | Interval:
+def _weight(ends: Sequence[SliderEnds]) -> FixedWeights | IntervalWeights:
     if any(len(interval) == 2 for interval in ends):
-        return Interval(
+        return IntervalWeights(
             tuple(interval[0] for interval in ends), tuple(interval[-1] for interval in ends)
         )
-    return Fixed(tuple(interval[0] for interval in ends))
+    return FixedWeights(tuple(interval[0] for interval in ends))
 
 
 def _open(choices: Sequence[Choice]) -> tuple[Choice, ...]:
@@ -178,8 +185,8 @@ def _open(choices: Sequence[Choice]) -> tuple[Choice, ...]:
 def _inside(choices: Sequence[Choice]) -> tuple[Choice, ...]:
     """The choices with probabilities that leave all their values possible, for compiling."""
     return tuple(
-        replace(choice, weight=Fixed((INSIDE / len(choice.heads),) * len(choice.heads)))
+        replace(choice, weight=FixedWeights((INSIDE / len(choice.heads),) * len(choice.heads)))
         if choice.nothing
-        else replace(choice, weight=Fixed((1 / len(choice.heads),) * len(choice.heads)))
+        else replace(choice, weight=FixedWeights((1 / len(choice.heads),) * len(choice.heads)))
         for choice in choices
     )

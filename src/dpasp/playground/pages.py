@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from anyio import CancelScope
 
 from dpasp.limits import Limits
-from dpasp.playground.workers import Busy, Queue, Stopped, Worker
+from dpasp.playground.workers import Busy, PageWorker, Queue, Stopped
 
 IDLE = 120.0  # seconds without a request after which a worker is ended; the next starts another
 LARGEST = 400_000  # characters of a message
@@ -33,7 +33,7 @@ class Page:
     def __init__(self, channel: Channel, queue: Queue, limits: Limits) -> None:
         self.channel = channel
         self.queue = queue
-        self.worker = Worker(limits)
+        self.worker = PageWorker(limits)
         self._requests: asyncio.Queue[dict[str, Any]] = asyncio.Queue(MOST_WAITING)
 
     async def run(self) -> None:

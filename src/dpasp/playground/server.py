@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dpasp.limits import Limits
-from dpasp.playground.about import about
+from dpasp.playground.about import playground_facts
 from dpasp.playground.pages import Page
 from dpasp.playground.workers import Queue
 
@@ -80,7 +80,7 @@ def application(settings: Settings) -> ASGIApp:
         return FileResponse(files[name]) if name in files else PlainTextResponse("", 404)
 
     async def told(request: Request) -> Response:
-        return JSONResponse(about(settings.limits))
+        return JSONResponse(playground_facts(settings.limits))
 
     async def talk(socket: WebSocket) -> None:
         if not known(socket, settings):
@@ -106,7 +106,7 @@ def application(settings: Settings) -> ASGIApp:
         Route("/static/{name}", static),
         WebSocketRoute("/talk", talk),
     ]
-    return guarded(Starlette(routes=routes), settings)
+    return guarded_application(Starlette(routes=routes), settings)
 
 
 def known(connection: HTTPConnection, settings: Settings) -> bool:
@@ -117,7 +117,7 @@ def known(connection: HTTPConnection, settings: Settings) -> bool:
     return same and hmac.compare_digest(cookie.encode(), settings.token.encode())
 
 
-def guarded(application: ASGIApp, settings: Settings) -> ASGIApp:
+def guarded_application(application: ASGIApp, settings: Settings) -> ASGIApp:
     """The application behind a look at the Host, with headers that keep pages to themselves."""
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:

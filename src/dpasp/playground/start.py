@@ -32,7 +32,7 @@ class Wishes:
     limits: Limits = DEFAULT
 
 
-def start(wishes: Wishes, tell: Callable[[str], None]) -> None:
+def serve_playground(wishes: Wishes, tell: Callable[[str], None]) -> None:
     """Serve until interrupted; ``tell`` gets the address with its token."""
     _need_packages()
     import uvicorn

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from dpasp.display.dependencies import dependencies
+from dpasp.display.dependencies import dependencies_picture
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.language import ast
@@ -15,8 +15,8 @@ from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.files import Reach
 from dpasp.language.text.lexer import tokens
 from dpasp.limits import Limits
-from dpasp.logic.ground import check
-from dpasp.logic.reading import read
+from dpasp.logic.ground import check_without_grounding
+from dpasp.logic.reading import program_of_texts
 from dpasp.playground.live import Live
 from dpasp.playground.why import why
 from dpasp.program import Program
@@ -70,7 +70,7 @@ class Desk:
     def check(self, request: Request) -> Reply:
         """The mistakes in a program, found without grounding it."""
         source = self._source(_text(request))
-        warnings = [*source.warnings, *check(source), *_not_here(source)]
+        warnings = [*source.warnings, *check_without_grounding(source), *_not_here(source)]
         logic, probability = effective_semantics(source, None)
         return {
             "warnings": [warning.to_dict() for warning in warnings],
@@ -107,7 +107,7 @@ class Desk:
     def graph(self, request: Request) -> Reply:
         """What depends on what, drawn."""
         ground = self._of(request).ground(limits=self.limits)
-        return {"svg": dependencies(ground).svg()}
+        return {"svg": dependencies_picture(ground).svg()}
 
     def models(self, request: Request) -> Reply:
         """Some models with the total choices they belong to, from the one with a number on."""
@@ -146,7 +146,7 @@ class Desk:
 
     def _source(self, text: str) -> ast.Program:
         refuse_files(text)
-        source = read([(FILE, text)], {FILE: Reach()})  # no files here
+        source = program_of_texts([(FILE, text)], {FILE: Reach()})  # no files here
         refuse_networks(source)
         return source
 

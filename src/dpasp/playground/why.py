@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpasp.display.outline import Reason, explanation
+from dpasp.display.outline import Reason, explanation_outline
 from dpasp.limits import Limits
 from dpasp.program import Program
 
@@ -12,4 +12,4 @@ TOP = 8  # ways
 def why(program: Program, query: str, semantics: str, limits: Limits) -> Reason:
     """The reasons of one answer."""
     (only,) = program.explain(query, semantics=semantics, top=TOP, limits=limits)
-    return explanation(only)
+    return explanation_outline(only)

@@ -32,7 +32,7 @@ class Stopped(Exception):
     """The work was ended from outside; the text says why."""
 
 
-class Worker:
+class PageWorker:
     """The child process of one page; it is started when it is first needed."""
 
     def __init__(self, limits: Limits) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from dpasp.language.arguments import path_given, text_given
 from dpasp.language.text.files import Reach, load_text
 from dpasp.logic.objects import caller_objects
-from dpasp.logic.reading import read
+from dpasp.logic.reading import program_of_texts
 from dpasp.program.program import Program
 
 
@@ -22,7 +22,7 @@ def _read(
     texts: list[tuple[str, str]], reaches: Mapping[str, Reach] | None = None, **keywords: Any
 ) -> Program:
     """The program of named texts, with the objects that the caller passed by keyword."""
-    source = read(texts, reaches)
+    source = program_of_texts(texts, reaches)
     groups = {name: keywords.pop(name) for name in ("networks", "data", "functions")}
     program = Program(source, objects=caller_objects(source, groups), **keywords)
     program._texts = tuple(texts)

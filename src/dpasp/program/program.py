@@ -35,11 +35,11 @@ from dpasp.language.arguments import (
 from dpasp.language.text.files import Reach
 from dpasp.limits import Limits, Report, Watch, silent, started
 from dpasp.logic.program import GroundProgram
-from dpasp.logic.reading import read
+from dpasp.logic.reading import program_of_texts
 from dpasp.logic.shown import shown_atoms, shown_by
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
-from dpasp.scale.clusters import Cluster, opened
+from dpasp.scale.clusters import Cluster, open_pool
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.objective import Objective
 from dpasp.shown import display
@@ -156,7 +156,7 @@ class Program:
         checked = self._groundings.checked(
             queries_given(queries), evidence_given(evidence), semantics
         )
-        with opened(cluster) as pool:
+        with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             narrow = how.compiles and not data and not self._torch.in_use
             asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow)
@@ -195,7 +195,7 @@ class Program:
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), evidence_given(evidence), semantics)
-        with opened(cluster) as pool:
+        with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             ground = groundings.ground(checked, watch)
             asked = ask(
@@ -271,7 +271,7 @@ class Program:
             self._groundings.checked((), evidence_given(given), semantics), started(limits)
         )
         check_intervals(asked.ground, "sampling")
-        with opened(cluster) as pool:
+        with open_pool(cluster) as pool:
             asked = replace(asked, method=replace(asked.method, pool=pool))
             return sample_models(asked, n, seed=seed)
 
@@ -566,7 +566,7 @@ class Program:
             from dpasp.learning.ensembles import Ensemble
             from dpasp.program.learners import learned
 
-            with opened(cluster) as pool:
+            with open_pool(cluster) as pool:
                 asked = {**options, "observations": observations}
                 members = learned(self, count, pool, asked)
             return Ensemble(tuple(member.module() for member in members))
@@ -693,7 +693,7 @@ class Program:
         title = ", ".join(Path(file).name for file in self.source.files)
         from dpasp.pictures.picture import drawn
 
-        return drawn(display("plot.program")(self.ground(limits=limits), title), path)
+        return drawn(display("plot.program_picture")(self.ground(limits=limits), title), path)
 
     def report(
         self, path: str | Path, *, semantics: str | None = None, limits: Limits = NO_LIMITS
@@ -745,7 +745,7 @@ def copied(
 ) -> Program:
     """The program that ``Program.__reduce__`` described."""
     python, constants, objects, reaches = arguments
-    source = read(list(texts), reaches)
+    source = program_of_texts(list(texts), reaches)
     program = Program(source, python=python, constants=constants, objects=objects)
     program._texts = texts
     program._torch.set_state(learned)

@@ -68,7 +68,7 @@ class TorchSide:
 
     def _made(self, watch: Watch, semantics: str | None, objective: Objective | None) -> Trainable:
         from dpasp.learning.trainable import Trainable
-        from dpasp.logic.python import Python
+        from dpasp.logic.python import ProgramPython
         from dpasp.neural.module import Basis, ProgramModule
 
         groundings = self.groundings
@@ -80,7 +80,7 @@ class TorchSide:
             objective = objective or last.objective
             if (meaning, objective) == (last.meaning, last.objective):
                 return self._trainable
-        python = Python(groundings.source, groundings.module(), groundings.constants)
+        python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
         ground = groundings.ground(groundings.unchecked((), meaning), watch)
         basis = Basis(ground, python, self._queries, self.owner())
         model = ProgramModule(basis, meaning, objective or Objective(), last)

@@ -1,6 +1,6 @@
 """Which pool ``--cluster`` and ``cluster=`` stand for.
 
->>> with opened(None) as pool:
+>>> with open_pool(None) as pool:
 ...     pool.cuts
 False
 """
@@ -27,7 +27,7 @@ MOST = 1024  # processes on one machine
 
 
 @contextmanager
-def opened(cluster: Cluster) -> Iterator[Pool]:
+def open_pool(cluster: Cluster) -> Iterator[Pool]:
     """The pool that a cluster stands for; it ends with the block, unless it was given as a pool.
 
     None is this process, ``"local"`` a process for every core of this machine, a number so many
@@ -47,7 +47,7 @@ def opened(cluster: Cluster) -> Iterator[Pool]:
             pool.close()
 
 
-def checked(text: str) -> str:
+def checked_cluster(text: str) -> str:
     """A text that names a cluster; raises :class:`UsageError` for one that does not."""
     if _processes(text) is None and not ADDRESS.fullmatch(text):
         raise UsageError(f"{text!r} is no cluster", help=f"a cluster is {WHAT}")
@@ -89,7 +89,7 @@ def _of_number(number: int) -> Pool:
 def _of_address(address: str) -> Pool:
     from importlib.util import find_spec
 
-    checked(address)
+    checked_cluster(address)
     if find_spec("ray") is None:
         message = f"a cluster at an address ({address}) needs Ray, which is not installed"
         help = "pip install 'dpasp[cluster]', or use --cluster local, which needs nothing"

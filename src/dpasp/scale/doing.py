@@ -21,7 +21,7 @@ TRIES = 3  # times that a part is done again when its worker died
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class PartLimits:
     """The limits of a job, and the seconds that are left for a part of it, when it was sent."""
 
     seconds: float | None
@@ -30,7 +30,7 @@ class Allowed:
     sent: float  # by the clock on the wall
 
     @classmethod
-    def by(cls, watch: Watch, rounds: int = 1) -> Allowed:
+    def by(cls, watch: Watch, rounds: int = 1) -> PartLimits:
         """What a watch allows a part; the time left is for so many rounds of parts."""
         left = watch.remaining()
         limits = watch.limits
@@ -49,7 +49,7 @@ class WorkerFailed(RuntimeError):
     """A mistake of ours in a worker; the text is its traceback."""
 
 
-class Worker:
+class JobKeeper:
     """Holds the last job that it was given."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ def _read_job(data: bytes) -> Any:
     return unpacked(job)
 
 
-def opened(reply: bytes) -> Any:
+def reply_value(reply: bytes) -> Any:
     """What a reply holds; raises what the worker raised."""
     problem, value = unpacked(reply)
     if isinstance(problem, Error):

@@ -28,7 +28,7 @@ COUNT = 1.0  # seconds between two looks at how large the cluster is
 
 
 class OnRay:
-    """The machines of the cluster at an address; ``dpasp.scale.clusters.opened`` makes one."""
+    """The machines of the cluster at an address; ``dpasp.scale.clusters.open_pool`` makes one."""
 
     cuts = True
 
@@ -98,7 +98,7 @@ class _Turn:
 
     def hand_out(self, number: int, part: object, rounds: int) -> None:
         """Let someone do a part; its time is what is left for so many rounds."""
-        data = packed((part, doing.Allowed.by(self._watch, rounds)))
+        data = packed((part, doing.PartLimits.by(self._watch, rounds)))
         self._open[self._task.remote(self._key, self._job, data)] = number
 
     def wait(self, seconds: float) -> tuple[int, bytes | Error] | None:
@@ -144,7 +144,7 @@ def _first_line(error: BaseException) -> str:
 
 # --- in the processes of the cluster ------------------------------------------------------------
 
-_worker = doing.Worker()
+_worker = doing.JobKeeper()
 
 
 def _do(key: str, job: bytes, part: bytes) -> bytes:

@@ -61,7 +61,7 @@ def in_order(turn: Turn, parts: Iterable[Any], watch: Watch, *, fair: bool) -> I
         passed_on += 1
         if isinstance(reply, Error):
             raise reply
-        yield doing.opened(reply)
+        yield doing.reply_value(reply)
 
 
 class _Patience:

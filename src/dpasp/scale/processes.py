@@ -5,7 +5,7 @@ pool, and whenever work is stopped: by a limit, by Ctrl-C, or by an error.
 
 Example::
 
-    with opened(2) as pool:                      # two processes
+    with open_pool(2) as pool:                   # two processes
         for result in pool.map(job, parts, watch):
             ...
 """
@@ -103,7 +103,7 @@ def _environment() -> dict[str, str]:
 
 
 class Processes:
-    """So many processes on this machine; ``dpasp.scale.clusters.opened`` makes one."""
+    """So many processes on this machine; ``dpasp.scale.clusters.open_pool`` makes one."""
 
     cuts = True
 
@@ -191,7 +191,7 @@ class _Turn:
     def _reply(self, process: Process, part: object, rounds: int) -> bytes | Error:
         for _ in range(doing.TRIES):
             try:
-                data = packed((part, doing.Allowed.by(self._watch, rounds)))
+                data = packed((part, doing.PartLimits.by(self._watch, rounds)))
                 return process.ask(self._key, self._job, data)
             except Died:
                 process.stop()

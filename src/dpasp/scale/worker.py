@@ -14,7 +14,7 @@ from threading import Thread
 from typing import IO
 
 from dpasp.logic.supervise import exit_at_once
-from dpasp.scale.doing import Worker
+from dpasp.scale.doing import JobKeeper
 
 LENGTH = 8  # bytes that say how long a message is
 
@@ -58,7 +58,7 @@ def main() -> None:
     exit_at_once()
     waiting: SimpleQueue[Message] = SimpleQueue()
     Thread(target=_listen, args=(requests, waiting), daemon=True).start()
-    worker, job = Worker(), b""
+    worker, job = JobKeeper(), b""
     send(replies, b"ready")
     while True:
         key, *new, part = waiting.get()

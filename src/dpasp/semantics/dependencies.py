@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpasp.logic.program import Rule
 
 
-def dependencies(rules: Iterable[Rule], size: int) -> list[list[int]]:
+def body_atoms(rules: Iterable[Rule], size: int) -> list[list[int]]:
     """By atom, the atoms in the bodies of its rules (with repetitions)."""
     below: list[list[int]] = [[] for _ in range(size)]
     for rule in rules:
@@ -79,7 +79,7 @@ def determined(rules: Sequence[Rule], size: int) -> NDArray[np.bool_]:
     known = np.ones(size, dtype=np.bool_)
     if not free and not negative:
         return known
-    below = dependencies(rules, size)
+    below = body_atoms(rules, size)
     component, count = components(below)
     open_ = bytearray(count)
     for head in free:

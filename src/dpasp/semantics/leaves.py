@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from dpasp.logic.program import (
     Choice,
-    Fixed,
+    FixedWeights,
     FromNetwork,
     GroundProgram,
-    Interval,
+    IntervalWeights,
     Learned,
     Present,
 )
@@ -59,10 +59,10 @@ class LeafLayout:
 
 def layout(choices: Sequence[Choice]) -> LeafLayout:
     """Where the leaves of the choices lie."""
-    return LeafLayout(tuple(accumulate(map(width, choices), initial=0)))
+    return LeafLayout(tuple(accumulate(map(leaf_count, choices), initial=0)))
 
 
-def width(choice: Choice) -> int:
+def leaf_count(choice: Choice) -> int:
     """How many leaves a choice has."""
     return len(choice.selectors) + choice.nothing
 
@@ -80,19 +80,19 @@ def weights(ground: GroundProgram) -> Weights:
 def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
     """The weights of the leaves of one choice."""
     match choice.weight:
-        case Fixed(probabilities):
-            return distribution(probabilities, choice.nothing)
+        case FixedWeights(probabilities):
+            return leaf_distribution(probabilities, choice.nothing)
         case Learned(parameter):
-            return distribution(ground.parameters[parameter].initial, choice.nothing)
-        case Interval(lower, upper):
-            return middle(*bounds(lower, upper, choice.nothing))
+            return leaf_distribution(ground.parameters[parameter].initial, choice.nothing)
+        case IntervalWeights(lower, upper):
+            return middle(*leaf_bounds(lower, upper, choice.nothing))
         case FromNetwork():
-            return np.full(width(choice), np.nan)
+            return np.full(leaf_count(choice), np.nan)
         case Present():
             return np.array([0.0, 1.0])  # nothing is there without data
 
 
-def distribution(probabilities: Sequence[float], nothing: bool) -> Weights:
+def leaf_distribution(probabilities: Sequence[float], nothing: bool) -> Weights:
     """The distribution of a choice: the rest goes to nothing, rounding is shared out."""
     total = math.fsum(probabilities)
     if not nothing:
@@ -100,7 +100,7 @@ def distribution(probabilities: Sequence[float], nothing: bool) -> Weights:
     return np.array([*probabilities, max(0.0, 1.0 - total)], dtype=np.float64)
 
 
-def bounds(
+def leaf_bounds(
     lower: Sequence[float], upper: Sequence[float], nothing: bool
 ) -> tuple[Weights, Weights]:
     """The bounds of all leaves of a credal choice; nothing takes what the values leave."""
@@ -116,9 +116,9 @@ def ends(ground: GroundProgram, weights: Weights) -> tuple[Weights, Weights]:
     low, high = weights.copy(), weights.copy()
     places = layout(ground.choices)
     for i, choice in enumerate(ground.choices):
-        if isinstance(choice.weight, Interval):
+        if isinstance(choice.weight, IntervalWeights):
             leaves = places.of(i)
-            least, most = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+            least, most = leaf_bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
             # What the others must at least, or can at most, take is not left for a leaf.
             floor, ceiling = 1.0 - (most.sum() - most), 1.0 - (least.sum() - least)
             low[leaves] = np.where(floor > least + ROUNDING, floor, least)
@@ -140,18 +140,18 @@ def same_layout(left: Sequence[Choice], other: Sequence[Choice]) -> bool:
     choices must still come from the same statements and substitutions in the same order.
     """
     return len(left) == len(other) and all(
-        (a.statement, a.substitution, a.weight, width(a))
-        == (b.statement, b.substitution, b.weight, width(b))
+        (a.statement, a.substitution, a.weight, leaf_count(a))
+        == (b.statement, b.substitution, b.weight, leaf_count(b))
         for a, b in zip(left, other, strict=True)
     )
 
 
-def possible(ground: GroundProgram) -> NDArray[np.bool_]:
+def possible_leaves(ground: GroundProgram) -> NDArray[np.bool_]:
     """Which leaves can ever have weight: not those whose probability is fixed at 0."""
     known = weights(ground)
     leaves = layout(ground.choices)
     live = np.ones(leaves.size, dtype=np.bool_)
     for index, choice in enumerate(ground.choices):
-        if isinstance(choice.weight, Fixed):
+        if isinstance(choice.weight, FixedWeights):
             live[leaves.of(index)] = known[leaves.of(index)] > 0
     return live

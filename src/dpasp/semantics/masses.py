@@ -160,7 +160,7 @@ def lower_upper(masses: Masses, meaning: Meaning) -> tuple[Array, Array]:
     return credal(masses)
 
 
-def possible(masses: Masses, meaning: Meaning) -> Array:
+def evidence_mass(masses: Masses, meaning: Meaning) -> Array:
     """How possible the evidence is: 0 exactly where it is impossible."""
     return masses.e if meaning.maxent else masses.b + masses.d
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.limits import Watch
 from dpasp.logic.program import Rule
-from dpasp.semantics.dependencies import components, dependencies
+from dpasp.semantics.dependencies import body_atoms, components
 
 MOST_RULES = 5_000_000
 
@@ -120,7 +120,7 @@ def _copy(
 
 def _split(rules: Sequence[Rule], twins: Sequence[int]) -> tuple[list[NegativeLoop], list[Rule]]:
     """The components with negation inside, and the rules of all other atoms."""
-    component, _ = components(dependencies(rules, len(twins)))
+    component, _ = components(body_atoms(rules, len(twins)))
     negated: dict[int, set[int]] = {}
     for rule in rules:
         for atom in rule.head:

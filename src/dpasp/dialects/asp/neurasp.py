@@ -25,13 +25,13 @@ from dpasp.dialects import title
 from dpasp.dialects.asp.text import (
     Statement,
     atoms,
-    groups,
     head_and_body,
     inside,
     rewritten,
+    separated,
     statements,
 )
-from dpasp.dialects.checked import checked
+from dpasp.dialects.checked import checked_text
 from dpasp.dialects.prolog.write import slug, values_text
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.source import SourceFile
@@ -40,7 +40,7 @@ OPEN_CODES = frozenset({"unknown-function"})  # the network and the data come fr
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class NetworkAtom:
     """A network: how many outputs, for which term, with which values, and the rule's body."""
 
     name: str
@@ -55,7 +55,7 @@ class Network:
 class _Program:
     """What is known of a program while it is rewritten."""
 
-    networks: dict[str, Network]
+    networks: dict[str, NetworkAtom]
     data: list[str]  # the names of the data that Python gives
 
 
@@ -72,11 +72,11 @@ def converted(text: str, file: str) -> str:
             message = f"no facts of {_network(statement).sees} say what the network sees"
             raise statement.refuse(message, "write them as facts, one for each input")
     lines = [title("NeurASP", file).rstrip(), "#semantics stable, maxent."]
-    lines.append(needed(list(program.networks), program.data))
-    return checked("\n".join([*lines, "", ""]), body, "", SourceFile(file, text), OPEN_CODES)
+    lines.append(needs_comment(list(program.networks), program.data))
+    return checked_text("\n".join([*lines, "", ""]), body, "", SourceFile(file, text), OPEN_CODES)
 
 
-def needed(networks: Sequence[str], data: Sequence[str]) -> str:
+def needs_comment(networks: Sequence[str], data: Sequence[str]) -> str:
     """The comment that says what the program needs from Python."""
     plural = "s" if len(networks) > 1 else ""
     return (
@@ -85,18 +85,18 @@ def needed(networks: Sequence[str], data: Sequence[str]) -> str:
     )
 
 
-def _network(statement: Statement) -> Network:
+def _network(statement: Statement) -> NetworkAtom:
     head, body = head_and_body(statement)
-    about, values = ([*groups(inside(head, 1), ","), [], []])[:2]
+    about, values = ([*separated(inside(head, 1), ","), [], []])[:2]
     if len(about) < 4 or not values or values[0].text != "[":
         help = "it has the form nn(name(outputs, term), [values]) :- body."
         raise statement.refuse("this network cannot be read", help)
-    outputs, term = ([*groups(inside(about, 1), ","), [], []])[:2]
+    outputs, term = ([*separated(inside(about, 1), ","), [], []])[:2]
     if len(outputs) != 1 or not outputs[0].text.isdigit() or not body:
         help = "it has the form nn(name(outputs, term), [values]) :- body."
         raise statement.refuse("this network cannot be read", help)
-    listed = [statement.slice(value) for value in groups(inside(values, 0), ",")]
-    return Network(
+    listed = [statement.slice(value) for value in separated(inside(values, 0), ",")]
+    return NetworkAtom(
         about[0].text,
         int(outputs[0].text),
         statement.slice(term),
@@ -128,7 +128,7 @@ def _seen(statement: Statement, sees: set[str]) -> Iterator[str]:
 def _data(statement: Statement, program: _Program) -> Iterator[str]:
     """A fact as data statements, one for each term of a pool."""
     head, _ = head_and_body(statement)
-    for term in groups(inside(head, 1), ";"):
+    for term in separated(inside(head, 1), ";"):
         text = statement.slice(term)
         if any(word.text == ".." or word.kind == "variable" for word in term):
             raise statement.refuse("name each input of a network by itself", at=term[0])
@@ -142,7 +142,7 @@ def _with_our_atoms(statement: Statement, program: _Program) -> str | None:
     words, edits = statement.words, []
     for network in program.networks.values():
         for start, end in atoms(words, network.name):
-            args = [statement.slice(arg) for arg in groups(words[start + 2 : end], ",")]
+            args = [statement.slice(arg) for arg in separated(words[start + 2 : end], ",")]
             if len(args) != 3:
                 continue  # another predicate of that name
             if network.outputs == 1 and args[0] != "0":

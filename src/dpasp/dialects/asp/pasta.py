@@ -20,12 +20,12 @@ from dpasp.dialects import title
 from dpasp.dialects.asp.text import (
     Statement,
     closing,
-    groups,
     inside,
     rewritten,
+    separated,
     statements,
 )
-from dpasp.dialects.checked import checked
+from dpasp.dialects.checked import checked_text
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.source import SourceFile
 
@@ -53,7 +53,7 @@ def converted(text: str, file: str) -> str:
         atoms = ", ".join(f"{atom}?" for atom in asked)
         foot = f"\n% PASTA's --map with a query Q is: #map {atoms} | Q.\n"
     head = f"{title('PASTA', file)}#semantics stable, credal.\n\n"
-    return checked(head, body, foot, SourceFile(file, text))
+    return checked_text(head, body, foot, SourceFile(file, text))
 
 
 def _rewrite(statement: Statement, text: str, asked: list[str]) -> str | None:
@@ -92,8 +92,8 @@ def _statistical(statement: Statement, text: str) -> str | None:
     end = closing(words, 0)
     if end + 1 >= len(words) or words[end + 1].text != "[":
         return None
-    about, *condition = groups(inside(words, 0), "|")
-    ends = groups(inside(words, end + 1), ",")
+    about, *condition = separated(inside(words, 0), "|")
+    ends = separated(inside(words, end + 1), ",")
     if len(condition) != 1 or len(ends) != 2:
         help = "it has the form (head | body)[low, high]."
         raise statement.refuse("this statement cannot be read", help)

@@ -20,13 +20,13 @@ from dpasp.dialects import title
 from dpasp.dialects.asp.text import (
     Statement,
     closing,
-    groups,
     head_and_body,
     inside,
     rewritten,
+    separated,
     statements,
 )
-from dpasp.dialects.checked import checked
+from dpasp.dialects.checked import checked_text
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.source import SourceFile
@@ -53,7 +53,7 @@ def converted(text: str, file: str) -> str:
 
     body = rewritten(text, read, rewrite)
     head = f"{title('plingo', file)}#semantics stable, maxent.\n\n"
-    program = checked(head, body, "", SourceFile(file, text))
+    program = checked_text(head, body, "", SourceFile(file, text))
     _check_single_models(program, file)
     return program
 
@@ -79,11 +79,11 @@ def _probability(statement: Statement, uncertain: set[str]) -> str:
     head, body = head_and_body(statement)
     kept: list[list[Token]] = []
     weights: list[list[Token]] = []
-    for literal in groups(body, ",", ";"):
+    for literal in separated(body, ",", ";"):
         if not literal:
             raise statement.refuse("this rule cannot be read")
         (weights if literal[0].text == "&" else kept).append(literal)
-    if not head or len(weights) != 1 or len(groups(head, ";", "|")) > 1:
+    if not head or len(weights) != 1 or len(separated(head, ";", "|")) > 1:
         raise statement.refuse("&problog belongs to a rule with one atom in its head")
     for literal in kept:
         name = next((word for word in literal if word.text != "not"), literal[0])
@@ -102,7 +102,7 @@ def _question(statement: Statement, name: str) -> str:
     if words[end + 1 : end + 2] and words[end + 1].text == ":-":
         help = "write #query p(X). for all instances, or one line for each"
         raise statement.refuse("a question with a body has no counterpart", help)
-    parts = [statement.slice(part) for part in groups(inside(words, 2), ",")]
+    parts = [statement.slice(part) for part in separated(inside(words, 2), ",")]
     if name == "query":
         return f"#query {', '.join(parts)}."
     if parts[1:] not in ([], ["true"], ["false"]):

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from dpasp.dialects.layout import LaidOut
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.statements.kind import words
+from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.lexer import Token, tokens
-from dpasp.language.text.pieces import split
+from dpasp.language.text.pieces import cut_statements
 from dpasp.language.text.source import SourceFile
 
 OPEN, CLOSE = set("([{"), set(")]}")
@@ -54,11 +54,11 @@ def statements(text: str, file: str) -> list[Statement]:
     source = SourceFile(file, text)
     return [
         Statement(source, piece.start, piece.end, tuple(tokens(text, piece.start, piece.end)))
-        for piece in split(text, words()).pieces
+        for piece in cut_statements(text, starting_words()).pieces
     ]
 
 
-def groups(tokens: Sequence[Token], *separators: str) -> list[list[Token]]:
+def separated(tokens: Sequence[Token], *separators: str) -> list[list[Token]]:
     """Words between separators that stand outside all parentheses."""
     result: list[list[Token]] = [[]]
     depth = 0
@@ -89,7 +89,7 @@ def inside(tokens: Sequence[Token], opening: int) -> Sequence[Token]:
 def head_and_body(statement: Statement) -> tuple[list[Token], list[Token]]:
     """The words before and after ``:-``, without the final dot."""
     plain = statement.words[:-1] if statement.words[-1].text == "." else statement.words
-    head, *body = groups(plain, ":-")
+    head, *body = separated(plain, ":-")
     return head, body[0] if body else []
 
 

@@ -16,16 +16,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dpasp.dialects import title
-from dpasp.dialects.checked import checked
-from dpasp.dialects.layout import LaidOut, Piece, comment, laid_out
+from dpasp.dialects.checked import checked_text
+from dpasp.dialects.layout import LaidOut, NewPiece, comment, laid_out
 from dpasp.dialects.networks.network import (
     SLACK,
     BadRow,
-    Names,
+    NetworkVariable,
     Row,
-    Variable,
-    assignments,
+    VariableNames,
     row_text,
+    value_rows,
 )
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
@@ -61,14 +61,14 @@ def converted(text: str, file: str) -> str:
         return from_xml(text, file)
     network = _Reader(text, file)
     network.read()
-    names = Names.of(network.variables.values())
+    names = VariableNames.of(network.variables.values())
     pieces = [comment(at, f"% {_plain(note)}".rstrip()) for at, note in network.comments]
-    pieces += [Piece(at, "\n".join(row_text(row, names) for row in rows))
+    pieces += [NewPiece(at, "\n".join(row_text(row, names) for row in rows))
                for at, rows in network.tables]  # fmt: skip
     head = "".join(f"{line}\n" for line in [title(SYSTEM, file).rstrip(), "#semantics maxent."])
     legend = "".join(f"{line}\n" for line in names.legend())
     body: LaidOut = laid_out(text, pieces)
-    return checked(f"{head}{legend}\n", body, "", network.source)
+    return checked_text(f"{head}{legend}\n", body, "", network.source)
 
 
 def _plain(note: str) -> str:
@@ -83,7 +83,7 @@ class _Reader:
         self.source = SourceFile(file, text)
         self.comments: list[tuple[tuple[int, int], str]] = []
         self.words: list[Token] = []
-        self.variables: dict[str, Variable] = {}
+        self.variables: dict[str, NetworkVariable] = {}
         self.tables: list[tuple[tuple[int, int], list[Row]]] = []
         for match in _TOKEN.finditer(text):
             kind = match.lastgroup
@@ -134,7 +134,7 @@ class _Reader:
             self.expect(";")
         if len(values) != len(set(values)) or not values:
             raise self.refuse(name, f"the values of {name.name} are not all different")
-        self.variables[name.name] = Variable(name.name, values)
+        self.variables[name.name] = NetworkVariable(name.name, values)
 
     def bracket(self) -> None:
         self.expect("[")
@@ -164,7 +164,7 @@ class _Reader:
                 self.statement()
         at = (start.start, self.words[self.next - 1].end)
         table_rows = []
-        for values in assignments(parents):
+        for values in value_rows(parents):
             numbers = rows.get(values, default)
             if numbers is None:
                 raise self.refuse(
@@ -176,10 +176,10 @@ class _Reader:
         self.tables.append((at, table_rows))
 
     def whole_table(
-        self, word: Token, child: Variable, parents: Sequence[Variable]
+        self, word: Token, child: NetworkVariable, parents: Sequence[NetworkVariable]
     ) -> dict[tuple[str, ...], tuple[str, ...]]:
         """All numbers at once: the values of the child change slowest."""
-        givens = list(assignments(parents))
+        givens = list(value_rows(parents))
         numbers = self.numbers(word, len(child.values) * len(givens))
         slowest = {values: numbers[i :: len(givens)] for i, values in enumerate(givens)}
         if all(abs(sum(map(float, row)) - 1) <= SLACK for row in slowest.values()):
@@ -188,7 +188,7 @@ class _Reader:
         return {values: numbers[i * size : (i + 1) * size] for i, values in enumerate(givens)}
 
     def check_given(
-        self, word: Token, values: tuple[str, ...], parents: Sequence[Variable]
+        self, word: Token, values: tuple[str, ...], parents: Sequence[NetworkVariable]
     ) -> None:
         fits = len(values) == len(parents)
         if not fits or any(v not in p.values for v, p in zip(values, parents, strict=True)):
@@ -196,7 +196,7 @@ class _Reader:
 
     def check_row(self, row: Row, word: Token) -> None:
         try:
-            row_text(row, Names.of(self.variables.values()))
+            row_text(row, VariableNames.of(self.variables.values()))
         except BadRow as error:
             raise self.refuse(word, f"{row.variable.name}: {error}") from error
 
@@ -210,7 +210,7 @@ class _Reader:
             raise self.refuse(word, f"{len(words)} numbers where {count} belong")
         return tuple(f"0{t.text}" if t.text[0] == "." else t.text.rstrip(".") for t in words)
 
-    def known(self, token: Token) -> Variable:
+    def known(self, token: Token) -> NetworkVariable:
         if token.name not in self.variables:
             raise self.refuse(token, f"there is no variable {token.name}")
         return self.variables[token.name]

@@ -1,8 +1,8 @@
 """Networks as programs: a variable is a predicate, each row of a table an annotated disjunction.
 
->>> rain = Variable("Rain", ("yes", "no"))
->>> wet = Variable("Wet", ("yes", "no"))
->>> names = Names.of([rain, wet])
+>>> rain = NetworkVariable("Rain", ("yes", "no"))
+>>> wet = NetworkVariable("Wet", ("yes", "no"))
+>>> names = VariableNames.of([rain, wet])
 >>> print(row_text(Row(wet, ((rain, "yes"),), ("0.9", "0.1")), names))
 0.9::wet(yes); 0.1::wet(no) :- rain(yes).
 """
@@ -14,14 +14,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from dpasp.dialects.prolog.write import is_name, quoted, slug, unused
+from dpasp.dialects.prolog.write import is_name, quoted, slug, unused_name
 
 SLACK = 1e-3  # tables are rounded; what is further from 1 is a mistake
 EXACT = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class NetworkVariable:
     """A variable with the names of its values."""
 
     name: str
@@ -32,8 +32,8 @@ class Variable:
 class Row:
     """The distribution of a variable for some values of its parents."""
 
-    variable: Variable
-    given: tuple[tuple[Variable, str], ...]
+    variable: NetworkVariable
+    given: tuple[tuple[NetworkVariable, str], ...]
     numbers: tuple[str, ...]  # as they were written
 
 
@@ -42,21 +42,21 @@ class BadRow(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class VariableNames:
     """What variables are called as predicates."""
 
     predicates: dict[str, str]
 
     @staticmethod
-    def of(variables: Iterable[Variable]) -> Names:
+    def of(variables: Iterable[NetworkVariable]) -> VariableNames:
         """A name for each variable, its own where that is possible."""
         by_variable: dict[str, str] = {}
         for variable in variables:
             wanted = variable.name if is_name(variable.name) else slug(variable.name)
-            by_variable[variable.name] = unused(wanted, by_variable.values())
-        return Names(by_variable)
+            by_variable[variable.name] = unused_name(wanted, by_variable.values())
+        return VariableNames(by_variable)
 
-    def atom(self, variable: Variable, value: str) -> str:
+    def atom(self, variable: NetworkVariable, value: str) -> str:
         """The atom that says that a variable has a value."""
         return f"{self.predicates[variable.name]}({value_text(value, variable)})"
 
@@ -65,7 +65,7 @@ class Names:
         return [f"% {new} is {old}" for old, new in self.predicates.items() if new != old]
 
 
-def value_text(value: str, variable: Variable) -> str:
+def value_text(value: str, variable: NetworkVariable) -> str:
     """A value as a term: itself, with a small first letter where that is enough, or a text."""
     if re.fullmatch(r"0|-?[1-9]\d{0,8}", value) or is_name(value):
         return value
@@ -73,7 +73,7 @@ def value_text(value: str, variable: Variable) -> str:
     return small if is_name(small) and small not in variable.values else quoted(value)
 
 
-def distribution(numbers: Sequence[str]) -> list[str]:
+def normalised(numbers: Sequence[str]) -> list[str]:
     """Probabilities that sum to 1: as they were written, or divided by their sum if rounded."""
     values = [float(number) for number in numbers]
     total = sum(values)
@@ -86,9 +86,9 @@ def distribution(numbers: Sequence[str]) -> list[str]:
     return [repr(value / total) if value else "0" for value in values]
 
 
-def row_text(row: Row, names: Names) -> str:
+def row_text(row: Row, names: VariableNames) -> str:
     """A row as an annotated disjunction, or as a plain rule where one value is certain."""
-    shares = distribution(row.numbers)
+    shares = normalised(row.numbers)
     pairs = [
         (share, names.atom(row.variable, value))
         for share, value in zip(shares, row.variable.values, strict=True)
@@ -101,6 +101,6 @@ def row_text(row: Row, names: Names) -> str:
     return "; ".join(heads) + (f" :- {body}." if body else ".")
 
 
-def assignments(variables: Sequence[Variable]) -> Iterable[tuple[str, ...]]:
+def value_rows(variables: Sequence[NetworkVariable]) -> Iterable[tuple[str, ...]]:
     """All values of some variables, those of the last changing fastest."""
     return product(*(variable.values for variable in variables))

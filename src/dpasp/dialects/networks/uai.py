@@ -24,11 +24,11 @@ from math import prod
 from dpasp.dialects import title
 from dpasp.dialects.networks.network import (
     BadRow,
-    Names,
+    NetworkVariable,
     Row,
-    Variable,
-    assignments,
+    VariableNames,
     row_text,
+    value_rows,
 )
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
@@ -40,7 +40,7 @@ HELP = "the format is: BAYES or MARKOV, the sizes, the scopes, the tables"
 class Factor:
     """A table over some variables, by their values."""
 
-    scope: tuple[Variable, ...]
+    scope: tuple[NetworkVariable, ...]
     numbers: dict[tuple[str, ...], str]
 
 
@@ -48,7 +48,7 @@ def converted(text: str, file: str) -> str:
     """The program that a network says."""
     reader = _Reader(text, file)
     kind, variables, factors = reader.read()
-    names = Names.of(variables)
+    names = VariableNames.of(variables)
     head = [title(f"a {kind} network", file).rstrip(), "#semantics maxent.", *reader.notes, ""]
     if kind == "Bayesian":
         lines = [row_text(row, names) for factor in factors for row in _rows(factor, reader)]
@@ -68,13 +68,13 @@ class _Reader:
         self.notes: list[str] = []
         self.next = 0
 
-    def read(self) -> tuple[str, list[Variable], list[Factor]]:
+    def read(self) -> tuple[str, list[NetworkVariable], list[Factor]]:
         kind = {"BAYES": "Bayesian", "MARKOV": "Markov"}.get(self.word())
         if kind is None:
             raise self.refuse("a network begins with BAYES or MARKOV")
         sizes = [self.count() for _ in range(self.count())]
         variables = [
-            Variable(f"x{i}", tuple(map(str, range(size)))) for i, size in enumerate(sizes)
+            NetworkVariable(f"x{i}", tuple(map(str, range(size)))) for i, size in enumerate(sizes)
         ]
         scopes = [self.scope(variables) for _ in range(self.count())]
         factors = [self.factor(scope, kind) for scope in scopes]
@@ -83,7 +83,7 @@ class _Reader:
             raise self.refuse("this is more than the network needs")
         return kind, variables, factors
 
-    def scope(self, variables: Sequence[Variable]) -> tuple[Variable, ...]:
+    def scope(self, variables: Sequence[NetworkVariable]) -> tuple[NetworkVariable, ...]:
         scope = []
         for _ in range(self.count()):
             index = self.count()
@@ -92,20 +92,20 @@ class _Reader:
             scope.append(variables[index])
         return tuple(scope)
 
-    def factor(self, scope: tuple[Variable, ...], kind: str) -> Factor:
+    def factor(self, scope: tuple[NetworkVariable, ...], kind: str) -> Factor:
         size, expected = self.count(), prod(len(variable.values) for variable in scope)
         if size != expected:
             raise self.refuse(f"a table of {size} numbers where {expected} belong")
         numbers = [self.number() for _ in range(size)]
         order = self.order(scope, kind)
-        keys = (dict(zip(order, values, strict=True)) for values in assignments(order))
+        keys = (dict(zip(order, values, strict=True)) for values in value_rows(order))
         table = {
             tuple(key[variable] for variable in scope): number
             for key, number in zip(keys, numbers, strict=True)
         }
         return Factor(scope, table)
 
-    def order(self, scope: tuple[Variable, ...], kind: str) -> tuple[Variable, ...]:
+    def order(self, scope: tuple[NetworkVariable, ...], kind: str) -> tuple[NetworkVariable, ...]:
         """The variables from the one whose values change slowest to the fastest.
 
         The format says: as they are listed. aGrUM (known by its comments) lets the first
@@ -152,11 +152,11 @@ class _Reader:
 def _rows(factor: Factor, reader: _Reader) -> Iterable[Row]:
     """The rows of a table whose last variable is the child."""
     *parents, child = factor.scope
-    for values in assignments(parents):
+    for values in value_rows(parents):
         numbers = tuple(factor.numbers[(*values, value)] for value in child.values)
         row = Row(child, tuple(zip(parents, values, strict=True)), numbers)
         try:
-            row_text(row, Names.of(factor.scope))
+            row_text(row, VariableNames.of(factor.scope))
         except BadRow as error:
             message = f"the table of {child.name} for ({', '.join(values)}): {error}"
             raise ProgramError(Diagnostic("foreign-syntax", message)) from error
@@ -164,7 +164,7 @@ def _rows(factor: Factor, reader: _Reader) -> Iterable[Row]:
 
 
 def _markov(
-    variables: Sequence[Variable], factors: Sequence[Factor], names: Names
+    variables: Sequence[NetworkVariable], factors: Sequence[Factor], names: VariableNames
 ) -> Iterable[str]:
     for variable in variables:
         single = [factor for factor in factors if factor.scope == (variable,)]
@@ -181,7 +181,7 @@ def _markov(
         yield from _factor(f"factor{number}", factor, names)
 
 
-def _factor(name: str, factor: Factor, names: Names) -> Iterable[str]:
+def _factor(name: str, factor: Factor, names: VariableNames) -> Iterable[str]:
     """A fact for each number below the largest, and the constraint that asks for it."""
     weights = {values: float(text) for values, text in factor.numbers.items()}
     largest = max(weights.values())

@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from dpasp.dialects import title
-from dpasp.dialects.networks.network import BadRow, Names, Row, Variable, assignments, row_text
+from dpasp.dialects.networks.network import (
+    BadRow,
+    NetworkVariable,
+    Row,
+    VariableNames,
+    row_text,
+    value_rows,
+)
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.text.source import SourceFile
 
@@ -29,7 +36,7 @@ def converted(text: str, file: str) -> str:
     if network is None:
         raise _refuse(source, "", "there is no NETWORK in this file")
     variables = dict(_variables(network, source))
-    names = Names.of(variables.values())
+    names = VariableNames.of(variables.values())
     lines = [title(SYSTEM, file).rstrip(), "#semantics maxent.", *names.legend(), ""]
     for element in network:
         if callable(element.tag):  # a comment
@@ -39,7 +46,9 @@ def converted(text: str, file: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _variables(network: ElementTree.Element, source: SourceFile) -> Iterable[tuple[str, Variable]]:
+def _variables(
+    network: ElementTree.Element, source: SourceFile
+) -> Iterable[tuple[str, NetworkVariable]]:
     for element in network.iter("VARIABLE"):
         name = _text(element, "NAME")
         values = tuple((outcome.text or "").strip() for outcome in element.iter("OUTCOME"))
@@ -48,11 +57,11 @@ def _variables(network: ElementTree.Element, source: SourceFile) -> Iterable[tup
             raise _refuse(source, name, message)
         if not name or not values or len(set(values)) < len(values):
             raise _refuse(source, name, f"the values of {name or 'a variable'} are not as needed")
-        yield name, Variable(name, values)
+        yield name, NetworkVariable(name, values)
 
 
 def _rows(
-    element: ElementTree.Element, variables: dict[str, Variable], source: SourceFile
+    element: ElementTree.Element, variables: dict[str, NetworkVariable], source: SourceFile
 ) -> list[Row]:
     """The rows of a table: the child's values change fastest, then those of the last parent."""
     name = _text(element, "FOR")
@@ -62,7 +71,7 @@ def _rows(
             raise _refuse(source, variable, f"there is no variable {variable}")
     child, *parents = (variables[variable] for variable in wanted)
     numbers = re.sub(r"<!--.*?-->", " ", _text(element, "TABLE"), flags=re.S).split()
-    givens, size = list(assignments(parents)), len(child.values)
+    givens, size = list(value_rows(parents)), len(child.values)
     if len(numbers) != size * len(givens):
         message = f"{name}: {len(numbers)} numbers where {size * len(givens)} belong"
         raise _refuse(source, name, message)
@@ -74,7 +83,7 @@ def _rows(
             tuple(numbers[i * size : (i + 1) * size]),
         )
         try:
-            row_text(row, Names.of(variables.values()))
+            row_text(row, VariableNames.of(variables.values()))
         except (BadRow, ValueError) as error:
             raise _refuse(source, name, f"{name}: {error}") from error
         rows.append(row)

@@ -7,15 +7,7 @@ Prolog divides exactly with ``/`` and rounds down with ``//``, ``div`` and ``mod
 from __future__ import annotations
 
 from dpasp.dialects.problog.context import Context
-from dpasp.dialects.prolog.terms import (
-    Compound,
-    ListTerm,
-    Number,
-    Operation,
-    Term,
-    Text,
-    Variable,
-)
+from dpasp.dialects.prolog.terms import Compound, ListTerm, Number, Operation, Term, Text, Variable
 
 BINARY = {
     **{name: name for name in ("+", "-", "*", "**")},
@@ -27,7 +19,7 @@ BINARY = {
 REAL = {"+", "-", "*", "/", "**"}
 
 
-def whole(term: Term, context: Context) -> Term:
+def as_whole(term: Term, context: Context) -> Term:
     """An expression over whole numbers."""
     match term:
         case Variable() | Operation():
@@ -38,18 +30,18 @@ def whole(term: Term, context: Context) -> Term:
                 raise context.refuse(term, f"{text} is a real number; ours are whole", help)
             return Number(str(term.whole), at)
         case Compound("+", (inner,)):
-            return whole(inner, context)
+            return as_whole(inner, context)
         case Compound("-", (inner,), at):
-            return Operation("-", (whole(inner, context),), at)
+            return Operation("-", (as_whole(inner, context),), at)
         case Compound("abs", (inner,), at):
-            return Operation("abs", (whole(inner, context),), at)
+            return Operation("abs", (as_whole(inner, context),), at)
         case Compound("/", (_, _)):
             help = "for whole numbers write // in place of /"
             raise context.refuse(term, "/ gives real numbers, which terms cannot hold", help)
         case Compound("//" | "div" | "mod" | "rem" as name, (left, right), at):
-            return _rounded(name, whole(left, context), whole(right, context), at, context)
+            return _rounded(name, as_whole(left, context), as_whole(right, context), at, context)
         case Compound(name, (left, right), at) if name in BINARY:
-            return Operation(BINARY[name], (whole(left, context), whole(right, context)), at)
+            return Operation(BINARY[name], (as_whole(left, context), as_whole(right, context)), at)
         case Compound(name, args) if args:
             raise context.refuse(term, f"the function {name}/{len(args)} has no counterpart")
         case Compound(name):
@@ -71,17 +63,17 @@ def _rounded(name: str, left: Term, right: Term, at: tuple[int, int], context: C
     return Operation("/", (left, right), at)
 
 
-def real(term: Term, context: Context) -> Term:
+def as_real(term: Term, context: Context) -> Term:
     """An expression for a probability, over real numbers."""
     match term:
         case Variable() | Number() | Operation():
             return term
         case Compound("-", (inner,), at):
-            return Operation("-", (real(inner, context),), at)
+            return Operation("-", (as_real(inner, context),), at)
         case Compound("^", args, at):
-            return real(Compound("**", args, at), context)
+            return as_real(Compound("**", args, at), context)
         case Compound(name, (left, right), at) if name in REAL:
-            return Operation(name, (real(left, context), real(right, context)), at)
+            return Operation(name, (as_real(left, context), as_real(right, context)), at)
     raise context.refuse(term, "this is not a number, so it cannot be a probability")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dpasp.dialects.problog.arithmetic import data, whole
+from dpasp.dialects.problog.arithmetic import as_whole, data
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.problog.unify import unify
 from dpasp.dialects.prolog.rules import (
@@ -31,9 +31,9 @@ from dpasp.dialects.prolog.terms import (
     Operation,
     Term,
     Variable,
+    all_subterms,
     substitute,
-    variables,
-    walk,
+    variable_names,
 )
 
 COMPARED = {"<": "<", ">": ">", "=<": "<=", ">=": ">=", "=:=": "=", "=\\=": "!="}
@@ -87,9 +87,9 @@ class Found:
     at: Term
 
 
-Step = Goal | Same | Found
-Branch = tuple[Step, ...]
-Known = frozenset[str]  # the variables that have values
+BodyStep = Goal | Same | Found
+Branch = tuple[BodyStep, ...]
+BoundNames = frozenset[str]  # the variables that have values
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def bodies(goal: Term, known: Iterable[str], context: Context) -> list[Body]:
 # --- the parts of a body -----------------------------------------------------------------------
 
 
-def _branches(goal: Term, known: Known, context: Context) -> list[Branch]:
+def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
     match goal:
         case Compound(",", (left, right)):
             return [
@@ -135,16 +135,16 @@ def _branches(goal: Term, known: Known, context: Context) -> list[Branch]:
         case Compound("call", (inner,)) if isinstance(inner, Compound):
             return _branches(inner, known, context)
         case Compound("once" | "ignore", (inner,)):
-            if not variables(inner).keys() <= known:
+            if not variable_names(inner).keys() <= known:
                 help = "it takes the first answer, and rules have no first one"
                 raise context.refuse(goal, f"{goal.name} has no counterpart here", help)
             return _branches(inner, known, context) if goal.name == "once" else [()]
     return [_simple(goal, known, context)]
 
 
-def _if(test: Term, then: Term, other: Term, known: Known, context: Context) -> list[Branch]:
+def _if(test: Term, then: Term, other: Term, known: BoundNames, context: Context) -> list[Branch]:
     """``(test -> then ; other)``, where the test cannot hold in several ways."""
-    if not variables(test).keys() <= known:
+    if not variable_names(test).keys() <= known:
         help = "-> takes the first answer; write (test, then ; \\+ test, else)"
         raise context.refuse(test, "a test of -> that gives values to variables", help)
     yes = Compound(",", (test, then), test.at)
@@ -152,7 +152,7 @@ def _if(test: Term, then: Term, other: Term, known: Known, context: Context) -> 
     return [*_branches(yes, known, context), *_branches(no, known, context)]
 
 
-def _simple(goal: Term, known: Known, context: Context) -> Branch:
+def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
     match goal:
         case Compound("=", (left, right), at):
             if ListTerm in (type(left), type(right)):
@@ -171,14 +171,14 @@ def _simple(goal: Term, known: Known, context: Context) -> Branch:
         case Compound("\\=", (left, right), at):
             return (_different(goal, known, context),)
         case Compound("between", (low, high, value), at):
-            interval = Operation("..", (whole(low, context), whole(high, context)), at)
-            return (Literal(Compound("=", (whole(value, context), interval), at)),)
+            interval = Operation("..", (as_whole(low, context), as_whole(high, context)), at)
+            return (Literal(Compound("=", (as_whole(value, context), interval), at)),)
         case Compound("succ", (left, right), at):
-            more = Operation("+", (whole(left, context), Number("1")), at)
-            return (Literal(Compound("=", (whole(right, context), more), at)),)
+            more = Operation("+", (as_whole(left, context), Number("1")), at)
+            return (Literal(Compound("=", (as_whole(right, context), more), at)),)
         case Compound("plus", (left, right, total), at):
-            more = Operation("+", (whole(left, context), whole(right, context)), at)
-            return (Literal(Compound("=", (whole(total, context), more), at)),)
+            more = Operation("+", (as_whole(left, context), as_whole(right, context)), at)
+            return (Literal(Compound("=", (as_whole(total, context), more), at)),)
         case Compound("member" | "memberchk", (value, ListTerm(items, None)), at) if items:
             pool = Operation("pool", tuple(data(item, context) for item in items), at)
             return (Literal(Compound("=", (data(value, context), pool), at)),)
@@ -188,17 +188,17 @@ def _simple(goal: Term, known: Known, context: Context) -> Branch:
     return _collected(goal, known, context)
 
 
-def _collected(goal: Term, known: Known, context: Context) -> Branch:
+def _collected(goal: Term, known: BoundNames, context: Context) -> Branch:
     """What gathers answers: ``findall``, ``aggregate_all``, and what is asked of their lists."""
     match goal:
         case Compound("findall", (template, inner, Variable(name))):
             return (Found(name, _elements((template,), inner, known, context), goal),)
         case Compound("aggregate_all", (Compound("count", ()), inner, value)):
             elements = _elements((), inner, known, context)
-            return (Aggregate(whole(value, context), "count", elements),)
+            return (Aggregate(as_whole(value, context), "count", elements),)
         case Compound("aggregate_all", (Compound("sum" | "max" | "min" as name, (of,)), inner, n)):
-            elements = _elements((whole(of, context),), inner, known, context)
-            return _aggregate(name, whole(n, context), elements)
+            elements = _elements((as_whole(of, context),), inner, known, context)
+            return _aggregate(name, as_whole(n, context), elements)
         case Compound(name, (Variable(), value)) if name in FOLDS:
             return (Literal(goal),)
         case Compound(name, args):
@@ -221,16 +221,16 @@ def _collected(goal: Term, known: Known, context: Context) -> Branch:
 def _is(left: Term, right: Term, at: tuple[int, int], context: Context) -> Branch:
     match right:
         case Compound("max" | "min" as name, (first, other)):
-            elements = tuple(Element((whole(side, context),), ()) for side in (first, other))
-            return (Aggregate(whole(left, context), name, elements),)
+            elements = tuple(Element((as_whole(side, context),), ()) for side in (first, other))
+            return (Aggregate(as_whole(left, context), name, elements),)
     if isinstance(left, Variable) and _is_real(right):
         return (Literal(Compound("is", (left, right), at)),)  # good for a probability only
-    return (Literal(Compound("=", (whole(left, context), whole(right, context)), at)),)
+    return (Literal(Compound("=", (as_whole(left, context), as_whole(right, context)), at)),)
 
 
 def _side(term: Term, context: Context) -> Term:
     """A side of a comparison; a real number may be one if what it is compared with is."""
-    return term if isinstance(term, Number) and term.whole is None else whole(term, context)
+    return term if isinstance(term, Number) and term.whole is None else as_whole(term, context)
 
 
 def _is_real(term: Term) -> bool:
@@ -238,18 +238,18 @@ def _is_real(term: Term) -> bool:
     return any(
         (isinstance(t, Number) and t.is_real)
         or (isinstance(t, Compound) and t.name == "/" and len(t.args) == 2)
-        for t in walk(term)
+        for t in all_subterms(term)
     )
 
 
-def _check_known(goal: Compound, known: Known, context: Context) -> None:
+def _check_known(goal: Compound, known: BoundNames, context: Context) -> None:
     """Refuse a comparison of a variable that nothing to the left gives a value to."""
-    if not variables(goal).keys() <= known:
+    if not variable_names(goal).keys() <= known:
         help = "bind the variable in a goal to the left"
         raise context.refuse(goal, f"{goal.name} with a variable that has no value yet", help)
 
 
-def _different(goal: Compound, known: Known, context: Context) -> Literal:
+def _different(goal: Compound, known: BoundNames, context: Context) -> Literal:
     _check_known(goal, known, context)
     left, right = goal.args
     return Literal(Compound("!=", (data(left, context), data(right, context)), goal.at))
@@ -258,26 +258,30 @@ def _different(goal: Compound, known: Known, context: Context) -> Literal:
 # --- negation ----------------------------------------------------------------------------------
 
 
-def _negation(goal: Term, known: Known, context: Context) -> Literal:
+def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
     """``\\+ goal``: its variables that have no value yet are its own."""
-    if isinstance(goal, Compound) and goal.name == "=" and variables(goal).keys() <= known:
+    if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
         return _different(goal, known, context)
     goal = _with_own_variables(goal, known, context)
-    alternatives = bodies(goal, known | variables(goal).keys(), context)
+    alternatives = bodies(goal, known | variable_names(goal).keys(), context)
     if len(alternatives) == 1 and not alternatives[0].values and len(alternatives[0].goals) == 1:
         (inner,) = alternatives[0].goals
         if isinstance(inner, Literal) and not inner.negative and not _repeats(inner, known):
-            fresh = {name: context.variable() for name in variables(goal) if name not in known}
+            fresh = {name: context.variable() for name in variable_names(goal) if name not in known}
             return Literal(substitute(inner.atom, fresh), True)
-    shared = [Variable(name) for name in variables(goal) if name in known]
+    shared = [Variable(name) for name in variable_names(goal) if name in known]
     atom = Compound(context.predicate("fails"), tuple(shared), goal.at)
     _define(atom, alternatives, context)
     return Literal(atom, True)
 
 
-def _repeats(literal: Literal, known: Known) -> bool:
+def _repeats(literal: Literal, known: BoundNames) -> bool:
     """Whether a variable that is the literal's own stands in it twice, or in a comparison."""
-    names = [t.name for t in walk(literal.atom) if isinstance(t, Variable) and t.name not in known]
+    names = [
+        t.name
+        for t in all_subterms(literal.atom)
+        if isinstance(t, Variable) and t.name not in known
+    ]
     return len(names) != len(set(names))
 
 
@@ -297,8 +301,8 @@ def shared_body(alternatives: list[Body], names: Iterable[str], context: Context
     return Literal(atom)
 
 
-def _with_own_variables(goal: Term, known: Known, context: Context) -> Term:
-    fresh = {n: Variable(f"#{n.lstrip('#')}") for n in variables(goal) if n not in known}
+def _with_own_variables(goal: Term, known: BoundNames, context: Context) -> Term:
+    fresh = {n: Variable(f"#{n.lstrip('#')}") for n in variable_names(goal) if n not in known}
     return substitute(goal, fresh)
 
 
@@ -306,15 +310,15 @@ def _with_own_variables(goal: Term, known: Known, context: Context) -> Term:
 
 
 def _elements(
-    terms: tuple[Term, ...], goal: Term, known: Known, context: Context
+    terms: tuple[Term, ...], goal: Term, known: BoundNames, context: Context
 ) -> tuple[Element, ...]:
     """A tuple for each way in which a goal holds: all its variables tell them apart."""
     fresh: dict[str, Term] = {}
-    for name in variables(goal, *terms):
+    for name in variable_names(goal, *terms):
         if name not in known:
             fresh[name] = Variable(f"#{name.lstrip('#')}")
     goal, terms = substitute(goal, fresh), tuple(substitute(term, fresh) for term in terms)
-    alternatives = bodies(goal, known | variables(goal).keys(), context)
+    alternatives = bodies(goal, known | variable_names(goal).keys(), context)
     elements = []
     for number, body in enumerate(alternatives):
         condition = []
@@ -364,12 +368,12 @@ def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, 
         case Literal(Compound(name, (Variable(of), value))) if name in FOLDS and of in lists:
             elements, fold = lists[of].elements, FOLDS[name]
             if name == "length":
-                return (Aggregate(whole(value, context), "count", elements),)
-            steps = _aggregate(fold, whole(value, context), elements)
+                return (Aggregate(as_whole(value, context), "count", elements),)
+            steps = _aggregate(fold, as_whole(value, context), elements)
             return tuple(step for step in steps if isinstance(step, Literal | Aggregate))
         case Literal(Compound("=", (Variable(of), ListTerm((), None)))) if of in lists:
             return (Aggregate(Number("0"), "count", lists[of].elements),)
-    for term in (t for outer in goal_terms(goal) for t in walk(outer)):
+    for term in (t for outer in goal_terms(goal) for t in all_subterms(outer)):
         if isinstance(term, Variable) and term.name in lists:
             help = "length, sum_list, max_list and min_list of it become aggregates"
             raise context.refuse(term, "a list that findall made has no counterpart here", help)
@@ -388,13 +392,13 @@ def _variables(branch: Branch) -> frozenset[str]:
     for step in branch:
         match step:
             case Same(left, right):
-                names |= variables(left, right).keys()
+                names |= variable_names(left, right).keys()
             case Found(name):
                 names.add(name)
             case Aggregate(value):
-                names |= variables(value).keys()
+                names |= variable_names(value).keys()
             case Literal(atom, False):
-                names |= variables(atom).keys()
+                names |= variable_names(atom).keys()
             case Literal(atom, True):
                 pass
     return frozenset(names)

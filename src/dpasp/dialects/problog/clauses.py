@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from dpasp.dialects.problog.arithmetic import data, real
+from dpasp.dialects.problog.arithmetic import as_real, data
 from dpasp.dialects.problog.bodies import Body, bodies, shared_body
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.prolog.reader import AGGREGATES
@@ -15,8 +15,8 @@ from dpasp.dialects.prolog.rules import (
     Element,
     Goal,
     Head,
+    HeadNetwork,
     Literal,
-    Network,
     Rule,
     changed_goal,
     goal_variables,
@@ -29,9 +29,9 @@ from dpasp.dialects.prolog.terms import (
     Slice,
     Term,
     Variable,
+    all_subterms,
     substitute,
-    variables,
-    walk,
+    variable_names,
 )
 
 NOT_ATOMS = ("query", "evidence", "true", "false", "fail")
@@ -39,7 +39,7 @@ SPLIT = 8  # so many rules may come of one; more ways share an atom
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class QuestionRule:
     """A query or evidence, for the instances that its body gives."""
 
     kind: str
@@ -56,7 +56,7 @@ class Note:
     why: str
 
 
-Made = Rule | Ask | Note
+Made = Rule | QuestionRule | Note
 Annotate = Callable[[Compound, Context], Head | None]  # a dialect's own heads
 
 # Directives without a meaning here, and why.
@@ -71,7 +71,7 @@ LEFT_OUT = {
 }
 
 
-def translate(term: Term, at: Slice, context: Context, annotate: Annotate) -> list[Made]:
+def translate_clause(term: Term, at: Slice, context: Context, annotate: Annotate) -> list[Made]:
     """What a clause is in our words: the rules it needs first, then itself."""
     context.made.clear()
     term = _apart(term, context)
@@ -96,7 +96,7 @@ def translate(term: Term, at: Slice, context: Context, annotate: Annotate) -> li
     return [*context.made, *rules]
 
 
-def heads_of(term: Term) -> Iterator[tuple[str, int]]:
+def head_predicates(term: Term) -> Iterator[tuple[str, int]]:
     """The predicates of a clause's heads."""
     if isinstance(term, Compound) and term.name == ":-":
         term = term.args[0] if len(term.args) == 2 else Number("0")
@@ -140,11 +140,11 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
         raise context.refuse(asked, f"the {kind} is not an atom")
     context.head = asked.name
     atom = data(asked, context)
-    alternatives = bodies(body, variables(asked), context)
+    alternatives = bodies(body, variable_names(asked), context)
     made: list[Made] = [*context.made]
     for alternative in alternatives:
         literal = Literal(substitute(atom, alternative.values), negative)
-        made.append(Ask(kind, literal, alternative.goals, at))
+        made.append(QuestionRule(kind, literal, alternative.goals, at))
     return made
 
 
@@ -159,7 +159,7 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         raise context.refuse(head, "a head without a probability beside others")
     context.head = getattr(heads[0].atom, "name", "rule")
     rule = Rule(heads, (), at)
-    known = variables(*(disjunct.atom for disjunct in heads))
+    known = variable_names(*(disjunct.atom for disjunct in heads))
     alternatives = bodies(body, known, context)
     if rule.network is not None:
         sees = tuple(Literal(Compound(input_of(rule.network), (v,))) for v in rule.network.sees)
@@ -168,7 +168,7 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         ]
     if not alternatives:
         return [replace(rule, body=(Literal(FALSE),))]
-    if any(_is_aggregate(t) for h in heads for t in walk(h.atom)):
+    if any(_is_aggregate(t) for h in heads for t in all_subterms(h.atom)):
         return [_grouped(rule, alternative, context) for alternative in alternatives]
     if len(alternatives) > 1 and (rule.chooses or len(alternatives) > SPLIT):
         alternatives = [_joined(rule, alternatives, context)]
@@ -179,15 +179,15 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
     return [_with_probabilities(plain, context) for plain in made]
 
 
-def input_of(network: Network) -> str:
+def input_of(network: HeadNetwork) -> str:
     """The predicate that says what a network sees."""
     return f"{network.name}_input"
 
 
 def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
     """Several ways to satisfy a body as one, so that a choice stays a single choice."""
-    wanted = variables(*(h.atom for h in rule.heads))
-    wanted |= variables(*(h.probability for h in rule.heads if h.probability is not None))
+    wanted = variable_names(*(h.atom for h in rule.heads))
+    wanted |= variable_names(*(h.probability for h in rule.heads if h.probability is not None))
     if rule.chooses:
         each = [
             dict.fromkeys(n for goal in body.goals for n in goal_variables(goal)) | body.values
@@ -216,7 +216,7 @@ def _head(term: Term, context: Context, annotate: Annotate) -> Head:
         case Compound("::", (Compound("t", (start, *keys)), atom)):
             return _learnable(start, keys, atom, context)
         case Compound("::", (probability, atom)):
-            return Head(_atom(atom, context), real(probability, context))
+            return Head(_atom(atom, context), as_real(probability, context))
         case Compound("~", _):
             help = "only choices among finitely many values have probabilities here"
             raise context.refuse(term, "a continuous variable has no counterpart", help)
@@ -230,7 +230,7 @@ def _learnable(start: Term, keys: list[Term], atom: Term, context: Context) -> H
     if keys:
         help = "write ?(X)::a(X,Y) :- … for one parameter for each X"
         raise context.refuse(atom, "t(_, …) is not translated", help)
-    initial = None if isinstance(start, Variable) else real(start, context)
+    initial = None if isinstance(start, Variable) else as_real(start, context)
     return Head(_atom(atom, context), initial, learnable=True)
 
 
@@ -257,14 +257,14 @@ def _with_probabilities(rule: Rule, context: Context) -> Rule:
         and len(goal.atom.args) == 2
         and isinstance(goal.atom.args[0], Variable)
     }
-    wanted = variables(*(h.probability for h in rule.heads if h.probability is not None))
+    wanted = variable_names(*(h.probability for h in rule.heads if h.probability is not None))
     for name, goal in reals.items():
         assert isinstance(goal.atom, Compound)
         rest = tuple(other for other in rule.body if other is not goal)
         elsewhere = [n for other in rest for n in goal_variables(other)]
-        elsewhere += [n for head in rule.heads for n in variables(head.atom)]
+        elsewhere += [n for head in rule.heads for n in variable_names(head.atom)]
         if name in wanted and name not in elsewhere:
-            value = real(goal.atom.args[1], context)
+            value = as_real(goal.atom.args[1], context)
             heads = tuple(
                 replace(h, probability=h.probability and substitute(h.probability, {name: value}))
                 for h in rule.heads
@@ -285,7 +285,7 @@ def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
     if len(inside) != 1 or inside[0].name == "avg<>" or head.probability is not None:
         raise context.refuse(head.atom, "only one sum, count, min or max in a certain head")
     (of,) = inside[0].args
-    groups = variables(*(arg for arg in atom.args if arg is not inside[0]))
+    groups = variable_names(*(arg for arg in atom.args if arg is not inside[0]))
     renamed: dict[str, Term] = {
         name: Variable(f"#{name.lstrip('#')}")
         for goal in body.goals

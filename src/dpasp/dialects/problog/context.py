@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dpasp.dialects.prolog.rules import Rule
-from dpasp.dialects.prolog.terms import Compound, Slice, Term, Variable, walk
-from dpasp.dialects.prolog.write import unused
+from dpasp.dialects.prolog.terms import Compound, Slice, Term, Variable, all_subterms
+from dpasp.dialects.prolog.write import unused_name
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
 
@@ -30,7 +30,7 @@ class Context:
 
     def predicate(self, ending: str, base: str = "") -> str:
         """A name for a predicate of our own."""
-        name = unused(f"{base or self.head}_{ending}", self.names)
+        name = unused_name(f"{base or self.head}_{ending}", self.names)
         self.names.add(name)
         return name
 
@@ -43,4 +43,4 @@ class Context:
 
 def names_in(terms: list[Term]) -> set[str]:
     """All names that occur in some terms."""
-    return {t.name for term in terms for t in walk(term) if isinstance(t, Compound)}
+    return {t.name for term in terms for t in all_subterms(term) if isinstance(t, Compound)}

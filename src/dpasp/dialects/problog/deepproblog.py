@@ -19,17 +19,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpasp.dialects.asp.neurasp import OPEN_CODES, needed
+from dpasp.dialects.asp.neurasp import OPEN_CODES, needs_comment
 from dpasp.dialects.problog.arithmetic import data
-from dpasp.dialects.problog.clauses import Ask, input_of
+from dpasp.dialects.problog.clauses import QuestionRule, input_of
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.problog.program import System
 from dpasp.dialects.problog.program import converted as converted_from
-from dpasp.dialects.prolog.rules import Head, Literal, Network, Rule, is_atom, predicate
-from dpasp.dialects.prolog.terms import Compound, ListTerm, Operation, Term, Variable, variables
-from dpasp.dialects.prolog.write import Names, slug, term_text
+from dpasp.dialects.prolog.rules import Head, HeadNetwork, Literal, Rule, is_atom, predicate
+from dpasp.dialects.prolog.terms import (
+    Compound,
+    ListTerm,
+    Operation,
+    Term,
+    Variable,
+    variable_names,
+)
+from dpasp.dialects.prolog.write import PrologNames, slug, term_text
 
-Place = tuple[str, int, int]  # a predicate and one of its arguments
+NetworkUse = tuple[str, int, int]  # a predicate and one of its arguments
 FORM = "it has the form nn(net, [X], Y, [values])::p(X,Y), or nn(net, [X])::p(X)"
 
 
@@ -52,7 +59,7 @@ def annotate(term: Compound, context: Context) -> Head | None:
         raise context.refuse(before, "this network cannot be read", FORM)
     match rest:
         case []:
-            return Head(data(atom, context), None, True, Network(name, sees))
+            return Head(data(atom, context), None, True, HeadNetwork(name, sees))
         case [Variable(output), ListTerm(values, None)] if values:
             pass
         case _:
@@ -63,18 +70,18 @@ def annotate(term: Compound, context: Context) -> Head | None:
     predicted = Compound(
         atom.name, (*(data(arg, context) for arg in atom.args[:-1]), chosen), atom.at
     )
-    return Head(predicted, None, True, Network(name, sees))
+    return Head(predicted, None, True, HeadNetwork(name, sees))
 
 
 # --- what the networks see ---------------------------------------------------------------------
 
 
-def foot(rules: Sequence[Rule], asks: Sequence[Ask]) -> str:
+def foot(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> str:
     """Data statements for what the networks see."""
     networks = {rule.network.name: rule.network for rule in rules if rule.network is not None}
     if not networks:
         return ""
-    names = Names.of([])
+    names = PrologNames.of([])
     lines, functions = [], []
     for network in networks.values():
         for term in dict.fromkeys(_seen(network, rules, asks)):
@@ -84,14 +91,18 @@ def foot(rules: Sequence[Rule], asks: Sequence[Ask]) -> str:
             lines.append(
                 f"{input_of(network)}({text}) ~ test(@{functions[-2]}), train(@{functions[-1]})."
             )
-    return "\n".join(["", needed(list(networks), list(dict.fromkeys(functions))), *lines, ""])
+    return "\n".join(
+        ["", needs_comment(list(networks), list(dict.fromkeys(functions))), *lines, ""]
+    )
 
 
-def _seen(network: Network, rules: Sequence[Rule], asks: Sequence[Ask]) -> Iterator[Term]:
+def _seen(
+    network: HeadNetwork, rules: Sequence[Rule], asks: Sequence[QuestionRule]
+) -> Iterator[Term]:
     places = _places(network, rules)
     atoms = [ask.literal.atom for ask in asks]
     atoms += [g.atom for rule in rules for g in rule.body if isinstance(g, Literal)]
-    asked = [arg for atom in atoms for arg in _args(atom, places) if not variables(arg)]
+    asked = [arg for atom in atoms for arg in _args(atom, places) if not variable_names(arg)]
     if asked:
         yield from asked
         return
@@ -104,9 +115,9 @@ def _seen(network: Network, rules: Sequence[Rule], asks: Sequence[Ask]) -> Itera
                         yield Compound(slug(arg.name))
 
 
-def _places(network: Network, rules: Sequence[Rule]) -> set[Place]:
+def _places(network: HeadNetwork, rules: Sequence[Rule]) -> set[NetworkUse]:
     """The arguments that end in the network."""
-    places: set[Place] = {(input_of(network), 1, 0)}
+    places: set[NetworkUse] = {(input_of(network), 1, 0)}
     while True:
         new = set(places)
         for rule in rules:
@@ -127,7 +138,7 @@ def _places(network: Network, rules: Sequence[Rule]) -> set[Place]:
         places = new
 
 
-def _args(atom: Term, places: set[Place]) -> Iterator[Term]:
+def _args(atom: Term, places: set[NetworkUse]) -> Iterator[Term]:
     if isinstance(atom, Compound):
         for i, arg in enumerate(atom.args):
             if (*predicate(atom), i) in places:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dpasp.dialects.problog.clauses import Ask
+from dpasp.dialects.problog.clauses import QuestionRule
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.prolog.rules import (
     Aggregate,
@@ -30,12 +30,12 @@ from dpasp.dialects.prolog.terms import (
     Operation,
     Term,
     Variable,
-    parts,
-    variables,
-    walk,
+    all_subterms,
+    subterms,
+    variable_names,
 )
 
-Predicate = tuple[str, int]
+PrologPredicate = tuple[str, int]
 
 
 # --- which variables have values -----------------------------------------------------------------
@@ -58,8 +58,8 @@ def bound(goals: Sequence[Goal], known: Iterable[str] = ()) -> set[str]:
 def _bound_after(goal: Goal, bound_names: set[str], goals: Sequence[Goal]) -> set[str]:
     if isinstance(goal, Aggregate):
         outside = {n for other in goals if other is not goal for n in goal_variables(other)}
-        local = goal_variables(goal).keys() - variables(goal.value).keys()
-        return set(variables(goal.value)) if local & outside <= bound_names else set()
+        local = goal_variables(goal).keys() - variable_names(goal.value).keys()
+        return set(variable_names(goal.value)) if local & outside <= bound_names else set()
     if goal.negative or not is_comparison(goal.atom):
         return set()
     assert isinstance(goal.atom, Compound)
@@ -68,7 +68,7 @@ def _bound_after(goal: Goal, bound_names: set[str], goals: Sequence[Goal]) -> se
         return set()
     names: set[str] = set()
     for side, other in ((left, right), (right, left)):
-        if isinstance(side, Variable) and variables(other).keys() <= bound_names:
+        if isinstance(side, Variable) and variable_names(other).keys() <= bound_names:
             names.add(side.name)
     return names
 
@@ -78,13 +78,13 @@ def unbound(rule: Rule) -> set[str]:
     wanted: set[str] = set()
     for head in rule.heads:
         terms = [head.atom] if head.probability is None else [head.atom, head.probability]
-        wanted |= variables(*terms).keys()
+        wanted |= variable_names(*terms).keys()
     for goal in rule.body:
         if isinstance(goal, Literal):
             wanted |= {n for n in goal_variables(goal) if not _is_own(n, goal)}
         else:
             outside = {n for o in rule.body if o is not goal for n in goal_variables(o)} | wanted
-            wanted |= goal_variables(goal).keys() & (outside | variables(goal.value).keys())
+            wanted |= goal_variables(goal).keys() & (outside | variable_names(goal.value).keys())
     return wanted - bound(rule.body)
 
 
@@ -96,16 +96,16 @@ def _is_own(name: str, goal: Literal) -> bool:
 # --- recursion that builds ever larger terms -----------------------------------------------------
 
 
-def depends(rules: Sequence[Rule]) -> dict[Predicate, set[Predicate]]:
+def depends(rules: Sequence[Rule]) -> dict[PrologPredicate, set[PrologPredicate]]:
     """For each predicate all those that it depends on, directly or not."""
-    direct: defaultdict[Predicate, set[Predicate]] = defaultdict(set)
+    direct: defaultdict[PrologPredicate, set[PrologPredicate]] = defaultdict(set)
     for rule in rules:
         below = {predicate(literal.atom) for goal in rule.body for literal in _literals(goal)}
         for head in rule.heads:
             direct[predicate(head.atom)] |= below
-    reach: dict[Predicate, set[Predicate]] = {}
+    reach: dict[PrologPredicate, set[PrologPredicate]] = {}
     for start in list(direct):
-        seen: set[Predicate] = set()
+        seen: set[PrologPredicate] = set()
         todo = [start]
         while todo:
             new = direct.get(todo.pop(), set()) - seen
@@ -126,7 +126,7 @@ def _literals(goal: Goal) -> Iterator[Literal]:
             yield from _literals(literal)
 
 
-def grows(rule: Rule, reach: dict[Predicate, set[Predicate]]) -> bool:
+def grows(rule: Rule, reach: dict[PrologPredicate, set[PrologPredicate]]) -> bool:
     """Whether a rule may derive ever larger terms from its own predicate."""
     computed = {
         name
@@ -139,7 +139,7 @@ def grows(rule: Rule, reach: dict[Predicate, set[Predicate]]) -> bool:
     for head in rule.heads:
         assert isinstance(head.atom, Compound)
         larger = any(
-            (isinstance(arg, Compound) and variables(arg))
+            (isinstance(arg, Compound) and variable_names(arg))
             or (isinstance(arg, Variable) and arg.name in computed)
             for arg in head.atom.args
         )
@@ -158,7 +158,7 @@ def grows(rule: Rule, reach: dict[Predicate, set[Predicate]]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Subgoal:
     """An atom that is asked for: by whom, and what is known before."""
 
     atom: Compound
@@ -166,37 +166,39 @@ class Call:
     caller: Rule | None
 
 
-def calls(rules: Sequence[Rule], asks: Sequence[Ask]) -> Iterator[Call]:
+def calls(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> Iterator[Subgoal]:
     """Every place where an atom is asked for."""
     for ask in asks:
         assert isinstance(ask.literal.atom, Compound)
-        yield Call(ask.literal.atom, ask.body, None)
+        yield Subgoal(ask.literal.atom, ask.body, None)
     bodies = [(rule, rule.body) for rule in rules] + [(None, ask.body) for ask in asks]
     for rule, body in bodies:
         for i, goal in enumerate(body):
             if isinstance(goal, Literal):
                 for literal in _literals(goal):
                     assert isinstance(literal.atom, Compound)
-                    yield Call(literal.atom, body[:i], rule)
+                    yield Subgoal(literal.atom, body[:i], rule)
                 continue
             for element in goal.elements:
                 for j, literal in enumerate(element.condition):
                     for part in _literals(literal):
                         assert isinstance(part.atom, Compound)
-                        yield Call(part.atom, (*body[:i], *element.condition[:j]), rule)
+                        yield Subgoal(part.atom, (*body[:i], *element.condition[:j]), rule)
 
 
-class Demand:
+class QuestionDemand:
     """Which predicates get their values from questions, and in which arguments."""
 
-    def __init__(self, rules: Sequence[Rule], asks: Sequence[Ask], context: Context) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context
+    ) -> None:
         self.rules, self.context = rules, context
         self.reach = depends(rules)
         self.calls = list(calls(rules, asks))
         self.growing = [rule for rule in rules if grows(rule, self.reach)]
         needing = [rule for rule in rules if unbound(rule)]
         self.served = {id(rule) for rule in [*needing, *self.growing]}
-        self.group: dict[Predicate, Predicate] = {}
+        self.group: dict[PrologPredicate, PrologPredicate] = {}
         for rule in [*needing, *self.growing]:
             first = predicate(rule.heads[0].atom)
             for head in rule.heads:
@@ -207,7 +209,7 @@ class Demand:
             for leader in dict.fromkeys(self.group.values())
         }
 
-    def _positions(self) -> dict[Predicate, tuple[int, ...]]:
+    def _positions(self) -> dict[PrologPredicate, tuple[int, ...]]:
         """The arguments that every question gives, for each group."""
         positions = {leader: tuple(range(leader[1])) for leader in self.group.values()}
         asked = {self.group.get(predicate(call.atom)) for call in self.calls}
@@ -215,7 +217,7 @@ class Demand:
         for rule in self.rules:
             if id(rule) in self.served:  # the heads of a choice are asked for together
                 leader = self.group[predicate(rule.heads[0].atom)]
-                args = [parts(head.atom) for head in rule.heads]
+                args = [subterms(head.atom) for head in rule.heads]
                 same = [i for i in positions[leader] if len({arg[i : i + 1] for arg in args}) == 1]
                 positions[leader] = tuple(same)
         while True:
@@ -228,14 +230,14 @@ class Demand:
                 new[leader] = tuple(
                     i
                     for i in new[leader]
-                    if i < len(call.atom.args) and variables(call.atom.args[i]).keys() <= known
+                    if i < len(call.atom.args) and variable_names(call.atom.args[i]).keys() <= known
                 )
             if new == positions:
                 return positions
             positions = new
 
     def _from_question(
-        self, rule: Rule | None, positions: dict[Predicate, tuple[int, ...]]
+        self, rule: Rule | None, positions: dict[PrologPredicate, tuple[int, ...]]
     ) -> set[str]:
         """The variables of a rule that are bound when it is called."""
         if rule is None or id(rule) not in self.served:
@@ -243,7 +245,7 @@ class Demand:
         atom = rule.heads[0].atom
         assert isinstance(atom, Compound)
         places = positions[self.group[predicate(atom)]]
-        return set(variables(*(atom.args[i] for i in places)))
+        return set(variable_names(*(atom.args[i] for i in places)))
 
     def asked(self, atom: Compound) -> Literal | None:
         """The atom that says that an atom is asked for; None if nothing is known of it."""
@@ -281,7 +283,7 @@ class Demand:
                 rules[replace(rule, at=(0, 0))] = None
         return list(rules)
 
-    def _reason(self, call: Call, asked: Term) -> tuple[Goal, ...]:
+    def _reason(self, call: Subgoal, asked: Term) -> tuple[Goal, ...]:
         """Why an atom is asked for: what is known to its left."""
         first: tuple[Goal, ...] = ()
         if call.caller is not None and id(call.caller) in self.served:
@@ -291,12 +293,12 @@ class Demand:
         positive = [g for g in call.left if not (isinstance(g, Literal) and g.negative)]
         group = predicate(call.atom)
         plain = [g for g in positive if not self._needs(g, group)]
-        wanted = variables(asked).keys()
+        wanted = variable_names(asked).keys()
         goals = plain if wanted <= bound((*first, *plain)) else positive
         known = bound((*first, *goals))
         return (*first, *(g for g in goals if goal_variables(g).keys() <= known or is_atom(g)))
 
-    def _needs(self, goal: Goal, asked: Predicate) -> bool:
+    def _needs(self, goal: Goal, asked: PrologPredicate) -> bool:
         """Whether a goal depends on the predicate that is asked for."""
         if isinstance(goal, Aggregate):
             return True
@@ -319,4 +321,4 @@ class Demand:
 
 
 def _variables(term: Term) -> Iterator[Variable]:
-    return (t for t in walk(term) if isinstance(t, Variable))
+    return (t for t in all_subterms(term) if isinstance(t, Variable))

@@ -14,21 +14,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dpasp.dialects import title
-from dpasp.dialects.checked import checked
-from dpasp.dialects.layout import Piece, comment, laid_out
-from dpasp.dialects.problog.clauses import Annotate, Ask, Made, Note, heads_of, translate
+from dpasp.dialects.checked import checked_text
+from dpasp.dialects.layout import NewPiece, comment, laid_out
+from dpasp.dialects.problog.clauses import (
+    Annotate,
+    Made,
+    Note,
+    QuestionRule,
+    head_predicates,
+    translate_clause,
+)
 from dpasp.dialects.problog.context import Context, names_in
-from dpasp.dialects.problog.demand import Demand
+from dpasp.dialects.problog.demand import QuestionDemand
 from dpasp.dialects.problog.reals import scaled
-from dpasp.dialects.prolog.reader import Clause, Comment, read
+from dpasp.dialects.prolog.reader import Clause, Comment, read_clauses
 from dpasp.dialects.prolog.rules import Head, Literal, Rule, goal_terms, rule_terms
-from dpasp.dialects.prolog.terms import Compound, Number, Term, Text, Variable, variables, walk
-from dpasp.dialects.prolog.write import Names, literal_text, rule_text
+from dpasp.dialects.prolog.terms import (
+    Compound,
+    Number,
+    Term,
+    Text,
+    Variable,
+    all_subterms,
+    variable_names,
+)
+from dpasp.dialects.prolog.write import PrologNames, rule_text, written_literal
 from dpasp.errors import Diagnostic, LimitReached, ProgramError
 from dpasp.language.text.source import SourceFile
 from dpasp.limits import Limits
 
-Foot = Callable[[Sequence[Rule], Sequence[Ask]], str]  # what a dialect writes at the end
+Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # what a dialect writes at the end
 SEMANTICS = "#semantics wellfounded, maxent."
 ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
 PATIENCE = Limits(seconds=3.0, megabytes=1000.0)  # for recursion that may never end
@@ -49,20 +64,20 @@ PROBLOG = System()
 
 def converted(text: str, file: str, system: System = PROBLOG) -> str:
     """The program in our words; raises all that has no counterpart."""
-    items = read(text, file)
+    items = read_clauses(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
     terms = [clause.term for clause in clauses]
-    defined = {head for term in terms for head in heads_of(term)}
+    defined = {head for term in terms for head in head_predicates(term)}
     context = Context(SourceFile(file, text), names_in(terms), defined, _negative(terms))
     made = _translated(clauses, context, system.annotate)
     program = _Program([item for ones in made for item in ones], context)
     pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
     for clause, ones in zip(clauses, made, strict=True):
         lines = [line for item in ones for line in program.lines(item)]
-        pieces.append(Piece(clause.at, "\n".join(lines)))
+        pieces.append(NewPiece(clause.at, "\n".join(lines)))
     head = f"{title(system.name, file)}{SEMANTICS}\n\n"
     foot = program.questions_text() + system.foot(program.rules, program.asks)
-    return checked(head, laid_out(text, pieces), foot, context.source, system.allowed)
+    return checked_text(head, laid_out(text, pieces), foot, context.source, system.allowed)
 
 
 def _translated(
@@ -72,7 +87,7 @@ def _translated(
     problems: list[Diagnostic] = []
     for clause in clauses:
         try:
-            made.append(translate(clause.term, clause.at, context, annotate))
+            made.append(translate_clause(clause.term, clause.at, context, annotate))
         except ProgramError as error:
             problems += error.diagnostics
     if problems:
@@ -86,7 +101,7 @@ def _negative(terms: Sequence[Term]) -> bool:
         (isinstance(t, Number) and t.text.startswith("-"))
         or (isinstance(t, Compound) and t.name == "-" and t.args)
         for term in terms
-        for t in walk(term)
+        for t in all_subterms(term)
     )
 
 
@@ -96,10 +111,10 @@ class _Program:
     def __init__(self, made: Sequence[Made], context: Context) -> None:
         self.context = context
         rules = [item for item in made if isinstance(item, Rule)]
-        asks = [item for item in made if isinstance(item, Ask)]
+        asks = [item for item in made if isinstance(item, QuestionRule)]
         self.asks = asks
         real = scaled(rules, asks, context)
-        demand = Demand(real, asks, context)
+        demand = QuestionDemand(real, asks, context)
         served = demand.served_rules()
         final = [served.get(id(rule), rule) for rule in real]
         self.final = {id(old): new for old, new in zip(rules, final, strict=True)}
@@ -107,7 +122,7 @@ class _Program:
         self.rules = [*final, *self.asked]
         terms = [t for rule in self.rules for t in rule_terms(rule)]
         terms += [t for ask in asks for t in _ask_terms(ask)]
-        self.names = Names.of(terms)
+        self.names = PrologNames.of(terms)
         _refuse_twins(terms, context)
         if demand.growing:
             self._refuse_endless(demand.growing[0])
@@ -120,7 +135,7 @@ class _Program:
             case Note(at, why):
                 old = " ".join(self.context.source.text[slice(*at)].split())
                 return [f"% {old}  ({why})"]
-            case Ask():
+            case QuestionRule():
                 return [f"#{item.kind} {text}." for text in self._instances(item)]
 
     def questions_text(self) -> str:
@@ -132,20 +147,20 @@ class _Program:
     def text(self) -> str:
         return "\n".join([SEMANTICS, *(rule_text(rule, self.names) for rule in self.rules)])
 
-    def _instances(self, ask: Ask) -> list[str]:
+    def _instances(self, ask: QuestionRule) -> list[str]:
         """The literals that are asked: those for which the body holds, if it has one."""
         atom = ask.literal.atom
         assert isinstance(atom, Compound)
-        names = variables(atom)
+        names = variable_names(atom)
         if ask.kind == "evidence" and names and not ask.body:
             help = "write one line for each atom that is observed"
             raise self.context.refuse(atom, "evidence with variables", help)
         if not ask.body:
-            return [literal_text(_shown(ask.literal), self.names)]
+            return [written_literal(_shown(ask.literal), self.names)]
         sign = "not " if ask.literal.negative else ""
         return [sign + text for text in self._holding(ask, atom)]
 
-    def _holding(self, ask: Ask, atom: Compound) -> list[str]:
+    def _holding(self, ask: QuestionRule, atom: Compound) -> list[str]:
         """The instances of an atom for which the body of its question surely holds."""
         from dpasp.program import loads
 
@@ -180,7 +195,7 @@ def _shown(literal: Literal) -> Literal:
     """A question's literal, with ``_`` for variables of our own."""
     atom = literal.atom
     assert isinstance(atom, Compound)
-    return literal if not variables(atom) else Literal(_anonymous(atom), literal.negative)
+    return literal if not variable_names(atom) else Literal(_anonymous(atom), literal.negative)
 
 
 def _anonymous(term: Term) -> Term:
@@ -192,14 +207,14 @@ def _anonymous(term: Term) -> Term:
     return term
 
 
-def _ask_terms(ask: Ask) -> list[Term]:
+def _ask_terms(ask: QuestionRule) -> list[Term]:
     return [ask.literal.atom, *(t for goal in ask.body for t in goal_terms(goal))]
 
 
 def _refuse_twins(terms: Sequence[Term], context: Context) -> None:
     """A quoted name and a text with the same letters would become one."""
-    texts = {t.value for term in terms for t in walk(term) if isinstance(t, Text)}
-    for term in (t for outer in terms for t in walk(outer)):
+    texts = {t.value for term in terms for t in all_subterms(term) if isinstance(t, Text)}
+    for term in (t for outer in terms for t in all_subterms(outer)):
         if isinstance(term, Compound) and not term.args and term.name in texts:
             help = "give one of them another name"
             raise context.refuse(term, f"'{term.name}' and \"{term.name}\" would be the same", help)

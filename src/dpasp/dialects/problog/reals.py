@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from dpasp.dialects.problog.clauses import Ask
+from dpasp.dialects.problog.clauses import QuestionRule
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.prolog.rules import (
     Aggregate,
@@ -29,15 +29,15 @@ from dpasp.dialects.prolog.terms import (
     Operation,
     Term,
     Variable,
+    all_subterms,
     substitute,
-    variables,
-    walk,
+    variable_names,
 )
 
-Column = tuple[str, int, int]  # a predicate and the place of an argument
+RealArgument = tuple[str, int, int]  # a predicate and the place of an argument
 
 
-def scaled(rules: Sequence[Rule], asks: Sequence[Ask], context: Context) -> list[Rule]:
+def scaled(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context) -> list[Rule]:
     """The rules with real numbers counted in the smallest unit that any of them needs."""
     columns = _real_columns(rules)
     while True:
@@ -68,13 +68,13 @@ def _atoms(rule: Rule) -> Iterator[Compound]:
             yield goal.atom
 
 
-def _columns(rule: Rule) -> Iterator[tuple[Column, Term]]:
+def _columns(rule: Rule) -> Iterator[tuple[RealArgument, Term]]:
     for atom in _atoms(rule):
         for i, arg in enumerate(atom.args):
             yield (*predicate(atom), i), arg
 
 
-def _real_columns(rules: Sequence[Rule]) -> set[Column]:
+def _real_columns(rules: Sequence[Rule]) -> set[RealArgument]:
     return {
         column
         for rule in rules
@@ -83,12 +83,12 @@ def _real_columns(rules: Sequence[Rule]) -> set[Column]:
     }
 
 
-def _real_variables(rule: Rule, columns: set[Column]) -> set[str]:
+def _real_variables(rule: Rule, columns: set[RealArgument]) -> set[str]:
     """The variables of a rule that stand for real numbers."""
     return {arg.name for c, arg in _columns(rule) if c in columns and isinstance(arg, Variable)}
 
 
-def _spread(rule: Rule, columns: set[Column]) -> Iterator[Column]:
+def _spread(rule: Rule, columns: set[RealArgument]) -> Iterator[RealArgument]:
     """The columns to which a rule hands a real number on."""
     real = _real_variables(rule, columns)
     for column, arg in _columns(rule):
@@ -106,7 +106,7 @@ def _places(term: Term) -> int:
 class _Scaled:
     """A rule whose real numbers are counted in smaller units."""
 
-    def __init__(self, rule: Rule, columns: set[Column], unit: int) -> None:
+    def __init__(self, rule: Rule, columns: set[RealArgument], unit: int) -> None:
         self.columns, self.unit = columns, unit
         self.real = _real_variables(rule, columns)
         heads = tuple(self.head(head) for head in rule.heads)
@@ -149,24 +149,24 @@ class _Scaled:
         return Number(str(int(Decimal(term.text) * self.unit)), term.at)
 
 
-def _refuse_in_question(ask: Ask, columns: set[Column], context: Context) -> None:
+def _refuse_in_question(ask: QuestionRule, columns: set[RealArgument], context: Context) -> None:
     """Refuse a question that names a real number, or would show one counted in smaller units."""
     for column, arg in _columns(Rule((Head(ask.literal.atom),), ask.body)):
         if column in columns or (isinstance(arg, Number) and arg.is_real):
             raise context.refuse(ask.at, "a question about a real number has no counterpart")
 
 
-def _refuse_arithmetic(rule: Rule, columns: set[Column], context: Context) -> None:
+def _refuse_arithmetic(rule: Rule, columns: set[RealArgument], context: Context) -> None:
     real = _real_variables(rule, columns)
-    terms = [t for goal in rule.body for outer in goal_terms(goal) for t in walk(outer)]
-    computed = any(isinstance(t, Operation) and real & variables(t).keys() for t in terms)
+    terms = [t for goal in rule.body for outer in goal_terms(goal) for t in all_subterms(outer)]
+    computed = any(isinstance(t, Operation) and real & variable_names(t).keys() for t in terms)
     gathered = any(_gathers(goal, columns) for goal in rule.body)
     if computed or gathered:
         help = "only probabilities are computed with real numbers"
         raise context.refuse(rule.at, "arithmetic on real numbers in terms", help)
 
 
-def _gathers(goal: Goal, columns: set[Column]) -> bool:
+def _gathers(goal: Goal, columns: set[RealArgument]) -> bool:
     """Whether an aggregate is over atoms with real numbers."""
     if isinstance(goal, Literal):
         return False
@@ -180,7 +180,7 @@ def _refuse_reals(rules: Sequence[Rule], context: Context) -> None:
         for term in rule_terms(rule):
             if id(term) in annotations:
                 continue
-            for inner in walk(term):
+            for inner in all_subterms(term):
                 if isinstance(inner, Number) and inner.is_real:
                     message = f"{inner.text} is a real number, and terms hold whole ones"
                     help = "count in smaller units, as 5 tenths; probabilities may be real"

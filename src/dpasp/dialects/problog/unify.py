@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dpasp.dialects.prolog.terms import Compound, Term, Variable, substitute, variables
+from dpasp.dialects.prolog.terms import Compound, Term, Variable, substitute, variable_names
 
 
 def unify(pairs: Iterable[tuple[Term, Term]]) -> dict[str, Term] | None:
@@ -25,7 +25,7 @@ def unify(pairs: Iterable[tuple[Term, Term]]) -> dict[str, Term] | None:
         if isinstance(right, Variable) and (not isinstance(left, Variable) or "#" in right.name):
             left, right = right, left
         if isinstance(left, Variable):
-            if left.name in variables(right):
+            if left.name in variable_names(right):
                 return None  # a term inside itself
             values = {name: substitute(t, {left.name: right}) for name, t in values.items()}
             values[left.name] = right

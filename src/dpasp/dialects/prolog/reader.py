@@ -1,6 +1,6 @@
 """From Prolog's text to its clauses, with the comments between and inside them.
 
->>> [item.term for item in read("a :- b.", "p.pl") if isinstance(item, Clause)]
+>>> [item.term for item in read_clauses("a :- b.", "p.pl") if isinstance(item, Clause)]
 [Compound(name=':-', args=(Compound(name='a', args=()), Compound(name='b', args=())))]
 """
 
@@ -42,7 +42,7 @@ class Comment:
     at: Slice
 
 
-def read(text: str, file: str) -> list[Clause | Comment]:
+def read_clauses(text: str, file: str) -> list[Clause | Comment]:
     """The clauses and comments of a text in their order; raises all that cannot be read."""
     source = SourceFile(file, text)
     items: list[Clause | Comment] = []

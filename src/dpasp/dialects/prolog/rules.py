@@ -14,7 +14,7 @@ from dpasp.dialects.prolog.terms import (
     Slice,
     Term,
     substitute,
-    variables,
+    variable_names,
 )
 
 COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
@@ -50,7 +50,7 @@ Goal = Literal | Aggregate
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class HeadNetwork:
     """A network that gives the distribution of a head, and the variables that it sees."""
 
     name: str
@@ -64,7 +64,7 @@ class Head:
     atom: Term
     probability: Term | None = None
     learnable: bool = False
-    network: Network | None = None
+    network: HeadNetwork | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Rule:
     at: Slice = NOWHERE
 
     @property
-    def network(self) -> Network | None:
+    def network(self) -> HeadNetwork | None:
         """The network behind its head."""
         return self.heads[0].network if self.heads else None
 
@@ -160,4 +160,4 @@ def predicate(term: Term) -> tuple[str, int]:
 
 def goal_variables(goal: Goal) -> dict[str, None]:
     """The names of the variables in a goal."""
-    return variables(*goal_terms(goal))
+    return variable_names(*goal_terms(goal))

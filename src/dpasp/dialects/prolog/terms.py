@@ -1,7 +1,7 @@
 """Prolog's terms, as they are read.
 
 >>> t = Compound("edge", (Compound("a"), Variable("X")))
->>> sorted(variables(t))
+>>> sorted(variable_names(t))
 ['X']
 >>> substitute(t, {"X": Number("3")})
 Compound(name='edge', args=(Compound(name='a', args=()), Number(text='3')))
@@ -88,7 +88,7 @@ class Operation:
 Term = Variable | Number | Text | Compound | ListTerm | Operation
 
 
-def parts(term: Term) -> tuple[Term, ...]:
+def subterms(term: Term) -> tuple[Term, ...]:
     """The terms directly inside a term."""
     match term:
         case Compound(args=args) | Operation(args=args):
@@ -98,16 +98,16 @@ def parts(term: Term) -> tuple[Term, ...]:
     return ()
 
 
-def walk(term: Term) -> Iterator[Term]:
+def all_subterms(term: Term) -> Iterator[Term]:
     """A term and all that are inside it."""
     yield term
-    for part in parts(term):
-        yield from walk(part)
+    for part in subterms(term):
+        yield from all_subterms(part)
 
 
-def variables(*terms: Term) -> dict[str, None]:
+def variable_names(*terms: Term) -> dict[str, None]:
     """The names of the variables in some terms, in the order in which they come."""
-    names = (t.name for term in terms for t in walk(term) if isinstance(t, Variable))
+    names = (t.name for term in terms for t in all_subterms(term) if isinstance(t, Variable))
     return dict.fromkeys(names)
 
 

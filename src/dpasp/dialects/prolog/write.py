@@ -1,7 +1,7 @@
 """Rules as dPASP's text.
 
 >>> from dpasp.dialects.prolog.terms import Compound, Number, Text, Variable
->>> names = Names.of([Compound("Big one", (Variable("X"),)), Compound("New York")])
+>>> names = PrologNames.of([Compound("Big one", (Variable("X"),)), Compound("New York")])
 >>> atom_text(Compound("Big one", (Compound("New York"), Number("3"))), names)
 'big_one("New York",3)'
 """
@@ -33,7 +33,7 @@ from dpasp.dialects.prolog.terms import (
     Term,
     Text,
     Variable,
-    walk,
+    all_subterms,
 )
 
 NAME = re.compile(r"_*[a-z][A-Za-z0-9_']*")
@@ -45,22 +45,22 @@ UNARY = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class PrologNames:
     """What the names of Prolog that cannot be kept are called instead."""
 
     instead: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def of(terms: Iterable[Term]) -> Names:
+    def of(terms: Iterable[Term]) -> PrologNames:
         """Names for all that occurs in some terms."""
-        compounds = [t for term in terms for t in walk(term) if isinstance(t, Compound)]
+        compounds = [t for term in terms for t in all_subterms(term) if isinstance(t, Compound)]
         used = {t.name for t in compounds}
         instead: dict[str, str] = {}
         for name in dict.fromkeys(t.name for t in compounds):
             if not is_name(name) and name not in instead and re.search(r"\w", name):
-                instead[name] = unused(slug(name), used)
+                instead[name] = unused_name(slug(name), used)
                 used.add(instead[name])
-        return Names(instead)
+        return PrologNames(instead)
 
     def functor(self, name: str) -> str:
         """What a predicate or a function is called."""
@@ -83,7 +83,7 @@ def slug(text: str) -> str:
     return words if NAME.fullmatch(words) and words not in TAKEN else f"n_{words}"
 
 
-def unused(name: str, used: Iterable[str]) -> str:
+def unused_name(name: str, used: Iterable[str]) -> str:
     """The name, or the name with the first number that makes it new."""
     taken, number, free = set(used), 2, name
     while free in taken:
@@ -100,7 +100,7 @@ def quoted(text: str) -> str:
 # --- terms -----------------------------------------------------------------------------------
 
 
-def term_text(term: Term, names: Names, level: int = 0) -> str:
+def term_text(term: Term, names: PrologNames, level: int = 0) -> str:
     """A term; in parentheses if it binds more loosely than its place needs."""
     match term:
         case Variable(name):
@@ -121,7 +121,7 @@ def term_text(term: Term, names: Names, level: int = 0) -> str:
     raise AssertionError(term)
 
 
-def _operation(name: str, args: tuple[Term, ...], names: Names, level: int) -> str:
+def _operation(name: str, args: tuple[Term, ...], names: PrologNames, level: int) -> str:
     if name == "pool":
         return f"({';'.join(term_text(arg, names) for arg in args)})"
     if name == "set":
@@ -147,7 +147,7 @@ def values_text(values: Sequence[str]) -> str:
     return f"{{{','.join(values)}}}"
 
 
-def atom_text(term: Term, names: Names) -> str:
+def atom_text(term: Term, names: PrologNames) -> str:
     """An atom, whose name is that of a predicate."""
     if isinstance(term, Compound) and not term.args and not term.name.startswith("#"):
         return names.functor(term.name)
@@ -157,7 +157,7 @@ def atom_text(term: Term, names: Names) -> str:
 # --- rules -----------------------------------------------------------------------------------
 
 
-def literal_text(literal: Literal, names: Names) -> str:
+def written_literal(literal: Literal, names: PrologNames) -> str:
     """A literal of a body."""
     atom = literal.atom
     if is_comparison(atom):
@@ -169,17 +169,17 @@ def literal_text(literal: Literal, names: Names) -> str:
     return f"not {text}" if literal.negative else text
 
 
-def goal_text(goal: Goal, names: Names) -> str:
+def goal_text(goal: Goal, names: PrologNames) -> str:
     """A literal or an aggregate of a body."""
     if isinstance(goal, Literal):
-        return literal_text(goal, names)
+        return written_literal(goal, names)
     return _aggregate(goal, names)
 
 
-def _aggregate(goal: Aggregate, names: Names) -> str:
+def _aggregate(goal: Aggregate, names: PrologNames) -> str:
     elements = [
         f"{','.join(term_text(term, names) for term in element.terms)} : "
-        f"{', '.join(literal_text(literal, names) for literal in element.condition)}"
+        f"{', '.join(written_literal(literal, names) for literal in element.condition)}"
         if element.condition
         else ",".join(term_text(term, names) for term in element.terms)
         for element in goal.elements
@@ -187,7 +187,7 @@ def _aggregate(goal: Aggregate, names: Names) -> str:
     return f"{term_text(goal.value, names)} = #{goal.function}{{{'; '.join(elements)}}}"
 
 
-def head_text(head: Head, names: Names) -> str:
+def written_head(head: Head, names: PrologNames) -> str:
     """A head with what stands before it."""
     probability = "" if head.probability is None else term_text(head.probability, names)
     mark = "?" if head.learnable else ""
@@ -195,10 +195,10 @@ def head_text(head: Head, names: Names) -> str:
     return f"{before}::{atom_text(head.atom, names)}" if before else atom_text(head.atom, names)
 
 
-def rule_text(rule: Rule, names: Names) -> str:
+def rule_text(rule: Rule, names: PrologNames) -> str:
     """A rule, on several lines if it is long."""
     rule = _with_anonymous(rule)
-    heads = "; ".join(head_text(head, names) for head in rule.heads)
+    heads = "; ".join(written_head(head, names) for head in rule.heads)
     if rule.network is not None:
         heads += f" as @{rule.network.name}"
     if not rule.body:
@@ -216,7 +216,7 @@ def _with_anonymous(rule: Rule) -> Rule:
     A variable of a choice must have a name, because it distinguishes the instances.
     """
     times = Counter(
-        t.name for term in rule_terms(rule) for t in walk(term) if isinstance(t, Variable)
+        t.name for term in rule_terms(rule) for t in all_subterms(term) if isinstance(t, Variable)
     )
     telling = {
         name
@@ -233,7 +233,7 @@ def _with_anonymous(rule: Rule) -> Rule:
             continue
         hint = re.sub(r"[^A-Za-z0-9_]", "", name.lstrip("#_"))
         hint = hint[0].upper() + hint[1:] if hint[:1].isalpha() else "Any"
-        fresh = unused(hint, used)
+        fresh = unused_name(hint, used)
         used.add(fresh)
         values[name] = Variable(fresh)
     return substituted(rule, values)

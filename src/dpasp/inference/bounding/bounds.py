@@ -109,7 +109,7 @@ def close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
 
 
 def _says_nothing(cases: Cases) -> bool:
-    possible = masses.possible(cases.masses, cases.asked.meaning)
+    possible = masses.evidence_mass(cases.masses, cases.asked.meaning)
     return not bool(np.all(possible > 0))
 
 

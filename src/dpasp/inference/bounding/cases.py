@@ -40,7 +40,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.engines.circuit import OnCircuit
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.reference.enumerate import enumerate_models
-from dpasp.inference.sampling.inner import split
+from dpasp.inference.sampling.inner import split_translation
 from dpasp.inference.sampling.pushing import consequences
 from dpasp.inference.travel import light
 from dpasp.limits import Watch
@@ -68,7 +68,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedCase:
     """A case that was compiled: its masses [9, queries], of which all cases share 1."""
 
     fallen: Fallen
@@ -93,7 +93,7 @@ class Cases:
         self.asked = asked.with_questions(queries)
         self.weights = weights
         self.known = np.zeros((len(Masses.__slots__), len(queries)))
-        self.closed: list[Closed] = []
+        self.closed: list[ClosedCase] = []
         self._number = 0
         self._order = by_influence(asked.ground)
         first = _said(self.asked, weights) if said is None else said
@@ -187,7 +187,7 @@ class Cases:
     def _close(self, case: Case, masses: Array) -> None:
         share = math.exp(-case.loss) * masses
         self.known += share
-        self.closed.append(Closed(case.fallen, share))
+        self.closed.append(ClosedCase(case.fallen, share))
 
     def _worth_a_try(self, case: Case) -> bool:
         """Whether a case was made much smaller since it was last tried: 1, 2, 4, 8, … choices."""
@@ -276,7 +276,7 @@ def _said(asked: Asked, weights: Weights) -> Fallen:
     """How choices must have fallen for the evidence to hold."""
     translation = translate(asked.ground, asked.meaning.logic, asked.watch)
     evidence = translation.conjunction(asked.queries[0].evidence)
-    program = split(translation)
+    program = split_translation(translation)
     determined = [b for b in evidence or () if program.determined[abs(b)]]
     return said(asked, Definitions(program.rules, asked.ground.choices), determined, weights)
 

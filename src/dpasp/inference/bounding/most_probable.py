@@ -122,7 +122,7 @@ def _check(outcomes: Outcomes, total: Masses) -> None:
     for i, query in enumerate(outcomes.queries):
         if not total.consistent[i] > 0:
             raise InconsistentProgram("no total choice has a model: the program is inconsistent")
-        if not masses.possible(total[i], outcomes.meaning) > 0:
+        if not masses.evidence_mass(total[i], outcomes.meaning) > 0:
             problems.append(masses.impossible_evidence(query.evidence, query.span))
     if problems:
         raise ImpossibleEvidence(problems)

@@ -35,15 +35,27 @@ from dpasp.inference.bounding.remainder import Remainder
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import not_surely_best
 from dpasp.inference.method import Method
+from dpasp.inference.sampling.chained import Wanted, chained
 from dpasp.inference.sampling.sample import by_evidence, sample
-from dpasp.inference.sampling.stream import Prepared
+from dpasp.inference.sampling.stream import Prepared, Stream
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap, GroundQuery
 from dpasp.semantics.masses import Question
 
 CASES = 0.4  # of the time is for bounds, the rest for samples
+DRAWN = 0.5  # of the time that is left after that shows whether they tell anything
+TELLING = 0.1  # how wide the interval of a number may be then, or chains are tried
 GAP = 0.001  # samples go on until the time is over, or they are so precise
 MANY = 1_000_000_000
+
+
+_CHAINS = Diagnostic(
+    "chains",
+    "hardly any sample is about the evidence: the estimate is from chains among worlds that "
+    "satisfy it, and its interval of 95 % holds in the long run, not at any number of samples",
+    help="raise the limit, or let it fail with --exact",
+    severity="warning",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +134,25 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
         if not cases.open:  # all of it is known by now
             return _Found(sure, None, lost, cases=cases.compiled)
         rest = Remainder(cases, prepared, seed, watch)
-        rest.draw(GAP)
+        estimates, warnings = _estimated(rest)
     except LimitReached:
         return _Found(_unsure(timed), None)
-    return _Found(sure, rest.answers(), lost, cases=cases.compiled)
+    return _Found(sure, estimates, lost, warnings, cases=cases.compiled)
+
+
+def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...]]:
+    """What is drawn from the open cases; or by chains, where hardly anything of it counts."""
+    watch = rest.watch
+    part = watch.within(DRAWN * (watch.remaining() or 0.0), watch.report)
+    if rest.draw(GAP, watch=part):
+        return rest.answers(), ()
+    if rest.cases.asked.queries[0].evidence and not rest.tells(TELLING):
+        stream = Stream(rest.prepared, rest.cases.asked.weights, rest.seed, watch)
+        found = chained(stream, Wanted(states=MANY, gap=GAP))
+        if found is not None and found.good:
+            return found.answers, (_CHAINS,)
+    rest.draw(GAP)
+    return rest.answers(), ()
 
 
 def _said(asked: Asked, prepared: Prepared) -> tuple[tuple[int, int], ...]:

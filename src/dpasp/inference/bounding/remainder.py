@@ -30,8 +30,9 @@ from dpasp.circuits.worlds import BLOCK
 from dpasp.errors import LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.bounding.cases import Cases, Fallen
+from dpasp.inference.sampling.chained import precise
 from dpasp.inference.sampling.intervals import Frame
-from dpasp.inference.sampling.sample import LOOK, estimated, numbered, precise
+from dpasp.inference.sampling.sample import LOOK, estimated, numbered
 from dpasp.inference.sampling.stream import PIECE, QUICK, Prepared, Stream, outcomes
 from dpasp.inference.sampling.tally import Tally
 from dpasp.limits import Watch
@@ -45,7 +46,7 @@ class Remainder:
     """The open cases of queries, to be drawn from, beside the closed ones."""
 
     def __init__(self, cases: Cases, prepared: Prepared, seed: int, watch: Watch) -> None:
-        self.cases, self.prepared, self.watch = cases, prepared, watch
+        self.cases, self.prepared, self.watch, self.seed = cases, prepared, watch, seed
         cases_drawn = strata(cases, STRATA)
         seeds = np.random.SeedSequence(seed).generate_state(
             len(cases_drawn), np.uint64
@@ -60,27 +61,35 @@ class Remainder:
                 shares.append(share)
         self.open = sum(shares)
         self._shares = [share / self.open for share in shares]
-        self.worlds = 0
+        self.worlds = self._rounds_drawn = self._blocks = 0
         self.tallies = self._tallies(set(cases_drawn))
 
-    def draw(self, gap: float, most: float = math.inf) -> None:
-        """Draw until the answers are so precise, there are ``most`` samples or a limit is met."""
-        rounds, look = 0, 1.0
+    def draw(self, gap: float, most: float = math.inf, watch: Watch | None = None) -> bool:
+        """Draw on until the answers are so precise, there are ``most`` samples or a limit is met.
+
+        Whether it was no limit. The limits are those of the ``watch``, if there is one, or else
+        those from before.
+        """
+        rounds, look = self._rounds_drawn, self._rounds_drawn * LOOK + 1.0
+        for stream in self.streams:
+            stream.watch = watch or self.watch
         try:
-            for sample in self._rounds():
+            for sample in self._drawn_on():
                 for place, samples in enumerate(sample):
                     for i, tallies in enumerate(self.tallies):
                         tallies[place].add(samples[:, i])
                 rounds += sample[0].shape[-1]
+                self._rounds_drawn = rounds
                 self.watch.report(self.worlds, None)
                 if rounds >= look:
                     look = rounds * LOOK
                     answers = self.answers()
                     self.watch.stage(estimated(answers))
                     if rounds >= most or precise(answers, gap):
-                        return
+                        return True
         except LimitReached:
-            return
+            return False
+        return True
 
     def answers(self) -> list[Answer]:
         """The estimates, with intervals of 95 %."""
@@ -106,10 +115,16 @@ class Remainder:
             for i in range(known.shape[1])
         ]
 
-    def _rounds(self) -> Iterator[list[Array]]:
+    def tells(self, width: float) -> bool:
+        """Whether the interval of every number is at most so wide."""
+        ends = (tally.interval(planned=False) for tallies in self.tallies for tally in tallies)
+        return all(high - low <= width for low, high in ends)
+
+    def _drawn_on(self) -> Iterator[list[Array]]:
         """Samples [2, queries, samples] for each number of an answer, in pieces."""
-        number, piece = 0, PIECE if self.prepared.situations else BLOCK
+        number, piece = self._blocks, PIECE if self.prepared.situations else BLOCK
         while self.streams:
+            self._blocks = number + 1  # what a limit leaves of a block is not drawn again
             drawn = [stream.block(number) for stream in self.streams]
             start = 0
             while start < BLOCK:

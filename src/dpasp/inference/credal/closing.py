@@ -10,7 +10,7 @@ import numpy as np
 
 from dpasp.circuits import Circuit
 from dpasp.inference.credal.relax import MASSES, BoundGoal, relaxation
-from dpasp.inference.credal.search import Closed, Score, Start, close_box
+from dpasp.inference.credal.search import ClosedBox, OpenBox, Score, close_box
 from dpasp.inference.credal.vertices import Corners
 from dpasp.inference.engines.tiny import TINY, log_ratio
 from dpasp.limits import Watch
@@ -32,13 +32,13 @@ class Closing:
         data = self.circuit.to_bytes()
         return _closing, (data, self.question, self.weights, tuple(self.corners), self.goal)
 
-    def start(self, watch: Watch) -> Callable[[Start, Watch], Closed]:
+    def start(self, watch: Watch) -> Callable[[OpenBox, Watch], ClosedBox]:
         """What looks into a box."""
         relaxed = relaxation(self.circuit, self.question, self.weights, self.corners)
         assert relaxed is not None  # whoever cut the search has one
         score = fraction(self.circuit, self.question, self.goal)
 
-        def close(start: Start, watch: Watch) -> Closed:
+        def close(start: OpenBox, watch: Watch) -> ClosedBox:
             return close_box(relaxed, self.goal, score, watch, start)
 
         return close

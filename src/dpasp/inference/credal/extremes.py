@@ -30,7 +30,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.credal.closing import Closing, fraction
 from dpasp.inference.credal.relax import MASSES, BoundGoal, Relaxation, relaxation
 from dpasp.inference.credal.search import Extreme, Share, minimise
-from dpasp.inference.credal.symmetry import alike, count_vertices, different_vertices
+from dpasp.inference.credal.symmetry import count_vertices, different_vertices, symmetric_choices
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.tiny import LOG_TINY, ratio_masses, too_improbable
@@ -132,7 +132,7 @@ def _of_masses(
     return Extremes(
         np.fmax.reduce(flat.consistent, axis=0),
         np.fmax.reduce(flat.inconsistent, axis=0),
-        np.fmax.reduce(masses.possible(flat, meaning), axis=0),
+        np.fmax.reduce(masses.evidence_mass(flat, meaning), axis=0),
         np.fmin.reduce(lower, axis=0),
         np.fmax.reduce(upper, axis=0),
         np.zeros(shape[1]),
@@ -267,7 +267,7 @@ def _over_different_vertices(search: _Search, watch: Watch) -> Extremes | None:
     """The numbers from the vertices that differ for a question; None if those are many."""
     relaxed, asked = search.relaxed, search.asked
     place = (search.circuit, search.question)
-    classes = alike(*place, relaxed.weights, asked.layout, relaxed.corners)
+    classes = symmetric_choices(*place, relaxed.weights, asked.layout, relaxed.corners)
     if count_vertices(classes, relaxed.corners) > FEW:
         return None
     parts = different_vertices(classes, relaxed.corners, relaxed.weights, BATCH)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
 from dpasp.circuits.channels import MIXED, MODELS, OTHER, QE, LeafValues
-from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
+from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
 from dpasp.inference.credal.vertices import Corners
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING
@@ -87,7 +87,7 @@ class Relaxation:
         return _Bounded(self, vectors, goal, value).run()
 
     def _consistent(self, vectors: Sequence[Weights], value: float) -> tuple[Weights, Weights]:
-        leaves = columns(self.values.channel("consistent"), vectors[0].shape[1])
+        leaves = same_in_columns(self.values.channel("consistent"), vectors[0].shape[1])
         (mass,) = sweep(
             self.layers,
             [leaves],
@@ -131,7 +131,7 @@ class _Bounded:
         plain, mixed = MASSES[self.goal]
         batch = self.vectors[0].shape[1]
         names = (plain, mixed, MIXED[mixed].whole, MIXED[mixed].part)
-        leaves = [columns(self.circuit.values.channel(name), batch) for name in names]
+        leaves = [same_in_columns(self.circuit.values.channel(name), batch) for name in names]
         leaves.append(self.combine(leaves[0], leaves[1]))
         channels = sweep(self.circuit.layers, leaves, self.add, self.multiply)
         root = self.circuit.layers.root

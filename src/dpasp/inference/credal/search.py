@@ -68,7 +68,7 @@ class Extreme:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class OpenBox:
     """A box to be looked into, with the best value that is known and its corners."""
 
     box: Integers
@@ -77,7 +77,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedBox:
     """The best value that is known now, its corners, and what nothing in the box is below."""
 
     best: float
@@ -86,7 +86,7 @@ class Closed:
     stopped: LimitReached | None = None
 
 
-Share = Callable[[list[Start]], Generator[Closed, None, None]]  # by others, in the same order
+Share = Callable[[list[OpenBox]], Generator[ClosedBox, None, None]]  # by others, in the same order
 
 
 def minimise(
@@ -101,8 +101,8 @@ def minimise(
 
 
 def close_box(
-    relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch, start: Start
-) -> Closed:
+    relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch, start: OpenBox
+) -> ClosedBox:
     """Look into one box until nothing in it can be better."""
     search = _Search(relaxed, goal, score, watch)
     search.best, search.pick = start.best, start.pick
@@ -111,8 +111,8 @@ def close_box(
         search.close(boxes)
     except LimitReached as limit:
         bound = search.outer([box for _, _, box in boxes])
-        return Closed(search.best, search.pick, bound, limit)
-    return Closed(search.best, search.pick, search.best)
+        return ClosedBox(search.best, search.pick, bound, limit)
+    return ClosedBox(search.best, search.pick, search.best)
 
 
 class _Search:
@@ -154,7 +154,7 @@ class _Search:
         """Let others look into the boxes; the limit that stopped one of them, if one did."""
         stopped = None
         boxes.sort(key=lambda box: box[:2])
-        starts = [Start(box, float(self.best), self.pick) for _, _, box in boxes]
+        starts = [OpenBox(box, float(self.best), self.pick) for _, _, box in boxes]
         with closing(share(starts)) as results:
             for number, closed in enumerate(results, 1):
                 boxes.pop(0)

@@ -14,7 +14,7 @@ a chance of about one in 10^15. Fixed probabilities that are equal share a point
 >>> text = "[0.2, 0.4]::a(1..3). c :- a(1), a(2), a(3). #query c."
 >>> asked = ask(ground(parse(text)), Meaning())
 >>> intervals, circuit = corners(asked.ground), compile(asked.ground, asked.meaning)
->>> classes = alike(circuit, 0, asked.weights, asked.layout, intervals)
+>>> classes = symmetric_choices(circuit, 0, asked.weights, asked.layout, intervals)
 >>> classes, count_vertices(classes, intervals)      # of eight vertices
 ([[0, 1, 2]], 4)
 """
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
 from dpasp.circuits.channels import LeafValues
-from dpasp.circuits.layers import Layer, Layers, Numbers, columns, sweep
+from dpasp.circuits.layers import Layer, Layers, Numbers, same_in_columns, sweep
 from dpasp.inference.credal.vertices import Corners
 from dpasp.semantics.leaves import LeafLayout, Weights
 
@@ -53,7 +53,7 @@ CHANNELS = (
 )
 
 
-def alike(
+def symmetric_choices(
     circuit: Circuit,
     question: int,
     weights: Weights,
@@ -175,7 +175,7 @@ def _value(layers: Layers, values: Numbers, weights: Field) -> Field:
     def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
         return [left[0] * right[0] % PRIME]
 
-    leaves = columns(values.astype(np.uint64), weights.shape[1])
+    leaves = same_in_columns(values.astype(np.uint64), weights.shape[1])
     (channel,) = sweep(layers, [leaves], add, multiply)
     root: Field = channel[layers.root]
     return root

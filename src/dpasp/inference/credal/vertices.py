@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 
 from dpasp.errors import Diagnostic, SizeLimit
-from dpasp.logic.program import GroundProgram, Interval
+from dpasp.logic.program import GroundProgram, IntervalWeights
 from dpasp.semantics.leaves import Weights, layout
 
 MOST_VERTICES = 1 << 24
@@ -59,7 +59,7 @@ def corners(ground: GroundProgram) -> list[Corners]:
     leaves = layout(ground.choices)
     every = []
     for i, choice in enumerate(ground.choices):
-        if isinstance(choice.weight, Interval):
+        if isinstance(choice.weight, IntervalWeights):
             ends = choice.weight.lower, choice.weight.upper
             points = vertices(*ends) if not choice.nothing else _of_a_single_head(ends)
             every.append(Corners(i, leaves.of(i), np.array(points)))

@@ -24,7 +24,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import Reader, least_undefined, live_groups
 from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.engines.reference.table import Condition
-from dpasp.logic.program import GroundMap, GroundProgram, Interval
+from dpasp.logic.program import GroundMap, GroundProgram, IntervalWeights
 from dpasp.logic.solve import Solver
 from dpasp.semantics.masses import FIELDS, Array, Masses, completed
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
@@ -95,7 +95,7 @@ def check_maps(ground: GroundProgram, who: str) -> None:
 
 def check_intervals(ground: GroundProgram, who: str) -> None:
     """Raise :class:`ProgramError` for probabilities that are intervals."""
-    places = {c.statement: None for c in ground.choices if isinstance(c.weight, Interval)}
+    places = {c.statement: None for c in ground.choices if isinstance(c.weight, IntervalWeights)}
     problems = [
         Diagnostic(
             "approximate-credal",

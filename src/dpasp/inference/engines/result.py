@@ -82,7 +82,20 @@ def _columns(answers: Sequence[Answer]) -> Answer:
         interval=(ends[:, 0], ends[:, 1]),
         samples=min(samples, default=None),
         gap=column("gap"),
+        **worst_chains(answers),
     )
+
+
+def worst_chains(answers: Sequence[Answer]) -> dict[str, Any]:
+    """How good the chains of several answers are at the worst, as fields of an answer."""
+    chained = [answer for answer in answers if answer.chains is not None]
+    if not chained:
+        return {}
+    return {
+        "chains": chained[0].chains,
+        "effective": min(answer.effective or 0.0 for answer in chained),
+        "r_hat": max(answer.r_hat or 0.0 for answer in chained),
+    }
 
 
 def stopped_early(stopped: str, gap: float) -> Diagnostic:

@@ -33,12 +33,12 @@ from numpy.typing import NDArray
 from dpasp import circuits
 from dpasp.errors import SizeLimit
 from dpasp.inference.asked import Asked
+from dpasp.inference.engines.alike import MANY, about_atoms
 from dpasp.inference.engines.circuit import OnCircuit, on_circuit
 from dpasp.inference.engines.reference.enumerate import Enumeration
 from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundQuery
-from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import (
     FIELDS,
@@ -50,7 +50,6 @@ from dpasp.semantics.masses import (
 )
 from dpasp.semantics.meaning import Meaning
 
-MANY = 16  # questions that are worth a circuit for all of them
 # A root for each question may be less work than one circuit for all, so this is tried only so
 # far: a network is known beforehand to be too wide, other programs after a moment.
 NETWORK = circuits.Options(way="elimination", nodes=5_000_000, work=50_000_000)
@@ -179,17 +178,15 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
 
     None where there are not so many, or where a root for each question is less work.
     """
-    questions = asked.questions
-    alike = len(asked.queries) == len(questions) >= MANY and not asked.has_intervals
-    if not alike or any(question.evidence != questions[0].evidence for question in questions):
+    alike = about_atoms(asked) if len(asked.questions) >= MANY else None
+    if alike is None:
         return None
-    known = determined(asked.ground.rules, len(asked.ground.symbols))
-    atoms = [_single(query, known) for query in asked.queries]
+    atoms, questions = alike.atoms, asked.questions
     seen = tuple(dict.fromkeys(atom for atom in atoms if atom))
     if len(seen) < MANY:
         return None
     base = asked.with_questions((GroundQuery((), questions[0].evidence, "", None),)).ground
-    options = NETWORK if known.all() else OTHERS
+    options = NETWORK if alike.network else OTHERS
     try:
         shared = circuits.compile(
             base, asked.meaning, observed=seen, options=options, cache=cache, watch=asked.watch
@@ -197,7 +194,7 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
     except (SizeLimit, circuits.HeadCycle):
         return None
     others = [query for query, atom in zip(asked.queries, atoms, strict=True) if not atom]
-    if not others and not (known.all() and all(rule.head for rule in asked.ground.rules)):
+    if not others and not alike.certain:
         others = [GroundQuery((), (), "", None)]  # tells how many choices have no model
     rest = None
     if others:
@@ -215,11 +212,3 @@ def _leaves(asked: Asked, atoms: Sequence[int], seen: Sequence[int]) -> Leaves:
             both = (places[atom], places[atom] + 1)  # true, false
             leaves[:, i] = both if query.literals[0].mode is Mode.TRUE else both[::-1]
     return leaves
-
-
-def _single(query: GroundQuery, known: NDArray[np.bool_]) -> int:
-    """The determined atom that a query is about; 0 if it is about anything else."""
-    if len(query.literals) != 1 or query.literals[0].mode is Mode.UNDEFINED:
-        return 0
-    atom = query.literals[0].atom
-    return atom if known[atom] else 0

@@ -57,7 +57,7 @@ class Texts:
         rules: dict[Signature, list[tuple[int, AST]]] = {}
         for index, statement in enumerate(self.traced.ground.program.statements):
             if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Rule:
-                for atom in head_atoms(statement.node.head):
+                for atom in derivable_atoms(statement.node.head):
                     for term in unpooled_atoms(atom):
                         rules.setdefault(split_atom(term)[0], []).append((index, term))
         return rules
@@ -127,7 +127,7 @@ class Texts:
         if not isinstance(statement, ast.Plain):
             return []
         known = {**self.constants, **values}
-        terms = [t for atom in head_atoms(statement.node.head) for t in unpooled_atoms(atom)]
+        terms = [t for atom in derivable_atoms(statement.node.head) for t in unpooled_atoms(atom)]
         others = [
             atom
             for atom in self.traced.ground.atoms
@@ -147,19 +147,19 @@ class Texts:
         return "one"
 
 
-def head_atoms(head: AST) -> Iterator[AST]:
+def derivable_atoms(head: AST) -> Iterator[AST]:
     """The atoms that a head can make true."""
     match head.ast_type:
         case ASTType.Literal:
             if head.atom.ast_type == ASTType.SymbolicAtom and head.sign == Sign.NoSign:
                 yield head.atom
         case ASTType.ConditionalLiteral:
-            yield from head_atoms(head.literal)
+            yield from derivable_atoms(head.literal)
         case ASTType.HeadAggregateElement:
-            yield from head_atoms(head.condition)
+            yield from derivable_atoms(head.condition)
         case ASTType.Aggregate | ASTType.Disjunction | ASTType.HeadAggregate:
             for element in head.elements:
-                yield from head_atoms(element)
+                yield from derivable_atoms(element)
 
 
 def _part(node: AST, known: Values) -> BodyPart | None:

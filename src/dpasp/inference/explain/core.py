@@ -34,7 +34,14 @@ from dpasp.inference.explain.shrink import smallest
 from dpasp.inference.explain.ways import Certainty, Partial, Ways
 from dpasp.language.ast import Probability
 from dpasp.logic.origins import RuleInstance
-from dpasp.logic.program import Choice, Fixed, GroundLiteral, GroundProgram, GroundQuery, Rule
+from dpasp.logic.program import (
+    Choice,
+    FixedWeights,
+    GroundLiteral,
+    GroundProgram,
+    GroundQuery,
+    Rule,
+)
 from dpasp.logic.solve import Solver
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.leaves import ends
@@ -98,7 +105,7 @@ class Inconsistency:
         return str(display("explain.inconsistency_text")(self))
 
     def _repr_html_(self) -> str:
-        return str(display("why.inconsistency")(self))
+        return str(display("why.inconsistency_html")(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +145,13 @@ class Inconsistencies(Sequence[Inconsistency]):
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The reasons as a picture; saved if there is a path."""
-        return drawn(display("why_picture.inconsistencies")(self), path)
+        return drawn(display("why_picture.inconsistencies_picture")(self), path)
 
     def __str__(self) -> str:
         return str(display("explain.inconsistencies_text")(self))
 
     def _repr_html_(self) -> str:
-        return str(display("why.inconsistencies")(self))
+        return str(display("why.inconsistencies_html")(self))
 
 
 def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
@@ -289,7 +296,7 @@ def _switched(ground: GroundProgram, switches: Mapping[int, int]) -> GroundProgr
             (),
             (switch,),
             (switch,),
-            Fixed((0.5,)),
+            FixedWeights((0.5,)),
             True,
         )
         for switch in switches.values()

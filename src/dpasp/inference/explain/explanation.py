@@ -153,13 +153,13 @@ class Explanation:
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The tree as a picture (or why it does not hold); saved if there is a path."""
-        return drawn(display("why_picture.explanation")(self), path)
+        return drawn(display("why_picture.explanation_picture")(self), path)
 
     def __str__(self) -> str:
         return str(display("explain.explanation_text")(self))
 
     def _repr_html_(self) -> str:
-        return str(display("why.explanation")(self))
+        return str(display("why.explanation_html")(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +192,10 @@ class Explanations(Sequence[Explanation]):
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The trees as pictures, one below the other; saved if there is a path."""
-        return drawn(display("why_picture.explanations")(self), path)
+        return drawn(display("why_picture.explanations_picture")(self), path)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.explanations))
 
     def _repr_html_(self) -> str:
-        return str(display("why.explanations")(self))
+        return str(display("why.explanations_html")(self))

@@ -24,7 +24,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.explain.explanation import Sensitivity
 from dpasp.language import ast
 from dpasp.language.statements.weights import weight_variables
-from dpasp.logic.program import Choice, Fixed, Interval, Learned
+from dpasp.logic.program import Choice, FixedWeights, IntervalWeights, Learned
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.meaning import Meaning
@@ -74,7 +74,7 @@ def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | N
     match choice.weight:
         case Learned(parameter):
             return ("learned", parameter, k)
-        case Fixed() | Interval():
+        case FixedWeights() | IntervalWeights():
             statement = asked.ground.program.statements[choice.statement]
             assert isinstance(statement, ast.Annotated)
             varies = any(True for _ in weight_variables(statement.heads[k].weight))
@@ -90,7 +90,7 @@ def _number(
     for i, k in places:
         choice, leaves = asked.ground.choices[i], asked.layout.of(i)
         value = float(weights[leaves.start + k])
-        if isinstance(choice.weight, Interval) and len(choice.selectors) > 1:
+        if isinstance(choice.weight, IntervalWeights) and len(choice.selectors) > 1:
             return None  # its values are bound to each other, so none can change alone
         if choice.nothing:
             others = float(weights[leaves].sum() - weights[leaves.stop - 1] - value)
@@ -110,7 +110,7 @@ def _number(
     single = len(places) == 1 and choice.substitution
     value = float(weights[asked.layout.of(i).start + k])
     bounds: tuple[float, ...] = (value,)
-    if isinstance(choice.weight, Interval):
+    if isinstance(choice.weight, IntervalWeights):
         bounds = (choice.weight.lower[k], choice.weight.upper[k])
     name = f"{interval_text(bounds)}::{label}" if single or not written else written
     return ProgramNumber(name, statement.span.line, bounds, most, direction, len(places))

@@ -348,7 +348,10 @@ class Reasons:
         """Whether masses that are compared are below what floating point can hold."""
         asked, meaning = self.asked, self.asked.meaning
         if (
-            min(behind(conditional, meaning.maxent)[0], masses.possible(conditional, meaning)[0])
+            min(
+                behind(conditional, meaning.maxent)[0],
+                masses.evidence_mass(conditional, meaning)[0],
+            )
             >= TINY
         ):
             return False

@@ -17,7 +17,7 @@ from functools import cached_property
 from clingo import Symbol
 from clingo.ast import ASTType
 
-from dpasp.inference.answers import Value, number_text
+from dpasp.inference.answers import Value, decimal_text
 from dpasp.inference.explain.bodies import BodyPart, Texts
 from dpasp.inference.explain.traced import TracedModel, derivation
 from dpasp.inference.explain.trees import Tree
@@ -26,7 +26,7 @@ from dpasp.language.text.trees import walk
 from dpasp.logic.matching import match
 from dpasp.logic.origins import RuleInstance
 from dpasp.logic.people import People
-from dpasp.logic.program import Choice, GroundLiteral, Interval
+from dpasp.logic.program import Choice, GroundLiteral, IntervalWeights
 from dpasp.logic.terms import unpooled_atoms
 from dpasp.semantics.leaves import Weights
 
@@ -355,8 +355,8 @@ class Teller:
     def _probability(self, choice: Choice, position: int) -> str:
         number = self.texts.traced.ground.choices.index(choice)
         match choice.weight:
-            case Interval(lower, upper):
-                low, high = number_text(lower[position]), number_text(upper[position])
+            case IntervalWeights(lower, upper):
+                low, high = decimal_text(lower[position]), decimal_text(upper[position])
                 return f", with a probability in [{low}, {high}]"
             case _:
                 probabilities = self.probabilities[number]

@@ -65,10 +65,10 @@ class Tree:
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The tree as a picture; saved if there is a path."""
-        return drawn(display("why_picture.tree")(self), path)
+        return drawn(display("why_picture.tree_picture")(self), path)
 
     def __str__(self) -> str:
         return str(display("explain.tree_text")(self))
 
     def _repr_html_(self) -> str:
-        return str(display("why.tree")(self))
+        return str(display("why.tree_html")(self))

@@ -33,7 +33,7 @@ from dpasp.inference.probable.best import CLOSE, VALUES, Best, map_answer
 from dpasp.inference.probable.task import MapTask
 from dpasp.limits import Watch
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights, possible
+from dpasp.semantics.leaves import Weights, possible_leaves
 from dpasp.semantics.masses import Array, Masses
 
 BLOCK = 1 << 24  # entries of an assignments × total choices matrix held at once
@@ -76,7 +76,7 @@ def most_probable_by_table(task: MapTask, enumeration: Enumeration) -> MapAnswer
         weighed = candidate_masses(table, evidence, candidates, batch[:, :, 0], watch)
         if undefined:
             weighed = _add_undefined(weighed, table.inconsistent(batch[:, :, 0]))
-        most = max(most, float(masses.possible(weighed, task.meaning).max()))
+        most = max(most, float(masses.evidence_mass(weighed, task.meaning).max()))
         low, high = masses.lower_upper(weighed, task.meaning)
         lower = np.fmin(lower, np.fmin.reduce(low, axis=1))
         upper = np.fmax(upper, np.fmax.reduce(high, axis=1))
@@ -89,7 +89,7 @@ def most_probable_by_table(task: MapTask, enumeration: Enumeration) -> MapAnswer
 
 def check_enumerable(task: MapTask) -> None:
     """Raise :class:`SizeLimit` if too many total choices have models, which a circuit can count."""
-    live, places = possible(task.ground), task.layout
+    live, places = possible_leaves(task.ground), task.layout
     weights = live.astype(np.float64)
     counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(task.ground.choices))]
     for i, count in enumerate(counts):

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
-from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, columns, sweep
+from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
 from dpasp.errors import LimitReached
 from dpasp.inference.engines.tiny import too_improbable
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, VALUES, Best
@@ -257,7 +257,7 @@ class Marked:
         def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
             return [left[0] * right[0]]
 
-        leaves = columns(self.values.channel(channel), vectors.shape[1])
+        leaves = same_in_columns(self.values.channel(channel), vectors.shape[1])
         (values,) = sweep(self.layers, [leaves], add, multiply)
         root: Weights = values[self.layers.root]
         return root

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from dpasp.inference.sampling.inner import split
+from dpasp.inference.sampling.inner import split_translation
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, Rule
 from dpasp.semantics.meaning import Meaning
@@ -108,7 +108,7 @@ def determined_part(
 ) -> DeterminedPart | None:
     """The determined part of a program; None where total choices may lack models beside it."""
     translation = translate(ground, meaning.logic, watch)
-    program = split(translation)
+    program = split_translation(translation)
     if not all(part.certain for part in program.parts):
         return None
     if program.constraints and meaning.has_undefined_model:

@@ -150,11 +150,16 @@ def descent(asked: Asked) -> Descent | None:
 
 
 def spread(selected: NDArray[np.bool_], sizes: Sequence[int]) -> NDArray[np.intp]:
-    """The value of each choice [choices, worlds] from the truth of its selectors."""
-    values = np.empty((len(sizes), selected.shape[1]), dtype=np.intp)
-    start = 0
-    for i, size in enumerate(sizes):
-        truth = selected[start : start + size]
-        values[i] = np.where(truth.any(axis=0), truth.argmax(axis=0), size) if size else 0
-        start += size
+    """The value of each choice [choices, worlds] from the truth of its selectors, one at most.
+
+    >>> spread(np.array([[True, False], [False, False], [False, True]]), [1, 2]).tolist()
+    [[0, 1], [2, 1]]
+    """
+    counts = np.array(sizes, dtype=np.intp)
+    values = np.repeat(counts[:, np.newaxis], selected.shape[1], axis=1)  # none of them: nothing
+    some, starts = counts > 0, np.cumsum(counts) - counts
+    steps = np.arange(len(selected)) - np.repeat(starts + counts, counts)
+    if some.any():
+        chosen = np.where(selected, steps[:, np.newaxis], 0)
+        values[some] += np.add.reduceat(chosen, starts[some], axis=0)
     return values

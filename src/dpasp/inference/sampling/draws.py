@@ -66,15 +66,15 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
         raise ImpossibleEvidence(impossible_evidence(asked.ground.evidence))
     if seed is None:
         seed = secrets.randbits(63)
-    runs = [Run(k, min(TOGETHER, n - k * TOGETHER)) for k in range(-(-n // TOGETHER))]
+    runs = [DrawingRun(k, min(TOGETHER, n - k * TOGETHER)) for k in range(-(-n // TOGETHER))]
     if asked.pool.cuts:
         translate(asked.ground, asked.meaning.logic, asked.watch)  # refusals name places
-    with closing(asked.pool.map(Drawing(asked, seed), runs, asked.watch)) as drawn:
+    with closing(asked.pool.map(DrawingJob(asked, seed), runs, asked.watch)) as drawn:
         return [model for models in drawn for model in models]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DrawingRun:
     """So many models; the number of the run decides which."""
 
     number: int
@@ -82,22 +82,22 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class DrawingJob:
     """The job of drawing models."""
 
     asked: Asked
     seed: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Drawing, (light(self.asked), self.seed)
+        return DrawingJob, (light(self.asked), self.seed)
 
-    def start(self, watch: Watch) -> Callable[[Run, Watch], list[Assignment]]:
+    def start(self, watch: Watch) -> Callable[[DrawingRun, Watch], list[Assignment]]:
         """What draws a run."""
         asked = replace(self.asked, watch=watch)
         source, way = ModelSource(asked), descent(asked)
         rejecting = _Rejecting(asked) if way is None else None
 
-        def draw(run: Run, watch: Watch) -> list[Assignment]:
+        def draw(run: DrawingRun, watch: Watch) -> list[Assignment]:
             source.watch = watch
             seeds = np.random.SeedSequence(self.seed, spawn_key=(run.number,) if run.number else ())
             generator = np.random.default_rng(seeds)

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpasp.logic.program import Choice, Interval, Rule
-from dpasp.semantics.leaves import LeafLayout, Weights, bounds, layout
+from dpasp.logic.program import Choice, IntervalWeights, Rule
+from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_bounds
 from dpasp.semantics.translate import Translation
 
 
@@ -64,11 +64,11 @@ def drawable(translation: Translation, choices: Sequence[Choice]) -> Drawable:
     shares: list[Weights | None] = []
     free: list[Free] = []
     for choice in choices:
-        if not isinstance(choice.weight, Interval):
+        if not isinstance(choice.weight, IntervalWeights):
             drawn.append(choice)
             shares.append(None)
             continue
-        low, high = bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+        low, high = leaf_bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
         atoms = tuple(range(size, size + len(low) + 1))
         size += len(atoms)
         *values, open_ = atoms

@@ -11,7 +11,7 @@ properties that :class:`Situation` holds.
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.5::x. a :- x, not b. b :- x, not a. c :- x.")), Meaning())
 >>> from dpasp.semantics.translate import translate
->>> program = split(translate(asked.ground, asked.meaning.logic))
+>>> program = split_translation(translate(asked.ground, asked.meaning.logic))
 >>> [len(part.rules) for part in program.parts]      # c is determined, a and b are not
 [2]
 """
@@ -86,7 +86,7 @@ class InnerPart:
     certain: bool  # it has a model whatever the border is
 
 
-def split(translation: Translation) -> SplitProgram:
+def split_translation(translation: Translation) -> SplitProgram:
     """The determined part of a program and the others."""
     known = determined(translation.rules, translation.size)
     rules: dict[int, list[Rule]] = {}

@@ -2,7 +2,8 @@
 
 Evidence is pushed into the choices where that can be, and weighs the worlds; elsewhere only
 the worlds that satisfy it count. How the intervals are computed is
-explained in :mod:`dpasp.inference.sampling.intervals`.
+explained in :mod:`dpasp.inference.sampling.intervals`. Where hardly any world is about the
+evidence, or they are asked for, chains answer (:mod:`dpasp.inference.sampling.chains`).
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -26,11 +27,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from dpasp.circuits.worlds import WORDS
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.outcomes import check_maps
 from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
+from dpasp.inference.sampling.chained import (
+    STATES,
+    Chained,
+    Wanted,
+    chained,
+    estimate,
+    precise,
+)
 from dpasp.inference.sampling.shards import Sampled, Samples, shards
 from dpasp.inference.sampling.stream import Prepared, Stream
 from dpasp.inference.sampling.tally import Tally
@@ -39,11 +49,14 @@ from dpasp.semantics.leaves import Weights
 
 SAMPLES = 10_000
 FEW = 100  # effective samples below which an estimate rests on little
+RARE = 0.01  # of the samples are effective, or there are chains
+MANY = 2**20  # samples after which it is clear whether they come to something
+LEAST = 1000  # samples before which it is not
 LOOK = 1.5  # how many times the samples of the last look at the precision the next one has
 
 
 def sample(asked: Asked) -> EngineResult:
-    """The sampled answers; the options are ``n``, ``seed`` and ``gap``."""
+    """The sampled answers; the options are ``n``, ``seed``, ``gap`` and ``chains``."""
     check_maps(asked.ground, "the engine sample")
     groups = [_Group(asked, queries) for queries in by_evidence(asked.queries)]
     result = row_by_row(asked, "about ", lambda row: _sampled(asked, groups, row))
@@ -100,6 +113,11 @@ class Estimates:
         self.worlds += sampled.count
 
     @property
+    def has_evidence(self) -> bool:
+        """Whether the queries have evidence."""
+        return bool(self.queries[0].evidence)
+
+    @property
     def effective(self) -> float:
         """How many samples of equal weight would say as much."""
         return self.weight**2 / self.squares if self.squares > 0 else 0.0
@@ -115,15 +133,8 @@ class Estimates:
 def numbered(query: str, tallies: Sequence[Tally], worlds: int, planned: bool) -> Answer:
     """The answer that the tallies of its numbers come to, after so many worlds."""
     ends = [tally.interval(planned) for tally in tallies]
-    answer = Answer(query, interval=(ends[0][0], ends[-1][1]), samples=worlds)
-    if len(tallies) == 1:
-        value = tallies[0].value
-        return replace(answer, value=0.5 if value is None else value)
-    lower, upper = (tally.value for tally in tallies)
-    said = lower is not None or upper is not None
-    # Where nothing says that q can fail given e it is certain, and the reverse.
-    lower, upper = (1.0 if lower is None else lower, 0.0 if upper is None else upper)
-    return replace(answer, lower=lower if said else 0.0, upper=upper if said else 1.0)
+    values = [tally.value for tally in tallies]
+    return replace(estimate(query, values, (ends[0][0], ends[-1][1])), samples=worlds)
 
 
 def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approximate:
@@ -138,13 +149,53 @@ def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approx
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
         job = Samples(replace(asked, watch=watch), group.queries, weights, seed, group.prepared)
         estimates = Estimates(asked, group.queries, group.prepared)
-        stopped = _draw(job, estimates, wanted, gap)
-        # Whether a limit is reached may depend on what the worlds are.
-        planned = gap is None and not _limited(asked)
-        answers.update(zip(group.queries, estimates.answers(planned), strict=True))
-        warnings += _warnings(estimates, stopped, wanted)
+        found = _by_chains(job, estimates) if method.whole("chains") else None
+        if found is None:
+            stopped = _draw(job, estimates, wanted, gap)
+            found = _by_chains(job, estimates) if _hopeless(estimates) else None
+        if found is None:
+            # Whether a limit is reached may depend on what the worlds are.
+            planned = gap is None and not _limited(asked)
+            told = tuple(_warnings(estimates, stopped, wanted))
+            found = Chained(tuple(estimates.answers(planned)), told, good=True)
+        answers.update(zip(group.queries, found.answers, strict=True))
+        warnings += found.warnings
         lost = max(lost, _lost(asked, estimates, weights, seed))
     return Approximate(tuple(answers[q] for q in asked.queries), lost, tuple(warnings))
+
+
+def _hopeless(estimates: Estimates) -> bool:
+    """Whether hardly any sample is about the evidence, after enough of them."""
+    rare = min(FEW, RARE * estimates.worlds)
+    return estimates.worlds >= LEAST and estimates.effective < rare and estimates.has_evidence
+
+
+def _by_chains(job: Samples, estimates: Estimates) -> Chained | None:
+    """What chains say in place of samples, if they are of use."""
+    method, watch = job.asked.method, job.asked.watch
+    asked_for, states = method.whole("chains"), method.whole("n")
+    if not asked_for and states is not None and states <= STATES:
+        states = None  # so many independent samples would have been enough
+    wanted = Wanted(asked_for or WORDS, states, method.real("gap"))
+    stream = Stream(estimates.prepared, job.weights, job.seed, watch)
+    found = chained(stream, wanted)
+    if found is None or asked_for:
+        return found
+    return replace(found, warnings=(_instead(estimates, wanted), *found.warnings))
+
+
+def _instead(estimates: Estimates, wanted: Wanted) -> Diagnostic:
+    """The warning that the answer is from chains."""
+    said = ", ".join(map(str, estimates.queries[0].evidence))
+    return Diagnostic(
+        "chains",
+        f"only about {estimates.effective:.2g} of {estimates.worlds:,} samples are about the "
+        f"evidence {said}: the answer is from {wanted.chains} chains among worlds that satisfy "
+        "it, and its interval holds in the long run, not at any number of samples",
+        estimates.queries[0].span,
+        "--engine auto answers exactly where it can; --engine bounds is sure",
+        severity="warning",
+    )
 
 
 def _limited(asked: Asked) -> bool:
@@ -165,6 +216,8 @@ def _draw(
                 watch.report(estimates.worlds, wanted)
                 if sampled.stopped is not None:
                     raise sampled.stopped
+                if estimates.worlds >= MANY and _hopeless(estimates):
+                    break
                 if gap is not None and estimates.worlds >= look:
                     look = estimates.worlds * LOOK
                     answers = estimates.answers(planned=False)
@@ -184,23 +237,12 @@ def estimated(answers: Sequence[Answer]) -> str:
     return f"estimate, {max(float(high) - float(low) for low, high in ends):.2g} wide"
 
 
-def precise(answers: Sequence[Answer], gap: float) -> bool:
-    """Whether no end of an interval is further than ``gap / 2`` from its number."""
-    return all(
-        abs(float(end) - float(number)) <= gap / 2
-        for answer in answers
-        for end, number in zip(
-            answer.interval or (), (answer.numbers[0], answer.numbers[-1]), strict=True
-        )
-    )
-
-
 def _lost(asked: Asked, estimates: Estimates, weights: Weights, seed: int) -> float:
     """The mass of the total choices without a model, estimated without any evidence."""
     prepared = estimates.prepared
     if asked.meaning.has_undefined_model or not prepared.can_be_inconsistent:
         return 0.0
-    if not prepared.worlds.pushes:
+    if not prepared.worlds.pushes and estimates.worlds:
         return estimates.lost / estimates.worlds
     lost = worlds = 0
     try:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpasp.errors import LimitReached
 from dpasp.inference.asked import Asked
@@ -20,13 +19,12 @@ from dpasp.inference.travel import light
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array
 
 FIRST, MOST = 2**10, 2**20  # worlds of the first shards, and of later ones at most
 SLOW_FIRST, SLOW_MOST = 2**8, 2**16  # where models of a world must be found
 ALIKE = 16  # shards in a row of the same size
 NUMBERS = 2**22  # worlds times queries of a shard, at most
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

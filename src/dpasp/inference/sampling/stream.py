@@ -24,7 +24,7 @@ from dpasp.circuits.worlds import BLOCK, Definitions, Drawn, Worlds
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import drawable
-from dpasp.inference.sampling.inner import KNOWN, Conjunctions, Situations, split
+from dpasp.inference.sampling.inner import KNOWN, Conjunctions, Situations, split_translation
 from dpasp.inference.sampling.pushing import Exclusive, most_weight, pushed
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery, Rule
@@ -61,13 +61,13 @@ class Prepared:
     """A program with queries of the same evidence, ready to be drawn under any weights."""
 
     def __init__(self, asked: Asked, queries: Sequence[GroundQuery], push: bool = True) -> None:
-        self.asked = asked
+        self.asked, self.queries = asked, tuple(queries)
         translated = translate(asked.ground, asked.meaning.logic, asked.watch)
         self.drawable = drawable(translated, asked.ground.choices)
         translation = self.drawable.translation
-        self.program = split(translation)
+        self.program = split_translation(translation)
         asked.watch.check()
-        wanted = [
+        self.conjunctions = wanted = [
             Conjunctions(
                 translation.conjunction((*query.evidence, *query.literals)),
                 translation.conjunction(query.evidence),
@@ -87,9 +87,9 @@ class Prepared:
         self.evidence = self._determined(wanted[0].given) or ()
         pushes = pushed(self.definitions, self.evidence) if push else ()
         self.border = sorted({atom for s in self.situations for atom in s.part.border})
-        outputs = [self.violated, self.given, *self.both, *self.border]
+        self.outputs = [self.violated, self.given, *self.both, *self.border]
         asked.watch.check()
-        self.worlds = Worlds(self.definitions, self.size, outputs, pushes)
+        self.worlds = Worlds(self.definitions, self.size, self.outputs, pushes)
 
     @property
     def binary(self) -> bool:
@@ -173,16 +173,20 @@ class Stream:
     def seen(self, drawn: Drawn, part: slice) -> SeenWorlds:
         """What some of the worlds that were drawn say."""
         weights = None if self.prepared.weigh_alike else drawn.weights[part] / self.most
-        return SeenWorlds(self._known(drawn.bits[:, part]), weights)
+        return SeenWorlds(self.known(drawn.bits[:, part]), weights)
 
-    def _known(self, bits: NDArray[np.bool_]) -> Array:
+    def known(self, bits: NDArray[np.bool_]) -> Array:
+        """What is ``KNOWN`` of worlds [KNOWN, queries, worlds], from the truth of the outputs."""
         prepared = self.prepared
         queries = len(prepared.both)
         known = np.empty((len(KNOWN), queries, bits.shape[1]))
-        violated, given, both = bits[0], bits[1], bits[2 : 2 + queries]
-        alike = {"models": True, "whole": True, "some_given": given, "all_given": given}
+        consistent = ~bits[0]
+        given = (bits[1] & consistent).astype(np.float64)
+        both = (bits[2 : 2 + queries] & consistent).astype(np.float64)
+        alike = {"models": consistent, "whole": consistent}
+        alike |= dict.fromkeys(("some_given", "all_given", "given"), given)
         for i, name in enumerate(KNOWN):
-            known[i] = alike.get(name, given if name == "given" else both) & ~violated
+            known[i] = alike.get(name, both)
         border = {atom: place for place, atom in enumerate(prepared.border, 2 + queries)}
         for situation in prepared.situations:
             border_bits = bits[[border[atom] for atom in situation.part.border]]

@@ -19,11 +19,11 @@ from dpasp.errors import Diagnostic, Error, ProgramError
 from dpasp.language.formatting.layout import Item, lay_out
 from dpasp.language.formatting.spacing import spaces
 from dpasp.language.reader import read_readable
-from dpasp.language.statements.kind import words
+from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.brackets import CLOSING, OPENING
 from dpasp.language.text.files import Reach
 from dpasp.language.text.lexer import Token, tokens
-from dpasp.language.text.pieces import Piece, split
+from dpasp.language.text.pieces import Piece, cut_statements
 
 
 def formatted(text: str, file: str = "<program>") -> str:
@@ -60,7 +60,7 @@ def _texts(items: Iterable[Item]) -> list[str]:
 
 def _items(text: str) -> Iterator[Item]:
     """All that a text is made of, in order."""
-    pieces_of = split(text, words())
+    pieces_of = cut_statements(text, starting_words())
     comments = iter([*pieces_of.comments, (len(text), len(text))])
     comment, end = next(comments), 0
     for piece in pieces_of.pieces:
@@ -98,7 +98,7 @@ def _comment(text: str, place: tuple[int, int], end: int, before: Item | None) -
 
 def _statement(text: str, piece: Piece) -> Iterator[tuple[Token, str, int, bool]]:
     """The tokens of one statement, each with the space before it and where it stands."""
-    if piece.directive in words().blocks:
+    if piece.directive in starting_words().blocks:
         yield Token("code", text[piece.start : piece.end], piece.start, piece.end), " ", 0, False
         return
     words_of = list(tokens(text, piece.start, piece.end))

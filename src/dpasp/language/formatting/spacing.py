@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dpasp.language.statements.kind import words
+from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.brackets import CLOSING, OPENING
 from dpasp.language.text.lexer import Token
 
@@ -104,7 +104,7 @@ class _Spacer:
             return True
         around = self.inside[index]
         if text == "|":  # of a question, and not of an absolute value inside it
-            asks = self.tokens[0].text in words().open_ended
+            asks = self.tokens[0].text in starting_words().open_ended
             return asks and (around is None or around.index == 1)
         if text in ("~", "∼"):  # of data, and not of a complement
             return around is None and index > 0 and self.tokens[index - 1].text == ")"

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.mistakes.habits import FOREIGN_COMMENT, known_mistake
-from dpasp.language.statements.kind import words
+from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.brackets import CLOSING, OPENING, unbalanced
 from dpasp.language.text.lexer import INLINE, Token, tokens
 from dpasp.language.text.pieces import Piece
@@ -109,7 +109,7 @@ def _first_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagn
         help = "remove it" if first.text == "." else "is the dot before it one too many?"
         return Diagnostic("missing-part", message, span, help)
     word = f"#{first.text}"
-    if index == 1 and written[1:] and first.kind == "name" and word in words().begin:
+    if index == 1 and written[1:] and first.kind == "name" and word in starting_words().begin:
         message = f"a directive begins with '#'; {first.text} is a name"
         return Diagnostic("unknown-directive", message, span, f"write {word}")
     return None
@@ -138,7 +138,7 @@ def _annotation(file: SourceFile, written: Sequence[Token], index: int) -> Diagn
 def _unknown_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
     """An unknown word with '#', where the statement got stuck."""
     token = written[min(index, len(written) - 1)]
-    if token.kind != "directive" or token.text in INLINE | words().begin:
+    if token.kind != "directive" or token.text in INLINE | starting_words().begin:
         return None
     help = nearest(token.text, INLINE - {"#end"}) or f"known here are {', '.join(sorted(INLINE))}"
     span = file.span(token.start, token.end)

@@ -19,7 +19,7 @@ from dpasp.language.statements import (
     questions,
     semantics,
 )
-from dpasp.language.statements.kind import register
+from dpasp.language.statements.kind import register_kind
 
 # Statements without a word of their own are tried in this order.
 for _kind in (
@@ -38,4 +38,4 @@ for _kind in (
     inference.KIND,
     naming.KIND,
 ):
-    register(_kind)
+    register_kind(_kind)

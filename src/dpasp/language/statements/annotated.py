@@ -20,7 +20,7 @@ from clingo.ast import AST
 
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.distributions import distribution, probability
-from dpasp.language.statements.expressions import Number, Variable, real
+from dpasp.language.statements.expressions import Number, Variable, real_value
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.meaning import Probability, SemanticsPair
 from dpasp.language.statements.statement import Statement, span_field
@@ -296,7 +296,7 @@ def _weight(file: SourceFile, slot: Slot) -> Weight:
     start = tokens[0].start if tokens else end
     cursor = Cursor(file, start, end, tokens)
     if len(tokens) == 1 and tokens[0].kind == "number":  # most are like this
-        return _fixed(real(cursor, tokens[0]), file.span(start, tokens[0].end))
+        return _fixed(real_value(cursor, tokens[0]), file.span(start, tokens[0].end))
     return read_weight(cursor, slot.mark)
 
 

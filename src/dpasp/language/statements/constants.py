@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
 
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language.statements.directive import expect_end, whole
+from dpasp.language.statements.directive import expect_end, whole_statement
 from dpasp.language.statements.expressions import (
     Expression,
     Name,
@@ -69,13 +69,13 @@ def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         cursor.fail("const-syntax", "a real constant has no type", cursor.peek(1), help)
     expect_end(cursor, _FORM)
     buffer.blank(piece.start, piece.end)
-    return whole(Const(name.text, value, file.span(piece.start, piece.end)))
+    return whole_statement(Const(name.text, value, file.span(piece.start, piece.end)))
 
 
-def number(text: str) -> float | None:
+def number_in(text: str) -> float | None:
     """The number that a text says, a fraction included, or None.
 
-    >>> number("3/10"), number("a")
+    >>> number_in("3/10"), number_in("a")
     (0.3, None)
     """
     over, slash, under = text.partition("/")
@@ -101,7 +101,7 @@ def numeric_constants(
                     pending[node.name], spans[node.name] = expression, span
     for name, text in (overrides or {}).items():
         pending.pop(name, None)
-        if (overridden := number(text)) is not None:
+        if (overridden := number_in(text)) is not None:
             values[name] = overridden
     progress = True
     while pending and progress:
@@ -142,7 +142,7 @@ def check_constants(program: Program, overrides: Mapping[str, str]) -> Iterator[
 
 def _is_real(text: str) -> bool:
     """Whether a constant given from outside is a real number, which clingo does not have."""
-    value = number(text)
+    value = number_in(text)
     return value is not None and not re.fullmatch(r"\s*-?\d+\s*", text)
 
 
@@ -189,7 +189,7 @@ def _expression(node: AST) -> Expression | None:
         if symbol.type.name == "Number":
             return Number(float(symbol.number))
         if symbol.type.name == "String":
-            value = number(symbol.string)
+            value = number_in(symbol.string)
             return None if value is None else Number(value)
         if symbol.type.name == "Function" and not symbol.arguments and symbol.positive:
             return Name(symbol.name)

@@ -15,7 +15,7 @@ from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.source import Sources
 
 
-def whole(statement: Statement) -> Draft:
+def whole_statement(statement: Statement) -> Draft:
     """A statement of which nothing is left to clingo."""
 
     def finish(nodes: list[AST], sources: Sources) -> Statement:

@@ -6,8 +6,8 @@ engine does is named by its place, ``"module:function"``, and imported when it i
 The function takes a :class:`dpasp.inference.asked.Asked` and returns a
 :class:`dpasp.inference.engines.result.EngineResult`.
 
->>> sorted(options_of("sample"))
-['gap', 'n', 'seed']
+>>> sorted(engine_options("sample"))
+['chains', 'gap', 'n', 'seed']
 >>> with_option("nmodels")
 ['bounds', 'aseo']
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpasp.errors import UsageError
-from dpasp.language.statements.known_options import COUNT, SHARE, WHOLE, Allowed
+from dpasp.language.statements.known_options import CHAINS, COUNT, SHARE, WHOLE, Allowed
 
 COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # the options that every engine has
 
@@ -82,7 +82,8 @@ ENGINES: dict[str, Engine] = {
         Engine(
             "sample",
             "dpasp.inference.sampling.sample:sample",
-            {"n": COUNT, "gap": SHARE},
+            {"n": COUNT, "gap": SHARE, "chains": CHAINS},
+            aliases={"gibbs": {"chains": 16}},
             about="estimates from samples, with intervals of confidence",
             inside="samples",
         ),
@@ -107,18 +108,18 @@ def register(engine: Engine) -> None:
         register(Engine("mine", "my_package.mine:solve", {"n": COUNT}))
         program.query(engine="mine", n=5)           # or #inference mine, n = 5.
     """
-    taken = {engine.name, *engine.aliases} & set(names())
+    taken = {engine.name, *engine.aliases} & set(engine_names())
     if taken:
         raise UsageError(f"there is already an engine {sorted(taken)[0]}")
     ENGINES[engine.name] = engine
 
 
-def names() -> list[str]:
+def engine_names() -> list[str]:
     """All names of engines, each before its aliases."""
     return [name for engine in ENGINES.values() for name in (engine.name, *engine.aliases)]
 
 
-def explained() -> dict[str, str]:
+def engine_summaries() -> dict[str, str]:
     """By name, what each engine does, in a few words."""
     by_name = {}
     for engine in ENGINES.values():
@@ -136,7 +137,7 @@ def named(name: str) -> Engine | None:
     return next((e for e in ENGINES.values() if name in (e.name, *e.aliases)), None)
 
 
-def options_of(name: str) -> Mapping[str, Allowed]:
+def engine_options(name: str) -> Mapping[str, Allowed]:
     """The options of the engine of a name, and what their values may be."""
     engine = named(name)
     return {**(engine.options if engine else {}), **COMMON}
@@ -149,7 +150,7 @@ def all_options() -> dict[str, Allowed]:
 
 def with_option(option: str) -> list[str]:
     """The names of the engines that have an option of their own."""
-    return [name for name in names() if option in (named(name) or _NONE).options]
+    return [name for name in engine_names() if option in (named(name) or _NONE).options]
 
 
 _NONE = Engine("", "")

@@ -92,7 +92,7 @@ class _ExpressionReader:
         span = self.cursor.file.span(token.start, token.end)
         self.check(depth, token)
         if token.kind == "number":
-            return Number(real(self.cursor, token), span)
+            return Number(real_value(self.cursor, token), span)
         if token.kind == "name":
             return Name(token.text, span)
         if token.kind == "variable" and token.text.strip("_"):
@@ -127,7 +127,7 @@ class _ExpressionReader:
         self.cursor.fail("probability-syntax", what, token, help)
 
 
-def real(cursor: Cursor, token: Token) -> float:
+def real_value(cursor: Cursor, token: Token) -> float:
     """The value of a number token."""
     value = float(token.text)
     if math.isinf(value):
@@ -141,14 +141,14 @@ def real(cursor: Cursor, token: Token) -> float:
 # --- values ------------------------------------------------------------------------------------
 
 
-def variables(expression: Expression) -> Iterator[Variable]:
+def expression_variables(expression: Expression) -> Iterator[Variable]:
     """The variables in an expression, from left to right."""
     if isinstance(expression, Variable):
         yield expression
     elif isinstance(expression, Operation):
         if expression.left is not None:
-            yield from variables(expression.left)
-        yield from variables(expression.right)
+            yield from expression_variables(expression.left)
+        yield from expression_variables(expression.right)
 
 
 def evaluate(expression: Expression, values: Mapping[str, float]) -> float:

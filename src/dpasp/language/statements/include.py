@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpasp.errors import Span
-from dpasp.language.statements.directive import expect_end, whole
+from dpasp.language.statements.directive import expect_end, whole_statement
 from dpasp.language.statements.kind import Draft, Kind
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import Statement, span_field
@@ -54,7 +54,7 @@ def read_include(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         cursor.fail("include-syntax", "a file name in quotes is missing here", token, _FORM)
     expect_end(cursor, _FORM)
     buffer.blank(piece.start, piece.end)
-    return whole(Include(unquote(token.text), file.span(token.start, token.end)))
+    return whole_statement(Include(unquote(token.text), file.span(token.start, token.end)))
 
 
 KIND = Kind(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements import engines
-from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole
+from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole_statement
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.known_options import check_names, check_values
 from dpasp.language.statements.options import Option, option_text, read_options
@@ -40,7 +40,7 @@ def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     cursor.next()
     parenthesis = accept_parenthesis(cursor)
     method = cursor.next()
-    known = engines.names()
+    known = engines.engine_names()
     if method.text not in known:
         missing = method.text in ("", ".")
         what = "a method is missing here" if missing else f"{method.text} is not a method"
@@ -49,7 +49,7 @@ def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
     expect_end(cursor, _FORM, parenthesis)
     buffer.blank(piece.start, piece.end)
-    return whole(Inference(method.text, options, file.span(piece.start, piece.end)))
+    return whole_statement(Inference(method.text, options, file.span(piece.start, piece.end)))
 
 
 def inference_text(statement: Inference) -> str:
@@ -60,7 +60,7 @@ def inference_text(statement: Inference) -> str:
 def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
     """What is wrong with the options of a statement."""
     method = statement.method
-    known = engines.options_of(method)
+    known = engines.engine_options(method)
 
     def help(name: str) -> str:
         if others := engines.with_option(name):

@@ -7,7 +7,7 @@ line in :mod:`dpasp.language.statements`.
 >>> from dpasp.language import ast
 >>> kind_of(ast.Inference("exact", ())).words
 ('#inference',)
->>> words().open_ended >= {"#query", "#map"}
+>>> starting_words().open_ended >= {"#query", "#map"}
 True
 """
 
@@ -96,7 +96,7 @@ _KINDS: dict[type[Statement], Kind[Any]] = {}
 _BY_WORD: dict[str, Kind[Any]] = {}
 
 
-def register(kind: Kind[Any]) -> None:
+def register_kind(kind: Kind[Any]) -> None:
     """Add a kind to the table; its words must be new."""
     taken = [word for word in kind.words if word in _BY_WORD]
     if taken or kind.node in _KINDS:
@@ -133,7 +133,7 @@ def recognised(file: SourceFile, piece: Piece) -> Kind[Any] | None:
     return None
 
 
-def words() -> Words:
+def starting_words() -> Words:
     """The words that begin statements, clingo's included."""
     return Words(
         begin=CLINGO_DIRECTIVES | _BY_WORD.keys(),

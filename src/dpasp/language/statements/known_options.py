@@ -40,6 +40,7 @@ POSITIVE = _real("a number above 0", lambda n: n > 0, "0.001")
 COUNT = _real("a whole number above 0", lambda n: n > 0 and n.is_integer(), "10")
 WHOLE = _real("a whole number, 0 or more", lambda n: n >= 0 and n.is_integer(), "0")
 SHARE = _real("a number from 0 to 1", lambda n: 0 <= n <= 1, "0.1")
+CHAINS = _real("a whole number from 2 to 16", lambda n: 2 <= n <= 16 and n.is_integer(), "16")
 NOT_NEGATIVE = _real("a number, 0 or more", lambda n: n >= 0, "0.1")
 BOOLEAN = Allowed(
     "true or false", lambda value: isinstance(value, bool) or value in (0, 1), ("true",)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language.statements.expressions import real
+from dpasp.language.statements.expressions import real_value
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
@@ -126,7 +126,7 @@ def _number(cursor: Cursor, token: Token) -> int | float:
         help = "write a number such as 0.001"
         cursor.fail("option-syntax", "a number is missing here", token, help)
     whole = token.text.isdigit() and len(token.text) <= _LONGEST
-    return sign * (int(token.text) if whole else real(cursor, token))
+    return sign * (int(token.text) if whole else real_value(cursor, token))
 
 
 def _tuple(cursor: Cursor) -> tuple[int | float, ...]:

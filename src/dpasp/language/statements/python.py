@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from clingo.ast import ASTType
 
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.language.statements.directive import whole
+from dpasp.language.statements.directive import whole_statement
 from dpasp.language.statements.kind import Draft, Kind, clingo_terms, kind_of
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
@@ -42,7 +42,7 @@ def read_python(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read ``#python … #end.``; nothing of it is run."""
     code = file.text[piece.start + len("#python") : file.text.rindex("#end", 0, piece.end)]
     buffer.blank(piece.start, piece.end)
-    return whole(Python(code, file.span(piece.start, piece.end)))
+    return whole_statement(Python(code, file.span(piece.start, piece.end)))
 
 
 def check_calls(program: Program) -> Iterator[Diagnostic]:

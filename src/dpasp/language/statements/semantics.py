@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dpasp.errors import ProgramError, Span, nearest
-from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole
+from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole_statement
 from dpasp.language.statements.kind import Draft, Kind
 from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
 from dpasp.language.statements.statement import Program, Statement, span_field
@@ -39,7 +39,7 @@ def read_semantics(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     logic, probability = read_semantics_words(cursor)
     expect_end(cursor, _FORM, parenthesis)
     buffer.blank(piece.start, piece.end)
-    return whole(Semantics(logic, probability, file.span(piece.start, piece.end)))
+    return whole_statement(Semantics(logic, probability, file.span(piece.start, piece.end)))
 
 
 def read_semantics_words(cursor: Cursor) -> tuple[Logic | None, Probability | None]:

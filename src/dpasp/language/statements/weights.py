@@ -21,8 +21,8 @@ from dpasp.language.statements.expressions import (
     Expression,
     Variable,
     expression_text,
+    expression_variables,
     read_expression,
-    variables,
 )
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text.cursor import Cursor
@@ -108,7 +108,7 @@ def expressions(weight: Weight) -> tuple[Expression, ...]:
 def weight_variables(weight: Weight) -> Iterator[Variable]:
     """The variables in an annotation."""
     for expression in expressions(weight):
-        yield from variables(expression)
+        yield from expression_variables(expression)
 
 
 def read_weight(cursor: Cursor, mark: Token) -> Weight:

@@ -5,7 +5,7 @@ statement or make it ours.
 
 >>> text = "a. 0.3::b."
 >>> words = Words(frozenset({"#query"}), frozenset({"#query"}), frozenset())
->>> [text[piece.start:piece.end] for piece in split(text, words).pieces]
+>>> [text[piece.start:piece.end] for piece in cut_statements(text, words).pieces]
 ['a.', '0.3::b.']
 """
 
@@ -97,7 +97,7 @@ class Split:
         return index if index >= 0 and offset < self.pieces[index].end else -1
 
 
-def split(text: str, words: Words) -> Split:
+def cut_statements(text: str, words: Words) -> Split:
     """Cut a text into statements."""
     return _Splitter(text, words).run()
 

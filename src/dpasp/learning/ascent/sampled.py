@@ -140,7 +140,7 @@ class _Source:
         self.leaves = layout(ground.choices)
         even = np.full(self.leaves.size, 0.5)  # prepared for any weights
         prepared = Prepared(ask(program, meaning, weights=even, watch=draws.watch), [self.query])
-        outputs = [prepared.violated, prepared.given, *prepared.both, *prepared.border]
+        outputs = prepared.outputs
         self.read = _read(prepared, outputs)
         self.rows: list[int] = []  # the leaf of each selector that is drawn
         selectors: list[int] = []

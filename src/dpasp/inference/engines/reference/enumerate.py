@@ -40,14 +40,14 @@ from dpasp.inference.engines.reference.table import (
     NEVER,
     Condition,
     Table,
-    build,
     log_masses,
     question_masses,
+    sorted_table,
 )
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, GroundLiteral, GroundMap, GroundProgram, Rule
-from dpasp.logic.solve import Group, models
-from dpasp.semantics.leaves import Weights, layout, possible
+from dpasp.logic.solve import Group, model_blocks
+from dpasp.semantics.leaves import Weights, layout, possible_leaves
 from dpasp.semantics.masses import (
     FIELDS,
     Masses,
@@ -183,7 +183,7 @@ def enumerate_models(
     selectors = [selector for choice in ground.choices for selector in choice.selectors]
     rows = BitRows(len(selectors) + len(reader.read))
     total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
-    for block in models(
+    for block in model_blocks(
         (*translation.rules, *reader.rules),
         groups,
         selectors + reader.read,
@@ -198,13 +198,13 @@ def enumerate_models(
         width = len(selectors) + conditions
         least = least_undefined(bits[:, : len(selectors)], bits[:, width:])
         bits, counts = bits[least, :width], counts[least]
-    table = build(ground.choices, bits, counts)
+    table = sorted_table(ground.choices, bits, counts)
     return Enumeration(table, meaning, ground.questions, queries, maps, seen, rows.added)
 
 
 def live_groups(ground: GroundProgram) -> list[Group]:
     """The choices as groups of free selectors, without values fixed at probability 0."""
-    live = possible(ground)
+    live = possible_leaves(ground)
     leaves = layout(ground.choices)
     groups = [
         _live_group(choice, live[leaves.of(i)].tolist()) for i, choice in enumerate(ground.choices)

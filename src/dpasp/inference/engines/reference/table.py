@@ -146,7 +146,7 @@ def _rest(leaves: LeafLayout, weights: Weights, first: int) -> Weights:
     return result
 
 
-def build(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table:
+def sorted_table(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table:
     """The table of sorted rows: one bit for every selector, then the conditions."""
     width = sum(len(choice.selectors) for choice in choices)
     chosen = bits[:, :width]

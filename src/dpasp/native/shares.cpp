@@ -1,0 +1,115 @@
+#include "shares.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+namespace dpasp {
+namespace {
+
+// A part: what is asked of it, each literal once, its elimination, and what came out.
+struct Asked {
+    std::vector<Ask> asks;  // by literal; the last has no query
+    Builder builder;
+    Budget budget;
+    std::unique_ptr<Elimination> way;
+    std::vector<Share> found;
+
+    double evidence() const { return found.back().holds; }
+    const Share &share(Lit lit) const {
+        auto at = std::lower_bound(asks.begin(), asks.end() - 1, lit,
+                                   [](const Ask &ask, Lit other) { return ask.query[0] < other; });
+        return found[size_t(at - asks.begin())];
+    }
+};
+
+void check(const Problem &problem) {
+    for (const Question &question : problem.questions)
+        if (question.query.size() > 1 || question.evidence != problem.questions[0].evidence)
+            throw std::invalid_argument("questions about several atoms, or of different evidence");
+}
+
+std::vector<Asked> by_part(const Problem &problem, const std::vector<Part> &parts,
+                           const std::vector<uint32_t> &home) {
+    std::vector<std::vector<Lit>> evidence(parts.size()), queries(parts.size());
+    for (const Question &question : problem.questions)
+        for (Lit lit : question.query)
+            if (gate_of(lit)) queries[home[gate_of(lit)]].push_back(lit);
+    for (Lit lit : problem.questions[0].evidence)
+        if (gate_of(lit)) evidence[home[gate_of(lit)]].push_back(lit);
+    std::vector<Asked> asked(parts.size());
+    for (size_t p = 0; p < parts.size(); ++p) {
+        for (auto *lits : {&evidence[p], &queries[p]}) {
+            std::sort(lits->begin(), lits->end());
+            lits->erase(std::unique(lits->begin(), lits->end()), lits->end());
+        }
+        for (Lit lit : queries[p]) asked[p].asks.push_back({{lit}, evidence[p]});
+        asked[p].asks.push_back({{}, evidence[p]});
+    }
+    return asked;
+}
+
+// What the evidence of all other parts weighs, for each of them.
+std::vector<double> others(const std::vector<Asked> &asked) {
+    std::vector<double> products(asked.size(), 1.0);
+    double before = 1, after = 1;
+    for (size_t p = 0; p < asked.size(); ++p) products[p] = before, before *= asked[p].evidence();
+    for (size_t p = asked.size(); p-- > 0;) products[p] *= after, after *= asked[p].evidence();
+    return products;
+}
+
+}  // namespace
+
+std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
+                             Watch &watch) {
+    Shares result;
+    Problem problem = read_problem(ground, watch);
+    check(problem);
+    check_weights(problem, options.weights);
+    result.questions.resize(problem.questions.size());
+    if (!problem.asserted.empty() || problem.gates.guesses || problem.questions.empty()) return {};
+    for (Lit lit : problem.questions[0].evidence)
+        if (lit == FALSE_LIT) return result;
+    std::vector<Part> parts = split(problem);
+    std::vector<uint32_t> home(problem.gates.size(), 0);
+    for (uint32_t p = 0; p < parts.size(); ++p)
+        for (uint32_t g : parts[p].gates) home[g] = p;
+    std::vector<Asked> asked = by_part(problem, parts, home);
+    double most = double(options.work);
+    for (size_t p = 0; p < parts.size(); ++p) {
+        Asked &own = asked[p];
+        own.way =
+            std::make_unique<Elimination>(Job{problem, parts[p], own.asks, options.mode, own.budget,
+                                              own.builder, watch, &options.weights});
+        own.way->prepare_together(most);
+        result.entries += own.way->cost();
+        result.width = std::max(result.width, own.way->width());
+        if (result.entries > most)
+            throw Stopped(Reason::Size, "elimination would make tables of too many entries");
+    }
+    if (result.entries < least) return {};
+    for (Asked &own : asked) own.found = own.way->shares();
+    double total = 1;
+    bool possible = true;
+    for (const Asked &own : asked) {
+        total *= own.evidence();
+        possible = possible && own.way->possible();
+    }
+    if (possible && !(total > TINY))
+        throw Stopped(Reason::Size, "evidence so improbable that numbers lose digits");
+    std::vector<double> beside = others(asked);
+    for (size_t i = 0; i < result.questions.size(); ++i) {
+        const std::vector<Lit> &query = problem.questions[i].query;
+        Share &share = result.questions[i];
+        if (query.empty() || !gate_of(query[0])) {
+            (query.empty() || query[0] == TRUE_LIT ? share.holds : share.fails) = total;
+        } else {
+            uint32_t p = home[gate_of(query[0])];
+            const Share &own = asked[p].share(query[0]);
+            share = {own.holds * beside[p], own.fails * beside[p]};
+        }
+    }
+    return result;
+}
+
+}  // namespace dpasp
