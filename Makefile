@@ -122,7 +122,8 @@ mutants: build/lines.json
 # editable install, which would find the other build first.
 define sanitized
 	$(BIN)/cmake -S . -B build/$(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
-	    -DCMAKE_BUILD_TYPE=Release -DDPASP_SANITIZE=$(2) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	    -DCMAKE_BUILD_TYPE=Sanitize -DCMAKE_CXX_FLAGS_SANITIZE=-O1 \
+	    -DDPASP_SANITIZE=$(2) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	$(BIN)/cmake --build build/$(1)
 	mkdir -p build/$(1)-run/dpasp && cp -r src/dpasp/. build/$(1)-run/dpasp
 	cp build/$(1)/_native*.so build/$(1)-run/dpasp/native

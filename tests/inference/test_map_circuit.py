@@ -210,6 +210,16 @@ def test_the_most_probable_total_choice_with_credal_facts_among_38_choices() -> 
     assert given.upper == pytest.approx(upper * ratio)
 
 
+@pytest.mark.usefixtures("nothing_is_enumerated")
+def test_the_largest_lower_probability_where_no_vertex_has_it_for_its_best() -> None:
+    text = "[0.02,0.6]::u; [0.02,0.6]::v; [0.35,0.4]::w. 0.05::e. z :- e, not y. y :- e, not z."
+    best = ask(dpasp.loads(text), "| e", "credal", "auto")
+    assert isinstance(best, MapAnswer)
+    assert (best.upper, best.lower) == pytest.approx((0.6, 0.35))
+    assert best.lower_assignment is not None
+    assert best.lower_assignment["w"]
+
+
 def test_too_many_credal_facts_for_the_most_probable_total_choice() -> None:
     text = "".join(f"[0.2, 0.6]::x({i}). " for i in range(30))
     with pytest.raises(dpasp.SizeLimit, match=r"enumeration of 1\.07e\+09 total choices"):

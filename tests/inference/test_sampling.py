@@ -98,6 +98,13 @@ def test_betting_misses_no_end_in_more_than_its_share(p: float, planned: bool) -
     assert missed <= 0.05
 
 
+def test_no_world_is_lost_where_none_can_be() -> None:
+    """Given evidence, lost worlds are counted apart, without it."""
+    text = "0.5::a. 0.1::b. p :- a, not q. q :- a, not p. :- p, q. #query p | b."
+    answers = dpasp.loads(text).query(engine="sample", n=500, seed=1, semantics="maxent")
+    assert answers.inconsistent == 0
+
+
 def test_equal_samples_leave_what_has_not_been_seen() -> None:
     low, high = betting(np.array([0.5]), np.array([0.5]), np.array([100.0]), 100)
     assert 0.45 < low < 0.485

@@ -35,6 +35,15 @@ def test_every_evaluation_has_the_watch_of_its_query(
     assert all(watch.limits.seconds == 1000 for watch in watches)
 
 
+def test_bounds_tell_how_much_of_the_whole_is_known() -> None:
+    told: list[tuple[float, float | None]] = []
+    program = dpasp.loads("0.3::a. 0.6::b. c :- a, not d. d :- a, not c. c :- b. #query c.")
+    asked = program.query(engine="bounds", progress=lambda done, total: told.append((done, total)))
+    assert asked[0].upper == pytest.approx(0.72)
+    assert told[-1] == (pytest.approx(1.0), 1.0)
+    assert {total for _, total in told} == {1.0}
+
+
 def test_sampling_keeps_its_time_where_nothing_new_is_drawn() -> None:
     program = dpasp.loads("0.5::a. #query a.")
     with pytest.raises(dpasp.TimeLimit):

@@ -22,7 +22,8 @@ from dpasp.logic import check_without_grounding
 from tests.language.seeds import seeds
 from tests.stress import seeds as seeds_of
 
-FILE = "p.plp"
+FILE = "<damaged>"  # no file, whose folder would be looked up each time
+LONG = 300  # characters of a program
 _PIECES = (
     """:: :- . , ; | ( ) [ ] { } ? ! * + - / \\ ** ~ ∼ … ... .. : :~ _ @ # % %* *% " ' $ & ^ < > =
     != <= 0 1 0.3 .5 1. 1e-3 1e999 99999999999 0x1F a b X Y not undef as on at with test train é ß
@@ -37,9 +38,18 @@ def damaged(seed: int) -> str:
     rng = random.Random(seed)
     programs = seeds()
     text = rng.choice(programs)
-    for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3, 5, 8))):
+    if len(text) > LONG and rng.random() < 0.75:
+        text = _some_lines(text, rng)
+    for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5, 8))):
         text = _damage(text, rng, programs)
     return text
+
+
+def _some_lines(text: str, rng: random.Random) -> str:
+    """Lines of a long program, so that most of what is read is near the damage."""
+    lines = text.splitlines(keepends=True)
+    first = rng.randrange(len(lines))
+    return "".join(lines[first : first + rng.choice((2, 5, 10))])
 
 
 def _damage(text: str, rng: random.Random, programs: tuple[str, ...]) -> str:

@@ -178,6 +178,12 @@ def test_statements_with_a_tail() -> None:
     assert kinds(text) == ["Plain", "Annotated", "Plain", "Annotated"]
 
 
+@pytest.mark.parametrize("probability", ["?", "p", "0.5?", "(1/2)", "[0.1,0.2]", "1-p"])
+def test_probabilities_after_a_tail(probability: str) -> None:
+    text = f"#const p = 0.3. #external a. [false]\n{probability}::b."
+    assert kinds(text) == ["Const", "Plain", "Annotated"]
+
+
 def test_names_that_are_words_of_ours() -> None:
     text = "as(with). on :- at, undef. query(x) :- test(x), train(x). learn. 0.3::as. 0.3::undef(x)"
     assert len(parse(f"{text}. #query query(x).").statements) == 7

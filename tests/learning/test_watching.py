@@ -29,6 +29,16 @@ def test_every_iteration_is_told() -> None:
     assert last.log_likelihood == pytest.approx(last.finished.log_likelihood / 4)
 
 
+def test_steps_are_told_ten_times_a_second_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first is told at once; with an hour between two reports, no other one."""
+    monkeypatch.setattr("dpasp.learning.train.REPORTS", 3600.0)
+    steps = [moment for moment in moments() if moment.finished is None]
+    assert [(moment.iteration, moment.done) for moment in steps] == [(1, 4)]
+    monkeypatch.setattr("dpasp.learning.train.REPORTS", 0.0)
+    steps = [moment for moment in moments() if moment.finished is None]
+    assert [(moment.iteration, moment.done) for moment in steps] == [(1, 4), (2, 4)]
+
+
 def test_lines() -> None:
     stream = io.StringIO()
     with watching_learning("loglikelihood", stream) as watcher:

@@ -90,6 +90,50 @@ def test_nothing_is_left_of_a_stopped_call(
     assert (done.returncode, done.stderr) == (0, "")
 
 
+PYTHON = "#python\nimport numpy\ndef rows(): return numpy.zeros((2, 3))\n#end.\n"
+
+
+def test_python_that_grounding_does_not_run_leaves_nothing_either(tmp_path: Path) -> None:
+    text = f"{PYTHON}image(0) ~ test(@rows). {SILENT}"
+    script = SCRIPT.format(text=text, limit="seconds=0.5").replace(
+        f"{text!r}", f"{text!r}, python=True"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines() == ["TimeLimit", "['MainThread']", "no children", "True"]
+
+
+# In these two cases clingo works in a thread of the process. It is left only inside a join that
+# finds nothing: with the next rule, or call of a function, the thread ends.
+BESIDE = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
+CALLING = "#python\ndef next(x):\n    return x + 1\n#end.\np(0). p(@next(X)) :- p(X). #query p(1)."
+
+
+@pytest.mark.parametrize(("before", "text"), [(BESIDE, GROWING), ("", CALLING), (BESIDE, CALLING)])
+def test_a_thread_that_is_stopped_ends(before: str, text: str, tmp_path: Path) -> None:
+    script = f"""
+import threading, time
+import dpasp
+{before}
+program = dpasp.loads({text!r}, python=True)
+started = set(threading.enumerate())
+try:
+    program.query(limits=dpasp.Limits(seconds=0.5))
+except dpasp.TimeLimit:
+    print("stopped")
+for _ in range(100):
+    if set(threading.enumerate()) == started:
+        print("ended")
+        break
+    time.sleep(0.05)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("stopped\nended\n", "", 0)
+
+
 def test_questions_after_the_first_do_not_ground_all_again() -> None:
     program = dpasp.loads("0.3::a. 0.4::b.")
     limits = Limits(seconds=60)

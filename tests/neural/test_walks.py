@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -89,6 +91,22 @@ def test_steps_cover_each_level_once(columns: int) -> None:
         assert [e for _, e, _, barrier in work if barrier] == tape.levels[1:].tolist()
         assert all((e - b) << shift <= 128 // columns for b, e, shift, _ in work)
         assert all(columns << shift <= 32 for *_, shift, _ in work)
+
+
+@pytest.mark.parametrize("columns", [1, 4, 32])
+def test_threads_that_are_to_spare_share_sums(columns: int) -> None:
+    """As many as the longest sum of a level has use for, and a warp and the level have room for."""
+    for tape in (there := forward_tape(circuit(WIDE), FIELDS), backward_tape(there)):
+        counts = tape.starts[1:] - tape.starts[:-1]
+        shifts = {int(b): int(shift) for b, _, shift, _ in _steps(tape, columns, 128)[:-3]}
+        for begin, end in pairwise(tape.levels.tolist()):
+            fits = [
+                shift
+                for shift in range(1, 8)
+                if 1 << shift <= min(32 // columns, counts[begin])
+                and (end - begin) << shift <= 128 // columns
+            ]
+            assert shifts[begin] == max(fits, default=0)
 
 
 def test_long_sums_are_cut() -> None:

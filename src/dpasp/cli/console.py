@@ -60,9 +60,13 @@ class Console:
 
     def report(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Show diagnostics to a person; no warnings with ``--quiet``."""
+        if shown := self.rendered(diagnostics):
+            self._say(shown)
+
+    def rendered(self, diagnostics: Iterable[Diagnostic]) -> str:
+        """How diagnostics are shown to a person; no warnings with ``--quiet``."""
         shown = [d for d in diagnostics if d.severity == "error" or not self.quiet]
-        if shown:
-            self._say(render(shown, self.source, wants_colour(self.messages)))
+        return render(shown, self.source, wants_colour(self.messages)) if shown else ""
 
     def source(self, file: str) -> str | None:
         """The text that a diagnostic's file name stands for."""

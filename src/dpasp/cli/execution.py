@@ -15,7 +15,7 @@ from dpasp.cli.commands import command
 from dpasp.cli.console import Console, answers_apart, writing_answers
 from dpasp.cli.parser import parse_command
 from dpasp.cli.process import raise_interrupts
-from dpasp.cli.watchdog import Watchdog
+from dpasp.cli.watchdog import LastWords, Watchdog
 from dpasp.errors import (
     Diagnostic,
     Error,
@@ -25,6 +25,7 @@ from dpasp.errors import (
     OutputError,
 )
 from dpasp.limits import Limits, unnoticed
+from dpasp.shown import printable
 
 BUG = 70
 BROKEN_PIPE = 141  # what a shell reports for a process that SIGPIPE ended
@@ -93,11 +94,8 @@ def watched(options: Namespace, console: Console) -> Iterator[None]:
         yield
         return
 
-    def end(error: LimitReached) -> None:
-        fail(error, console)
-        os._exit(error.exit_code)
-
-    watchdog = Watchdog(Limits(seconds, megabytes, options.started), end)
+    words = last_words(console)
+    watchdog = Watchdog(Limits(seconds, megabytes, options.started), words.end, words)
     options.noticed, console.answering = watchdog.noticed, watchdog.send_away
     watchdog.start()
     try:
@@ -106,12 +104,30 @@ def watched(options: Namespace, console: Console) -> Iterator[None]:
         watchdog.send_away()
 
 
-def fail(error: Error, console: Console) -> int:
-    """Report an error and give its exit code."""
+def last_words(console: Console) -> LastWords:
+    """How a limit is reported by who ends the process at once."""
+    stream = console.answers if console.json else console.messages
+
+    def text(error: LimitReached) -> bytes:
+        shown = printable(told(error, console), stream) + "\n"
+        return shown.encode(stream.encoding, errors="backslashreplace")
+
+    return LastWords(stream.fileno(), text)
+
+
+def told(error: Error, console: Console) -> str:
+    """An error in JSON or for a person, as the command was asked for."""
     if console.json:
         from dpasp.display.diagnostics import diagnostics_json
 
-        console.answer(diagnostics_json(error.diagnostics))
+        return diagnostics_json(error.diagnostics)
+    return console.rendered(error.diagnostics)
+
+
+def fail(error: Error, console: Console) -> int:
+    """Report an error and give its exit code."""
+    if console.json:
+        console.answer(told(error, console))
     else:
         console.report(error.diagnostics)
     return error.exit_code

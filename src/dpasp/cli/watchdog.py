@@ -1,13 +1,16 @@
 """The last word on limits: it ends a process in which no stage noticed that one was passed.
 
 Every stage looks at the clock itself and stops in its own way: engines answer with what
-they have, learning saves. Where one does not come to that (a long list is sorted, a page
-of mistakes is written), a thread beside it reports the limit and ends the process.
+they have, learning saves. Where one does not come to that (a page of mistakes is written),
+a thread beside it reports the limit and ends the process; and where Python lets no thread
+run (a long list is sorted, a large text is decoded), one of the native code does.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Event, Thread
 
 from dpasp.errors import LimitReached
@@ -16,25 +19,54 @@ from dpasp.limits import Limits, Watch, memory_in_use
 TICK = 0.01  # seconds between two looks
 LATE = 0.15  # seconds that a stage has to notice by itself that the time is over
 OVER = 1.04  # times the memory limit that it may use before it notices
+LATEST = 0.22  # seconds after which nobody is waited for
+MOST = 1.06  # times the memory limit at which nobody is waited for
+
+
+@dataclass(frozen=True)
+class LastWords:
+    """What is written where when a process ends at a limit."""
+
+    descriptor: int
+    of: Callable[[LimitReached], bytes]
+
+    def end(self, error: LimitReached) -> None:
+        """Report a limit and end the process, before it takes any more."""
+        os.write(self.descriptor, self.of(error))
+        os._exit(error.exit_code)
 
 
 class Watchdog:
-    """Watches limits until it is sent away; ``end`` reports a limit and ends the process."""
+    """Watches limits until it is sent away; ``end`` reports a limit and ends the process.
 
-    def __init__(self, limits: Limits, end: Callable[[LimitReached], None]) -> None:
+    With ``words``, a thread of the native code watches as well.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        end: Callable[[LimitReached], None],
+        words: LastWords | None = None,
+    ) -> None:
         self._watch: Watch = limits.start()
         self._end = end
+        self._words = words
         self._away = Event()
+        self._sent_away: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Begin to watch, if there is a limit."""
         limits = self._watch.limits
-        if limits.seconds is not None or limits.megabytes is not None:
-            Thread(target=self._run, name="dpasp watchdog", daemon=True).start()
+        if limits.seconds is None and limits.megabytes is None:
+            return
+        if self._words is not None:
+            self._sent_away = _sentinel(self._watch, self._words)
+        Thread(target=self._run, name="dpasp watchdog", daemon=True).start()
 
     def send_away(self) -> None:
         """Someone else has noticed, or the answers are being written: do no more."""
         self._away.set()
+        self._sent_away()
 
     def noticed(self) -> None:
         """A stage stops at a limit by itself (if it is not only at its share of the time)."""
@@ -45,6 +77,7 @@ class Watchdog:
         while not self._away.wait(TICK):
             passed = self._passed(LATE, OVER)
             if passed is not None and not self._away.is_set():
+                self._sent_away()
                 self._end(passed)
 
     def _passed(self, late: float, over: float) -> LimitReached | None:
@@ -54,3 +87,17 @@ class Watchdog:
         if limits.megabytes is not None and memory_in_use() > limits.megabytes * over:
             return watch.out_of_memory()
         return None
+
+
+def _sentinel(watch: Watch, words: LastWords) -> Callable[[], None]:
+    """Begin to watch in the native code; what is given back ends that."""
+    from dpasp.native import _native
+
+    seconds, megabytes = watch.remaining(), watch.limits.megabytes
+    limits = _native.Limits(
+        -1 if seconds is None else seconds + LATEST, -1 if megabytes is None else megabytes * MOST
+    )
+    late, large = (
+        (words.of(error), error.exit_code) for error in (watch.out_of_time(), watch.out_of_memory())
+    )
+    return _native.Sentinel(limits, words.descriptor, late, large).send_away

@@ -103,6 +103,7 @@ class ClingoGrounder:
         self._rewriter = Messages(encoding.program.sources, self._lines)
         self._supervisor = Supervisor(watch)
         self.rules = GroundRules(lambda: self._supervisor.check(), most)
+        functions.check = lambda: self._supervisor.check()
         self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
         self.control.register_observer(self.rules, replace=True)
         encoding.add_to(self.control)

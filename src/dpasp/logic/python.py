@@ -237,6 +237,7 @@ class Functions:
         self._scripts = scripts
         self._python = python
         self._facts = facts
+        self.check: Callable[[], None] = lambda: None  # called before each call, and may raise
 
     def __getattr__(self, name: str) -> Callable[..., Sequence[Symbol]]:
         if name == FACTS:
@@ -247,6 +248,7 @@ class Functions:
 
     def _call(self, name: str, arguments: Sequence[Symbol]) -> Sequence[Symbol]:
         try:
+            self.check()
             function = self._find(name)
             try:
                 return list(_symbols(function(*self._values(name, arguments))))

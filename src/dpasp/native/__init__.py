@@ -1,1 +1,1 @@
-"""The C++ behind :mod:`dpasp.circuits`, and nothing else."""
+"""The C++ behind :mod:`dpasp.circuits`, and what ends a process at its limits."""

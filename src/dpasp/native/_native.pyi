@@ -48,6 +48,18 @@ class Options:
 class Limits:
     def __init__(self, seconds: float, megabytes: float) -> None: ...
 
+class Sentinel:
+    """Ends this process after the limits, even where Python cannot run."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        descriptor: int,
+        late: tuple[bytes, int],
+        large: tuple[bytes, int],
+    ) -> None: ...
+    def send_away(self) -> None: ...
+
 class Circuit:
     @property
     def weights(self) -> int: ...

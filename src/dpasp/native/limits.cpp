@@ -35,7 +35,7 @@ void Watch::look() {
         throw Stopped(Reason::Interrupt, "interrupted");
     auto now = Clock::now();
     if (now < next_) return;
-    next_ = now + std::chrono::milliseconds(20);
+    next_ = now + std::chrono::milliseconds(5);
     double elapsed = std::chrono::duration<double>(now - start_).count();
     if (limits_.seconds >= 0 && elapsed > limits_.seconds)
         throw Stopped(Reason::Time, "time limit");

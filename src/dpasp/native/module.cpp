@@ -1,6 +1,7 @@
 // The Python face of the native code: arrays in, arrays out, nothing per node.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,6 +12,7 @@
 #include "compile.hpp"
 #include "evaluate.hpp"
 #include "fold.hpp"
+#include "sentinel.hpp"
 #include "shares.hpp"
 #include "worker.hpp"
 #include "worlds.hpp"
@@ -313,6 +315,17 @@ nb::dict arrays(const Circuit &circuit) {
     return result;
 }
 
+// The texts are bytes, each with the exit code that goes with it.
+using Words = std::pair<nb::bytes, int>;
+
+void sentinel(Sentinel *self, const Limits &limits, int descriptor, const Words &late,
+              const Words &large) {
+    auto words = [](const Words &given) {
+        return LastWords{std::string(given.first.c_str(), given.first.size()), given.second};
+    };
+    new (self) Sentinel(limits, descriptor, words(late), words(large));
+}
+
 }  // namespace
 
 // A stop becomes a Python exception that carries its reason.
@@ -352,6 +365,9 @@ NB_MODULE(_native, m) {
         .def(nb::new_(&options), "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a,
              "weights"_a = std::vector<double>());
     nb::class_<Limits>(m, "Limits").def(nb::init<double, double>(), "seconds"_a, "megabytes"_a);
+    nb::class_<Sentinel>(m, "Sentinel")
+        .def("__init__", &sentinel, "limits"_a, "descriptor"_a, "late"_a, "large"_a)
+        .def("send_away", &Sentinel::send_away);
     nb::class_<Circuit>(m, "Circuit")
         .def_prop_ro("weights", [](const Circuit &c) { return c.weights; })
         .def_prop_ro("nodes", [](const Circuit &c) { return c.nodes.size(); })

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from dpasp.errors import ProgramError
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
+from dpasp.language.statements.python import runs_in_terms
 from dpasp.limits import Watch
 from dpasp.logic.child import can_fork
 from dpasp.logic.clingo import TooLarge
@@ -237,13 +238,17 @@ class Groundings:
         self._grounders = [grounder]
         return program
 
+    def _runs_python(self, source: ast.Program) -> bool:
+        """Whether grounding runs Python, whose effects would be lost with a child."""
+        return self.module() is not None and runs_in_terms(source)
+
     def _grounder_of(
         self, source: ast.Program, watch: Watch, *, keep: bool, most: float = inf
     ) -> GroundProgram:
         """The ground program; under a limit the first time in a child, which can be stopped."""
         module = self.module()
         limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
-        if limited and not self._ends and module is None and can_fork():
+        if limited and not self._ends and can_fork() and not self._runs_python(source):
             program = ground_in_child(source, constants=self.constants, watch=watch, most=most)
             self._ends = keep
             return program

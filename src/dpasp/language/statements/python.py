@@ -154,6 +154,24 @@ def _calls(program: Program) -> Iterator[tuple[str, Span]]:
             yield from _external(program, statement)
 
 
+def runs_in_terms(program: Program) -> bool:
+    """Whether Python runs while the program is ground: its scripts, or functions in its terms.
+
+    >>> from dpasp.language import parse
+    >>> runs_in_terms(parse("a(@f(1))."))
+    True
+    >>> runs_in_terms(parse("#python\\ndef rows(): ...\\n#end.\\nimage(0) ~ test(@rows)."))
+    False
+    """
+    called = program.sources.holds("@")
+    for statement in program.statements:
+        if isinstance(statement, Plain) and statement.node.ast_type == ASTType.Script:
+            return True
+        if called and next(_external(program, statement), None) is not None:
+            return True
+    return False
+
+
 def _external(program: Program, statement: Statement) -> Iterator[tuple[str, Span]]:
     for node in clingo_terms(statement):
         for part in walk(node):

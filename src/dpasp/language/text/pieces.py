@@ -41,7 +41,9 @@ _BLANK = " \t\r\n"  # other kinds of space are refused
 _SPACE = re.compile(rf"[{_BLANK}]*")
 _END = re.compile(r"#end\s*(\.)|^[ \t]*#end[ \t]*$", re.MULTILINE)
 _UNREADABLE = re.compile(r"[^\t\r\n -~]")  # outside strings nothing but ASCII can be read
-_INTERVAL = re.compile(r"\[[^\]]*\][^:;.]*::")
+# Before '::', or two numbers before something that is not in its place there; what else is in
+# brackets belongs to the statement before it, as in '#external a. [false]'.
+_INTERVAL = re.compile(r"\[[^\]]*\]\s*::|\[[^\]@A-Za-z]*,[^\]@A-Za-z]*\][^:;.]*::")
 _TAIL = re.compile(r":~|#external|#heuristic|#const")  # may be followed by '[…]' after the dot
 _NO_DIGIT = re.compile(r"\.\d+", re.ASCII)
 _NUMBER_IF = re.compile(r"\d\.\s*:-", re.ASCII)

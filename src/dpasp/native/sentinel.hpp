@@ -1,0 +1,34 @@
+// The end of a process that goes on after its limits, whatever else runs in it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "limits.hpp"
+
+namespace dpasp {
+
+// What to write, where, and how to end.
+struct LastWords {
+    std::string text;
+    int code;
+};
+
+// Looks at the clock and the memory of this process from a thread of its own, which no lock of
+// Python's can hold up. After the limits it writes the last words and ends the process.
+class Sentinel {
+  public:
+    Sentinel(const Limits &limits, int descriptor, LastWords late, LastWords large);
+    ~Sentinel() { send_away(); }
+    Sentinel(const Sentinel &) = delete;
+    Sentinel &operator=(const Sentinel &) = delete;
+
+    // From here on the process goes on, whatever it takes.
+    void send_away() { away_->store(true); }
+
+  private:
+    std::shared_ptr<std::atomic<bool>> away_;  // also held by the thread, which may live longer
+};
+
+}  // namespace dpasp
