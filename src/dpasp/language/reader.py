@@ -22,6 +22,7 @@ from dpasp.language.mistakes.diagnose import diagnose, missing_end, structural, 
 from dpasp.language.mistakes.doubts import doubts, names_a_predicate, semicolons, unused_main
 from dpasp.language.mistakes.foreign import foreign
 from dpasp.language.mistakes.unreadable import REFUSED, describe, describe_mark, is_left, refusal
+from dpasp.language.statements.annotated import read_row
 from dpasp.language.statements.include import Include
 from dpasp.language.statements.kind import Draft, recognised, starting_words
 from dpasp.language.statements.plain import Plain
@@ -34,6 +35,7 @@ from dpasp.language.text.cursor import Refused
 from dpasp.language.text.files import Reach, find_included, load_text
 from dpasp.language.text.lexer import INLINE, RESERVED, tokens
 from dpasp.language.text.pieces import Mark, Piece, Split, cut_statements
+from dpasp.language.text.rows import Rows
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import walk
 
@@ -125,6 +127,7 @@ class _FileReader:
         self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 for no piece
         self.warnings: list[Diagnostic] = []
         self.reserved = RESERVED in file.text
+        self.rows = Rows(file)
 
     # --- what is ours ---------------------------------------------------------------------------
 
@@ -135,6 +138,10 @@ class _FileReader:
         self._problems()
         for index, piece in enumerate(self.split.pieces):
             if index in self.failed:
+                continue
+            if piece.row is not None and not self.reserved:
+                self.buffer.blank(piece.start, piece.end)
+                self.drafts[index] = read_row(piece.row, self.rows)
                 continue
             try:
                 draft = self._draft(piece)
@@ -263,8 +270,9 @@ class _FileReader:
                 merged += [Plain(node, span) for node in own_nodes]
             elif (statement := self._finish(index, draft, own_nodes, sources)) is not None:
                 merged.append(statement)
-                self.warnings += semicolons(self.file, piece) if piece.annotated else ()
-                self.warnings += unused_main(statement)
+                if piece.row is None:
+                    self.warnings += semicolons(self.file, piece) if piece.annotated else ()
+                    self.warnings += unused_main(statement)
         return merged
 
     def _has_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> bool:

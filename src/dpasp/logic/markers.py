@@ -106,18 +106,19 @@ class _Shape(NamedTuple):
 
 
 class _GroundHead(NamedTuple):
-    """An atom without variables: its arguments as symbols and as text."""
+    """An atom without variables, and its arguments as symbols and as text."""
 
+    symbol: Symbol
     signature: Signature
     arguments: tuple[Symbol, ...]
     text: str
 
 
 class RuleText(NamedTuple):
-    """A rule as text, and the literals that it ends with."""
+    """A rule as text, and the statement with whose body it ends."""
 
     text: str
-    body: tuple[AST, ...]
+    statement: ast.Annotated
 
 
 class FoundMarker(NamedTuple):
@@ -146,6 +147,7 @@ class ChoiceMarkers:
     lines: list[RuleText] = field(default_factory=list)  # rules without variables
     facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
     _heads: dict[str, _GroundHead | None] = field(default_factory=dict)  # by text
+    _ground: dict[int, tuple[str, ...]] = field(default_factory=dict)  # heads by statement
     _predicates: dict[_Shape, int] = field(default_factory=dict)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _pooled: set[int] = field(default_factory=set)  # statements with a pool in the body
@@ -184,13 +186,14 @@ class ChoiceMarkers:
         if len(possible) < len(heads):
             return False
         self._variables[index] = ()
+        self._ground[index] = atoms
         shape = _Shape(0, tuple(head.signature for head in possible))
         predicate = self._predicate(shape)
         if body:
             texts = [head.text for head in possible if head.text]
             texts = [_tuple_text(texts)] if shape.is_wide else texts
             marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
-            self.lines.append(RuleText(f"{{{marker}}} :- {body}.", statement.body))
+            self.lines.append(RuleText(f"{{{marker}}} :- {body}.", statement))
             return True
         if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
@@ -245,9 +248,29 @@ class ChoiceMarkers:
         self, markers: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
     ) -> list[StatementInstance]:
         """What markers say, in the order of the statements."""
-        instances = [self._instance(marker, links, atoms) for marker in markers]
+        heads = {
+            text: atoms.get(head.symbol, 0)
+            for text, head in self._heads.items()
+            if head is not None
+        }
+        instances = [
+            self._ground_instance(marker, heads) or self._instance(marker, links, atoms)
+            for marker in markers
+        ]
         instances.sort(key=itemgetter(0))
         return instances
+
+    def _ground_instance(
+        self, marker: FoundMarker, heads: Mapping[str, int]
+    ) -> StatementInstance | None:
+        """The instance of a statement without variables, whose heads are known by their text."""
+        if marker.shape.values:
+            return None
+        statement = marker.symbol.arguments[0].number
+        texts = self._ground.get(statement)
+        if texts is None:
+            return None
+        return StatementInstance(statement, (), tuple([heads[t] for t in texts]), marker.atom)
 
     def _instance(
         self, marker: FoundMarker, links: Links, atoms: Mapping[Symbol, int]
@@ -272,7 +295,9 @@ class ChoiceMarkers:
 def _ground_head(symbol: Symbol, text: str) -> _GroundHead:
     arguments = tuple(symbol.arguments)
     signature = Signature(symbol.name, len(arguments), symbol.positive)
-    return _GroundHead(signature, arguments, text[text.index("(") + 1 : -1] if arguments else "")
+    return _GroundHead(
+        symbol, signature, arguments, text[text.index("(") + 1 : -1] if arguments else ""
+    )
 
 
 def is_choice_marker(name: str) -> bool:

@@ -89,13 +89,14 @@ class Messages:
 
     def _find(self, line: RuleText, column: int, detail: str) -> Span:
         """What a message about one of our lines means: in the literal that has the column."""
-        sizes = [len(str(node).encode()) + len("; ") for node in line.body]
+        body = line.statement.body
+        sizes = [len(str(node).encode()) + len("; ") for node in body]
         left = len(line.text.encode()) + len("; ") - column  # to the end of the last literal
         at = len(sizes) - 1
         while at and left > sizes[at]:
             left -= sizes[at]
             at -= 1
-        return self.sources.span_of(_part(line.body[at], detail).location)
+        return self.sources.span_of(_part(body[at], detail).location)
 
 
 def _part(literal: AST, detail: str) -> AST:

@@ -81,7 +81,9 @@ def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -
 def _is_untouched(statement: ast.Statement) -> bool:
     """Whether all choices of a program with this statement are wanted, asked for or not."""
     if isinstance(statement, ast.Annotated):
-        return not all(isinstance(head.weight, ast.Fixed) for head in statement.heads)
+        return statement.numbers is None and not all(
+            isinstance(head.weight, ast.Fixed) for head in statement.heads
+        )
     return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data)
 
 

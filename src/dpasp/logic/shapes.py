@@ -151,7 +151,8 @@ def read_shape(statement: ast.Statement, constants: frozenset[str]) -> Shape | N
     """
     match statement:
         case ast.Annotated(written=written) if written is not None and not constants:
-            if all(isinstance(head.weight, Fixed) for head in statement.heads):
+            fixed = statement.numbers is not None
+            if fixed or all(isinstance(head.weight, Fixed) for head in statement.heads):
                 return _read_written(written.heads, written.body)
         case ast.Annotated():
             if all(_is_plain(head) for head in statement.heads):

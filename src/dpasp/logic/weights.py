@@ -21,7 +21,9 @@ from dpasp.language.statements.distributions import (
     Distribution,
     Known,
     Start,
+    are_probabilities,
     distribution,
+    known,
 )
 from dpasp.language.statements.weights import weight_variables
 from dpasp.logic.constants import symbol_number
@@ -44,6 +46,9 @@ class ChoiceWeights:
         self, index: int, statement: ast.Annotated, substitution: Substitution
     ) -> tuple[GroundWeight, bool]:
         """The weight of an instance of a statement, and whether it can choose nothing."""
+        if statement.numbers is not None and are_probabilities(statement.numbers):
+            row = known(statement.numbers)
+            return FixedWeights(row.probabilities), row.nothing
         distribution = self._distribution(index, statement, substitution)
         match distribution:
             case Known(probabilities, nothing):

@@ -75,7 +75,7 @@ def components(below: Sequence[Sequence[int]]) -> tuple[list[int], int]:
 def determined(rules: Sequence[Rule], size: int) -> NDArray[np.bool_]:
     """By atom, whether the choices determine it (atoms that no rule derives are)."""
     free = [head for rule in rules if rule.choice or len(rule.head) > 1 for head in rule.head]
-    negative = [r for r in rules if len(r.head) == 1 and any(b < 0 for b in r.body)]
+    negative = [r for r in rules if len(r.head) == 1 and r.body and min(r.body) < 0]
     known = np.ones(size, dtype=np.bool_)
     if not free and not negative:
         return known

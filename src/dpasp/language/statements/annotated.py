@@ -14,12 +14,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from clingo.ast import AST
 
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
-from dpasp.language.statements.distributions import distribution, probability
+from dpasp.language.statements.distributions import (
+    are_probabilities,
+    distribution,
+    probability,
+)
 from dpasp.language.statements.expressions import Number, Variable, real_value
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.meaning import Probability, SemanticsPair
@@ -40,6 +44,7 @@ from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
+from dpasp.language.text.rows import Rows, heads_in
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import body_text, global_variables
 
@@ -69,14 +74,67 @@ class Written(NamedTuple):
     body: str
 
 
-@dataclass(frozen=True, slots=True)
+class Row(NamedTuple):
+    """A row of a table (:mod:`dpasp.language.text.rows`): its probabilities, and where it is."""
+
+    numbers: tuple[float, ...]
+    rows: Rows
+    place: int  # among them
+
+    def heads(self) -> tuple[Head, ...]:
+        """The heads, made when somebody asks for them."""
+        file, (start, end) = self.rows.file, self.rows.slices[self.place]
+        matches = list(_PLAIN_HEAD.finditer(file.text, start, end))
+        heads = []
+        for place, (value, match) in enumerate(zip(self.numbers, matches, strict=True)):
+            weight = _fixed(value, file.span(*match.span("number")))
+            span = file.span(match.start("number"), match.end("atom"))
+            heads.append(Head.of_rule(weight, self.node, place, span))
+        return tuple(heads)
+
+    def body(self) -> tuple[AST, ...]:
+        """The body as clingo reads it."""
+        return tuple(self.node().body)
+
+    def node(self) -> AST:
+        """The rule as clingo reads it."""
+        return self.rows.nodes[self.place]
+
+
+@dataclass(frozen=True)
 class Annotated(Statement):
-    """A probabilistic or credal fact, rule or annotated disjunction."""
+    """A probabilistic or credal fact, rule or annotated disjunction.
+
+    Of a plain row the heads and the body are made when somebody asks for them: most of a large
+    table is never looked at.
+    """
 
     heads: tuple[Head, ...]
     body: tuple[AST, ...]
     span: Span = span_field()
     written: Written | None = field(default=None, compare=False, repr=False)  # if it is plain
+
+    @classmethod
+    def of_row(cls, row: Row, span: Span, written: Written) -> Annotated:
+        """The statement of a row."""
+        statement = cls.__new__(cls)
+        statement.__dict__.update(_row=row, span=span, written=written)
+        return statement
+
+    @property
+    def numbers(self) -> tuple[float, ...] | None:
+        """The probabilities of a row as the text has them; None for other statements."""
+        row: Row | None = self.__dict__.get("_row")
+        return None if row is None else row.numbers
+
+    if not TYPE_CHECKING:  # for a type checker they are simply there
+
+        def __getattr__(self, name: str) -> tuple[Head, ...] | tuple[AST, ...]:
+            row = self.__dict__.get("_row")
+            if row is None or name not in ("heads", "body"):
+                raise AttributeError(name)
+            made = self.__dict__[name] = row.heads() if name == "heads" else row.body()
+            return made
 
 
 class Slot(NamedTuple):
@@ -116,12 +174,22 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         body = tuple(node.body) if has_body else ()
         if written is not None and len(weights) > 1:
             both = zip(weights, spans, strict=True)
-            heads = [Head.of_rule(w, node, place, s) for place, (w, s) in enumerate(both)]
+            heads = [Head.of_rule(w, lambda: node, i, s) for i, (w, s) in enumerate(both)]
         else:
             heads = list(map(Head, weights, head_atoms(node, len(weights)), spans))
         return Annotated(tuple(heads), body, span, written)
 
     return Draft(finish)
+
+
+def read_row(match: re.Match[str], rows: Rows) -> Draft:
+    """Read a row, of which nothing is left to clingo."""
+    start, end = match.start("heads"), match.end("dot")
+    heads = heads_in(match["heads"])
+    row = Row(tuple([float(number) for number, _ in heads]), rows, rows.add(start, end))
+    written = Written(tuple([atom for _, atom in heads]), match["body"] or "")
+    statement = Annotated.of_row(row, rows.file.span(start, end), written)
+    return Draft(lambda nodes, sources: statement, whole=True)
 
 
 def _plain_heads(file: SourceFile, piece: Piece) -> list[re.Match[str]]:
@@ -331,6 +399,8 @@ def _problems(
     statement: Annotated, values: Mapping[str, float] | None, meaning: SemanticsPair
 ) -> Iterator[Diagnostic]:
     """What is wrong with it; its numbers are not looked at when the constants are not known."""
+    if statement.numbers is not None and are_probabilities(statement.numbers):
+        return
     weights = [head.weight for head in statement.heads]
     first = next((weight for weight in weights if isinstance(weight, Interval)), None)
     if first is not None and meaning.probability is Probability.MAXENT:

@@ -66,7 +66,18 @@ def distribution(heads: Sequence[Head], values: NamedNumbers) -> Distribution:
     if Interval in kinds:
         return _bounded(weights, values, heads)
     numbers = tuple(probability(e, values) for weight in weights for e in expressions(weight))
-    total = _sum(numbers, heads)
+    _sum(numbers, heads)
+    return known(numbers)
+
+
+def are_probabilities(numbers: Sequence[float]) -> bool:
+    """Whether nothing is wrong with numbers as the probabilities of a statement."""
+    return min(numbers) >= 0 and max(numbers) <= 1 and math.fsum(numbers) <= 1 + SLACK
+
+
+def known(numbers: tuple[float, ...]) -> Known:
+    """The distribution of probabilities with which nothing is wrong."""
+    total = math.fsum(numbers)
     return Known(_scaled(numbers, total), leaves_rest(total, len(numbers)))
 
 

@@ -9,11 +9,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from clingo.ast import AST
+from clingo.ast import AST, ASTType
 
 from dpasp.errors import Span
 from dpasp.language.statements.expressions import (
@@ -74,8 +74,8 @@ class Head:
     span: Span = span_field()
 
     @classmethod
-    def of_rule(cls, weight: Weight, rule: AST, place: int, span: Span) -> Head:
-        """The head at a place of a disjunctive rule, whose atom is taken out when it is needed.
+    def of_rule(cls, weight: Weight, rule: Callable[[], AST], place: int, span: Span) -> Head:
+        """The head at a place of a rule, whose atom is taken out when it is needed.
 
         That is slow, and the rows of large tables, most of what there is to read, are
         understood by their text.
@@ -90,7 +90,10 @@ class Head:
             if name != "atom" or "_rule" not in self.__dict__:
                 raise AttributeError(name)
             rule, place = self.__dict__["_rule"]
-            atom = self.__dict__["atom"] = rule.head.elements[place].literal.atom
+            head = rule().head
+            single = head.ast_type == ASTType.Literal
+            atom = head.atom if single else head.elements[place].literal.atom
+            self.__dict__["atom"] = atom
             return atom
 
 

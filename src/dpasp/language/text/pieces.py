@@ -25,6 +25,7 @@ from dpasp.language.text.lexer import (
     comment_end,
     tokens,
 )
+from dpasp.language.text.rows import ROW
 
 BIG = r"\d{10,}|0x[\dA-Fa-f]{8,}|0o[0-7]{11,}|0b[01]{32,}"  # perhaps too big for clingo
 
@@ -83,6 +84,7 @@ class Piece:
     data: bool = False  # has a '~'
     dotted: bool = True  # ends with its dot
     marks: tuple[Mark, ...] = ()  # reals, ellipses and integers that clingo may not see
+    row: re.Match[str] | None = None  # of a plain table: nothing of it need be looked at again
 
 
 @dataclass(slots=True)
@@ -115,8 +117,11 @@ class _Splitter:
         self.seen = 0  # everything before this offset belongs to a piece or is blank
 
     def run(self) -> Split:
-        at, text, search = 0, self.text, _COARSE.search
+        at, text, search, row = 0, self.text, _COARSE.search, ROW.match
         while True:
+            if self.piece is None and (match := row(text, self.seen)) and self._is_row(match):
+                at = self.seen = match.end("dot")
+                continue
             match = search(text, at)
             if match is None:
                 if (piece := self._begin(len(text))) is None:
@@ -132,6 +137,14 @@ class _Splitter:
             else:
                 at = self._inside(kind, start, at)
             self.seen = max(self.seen, at)
+
+    def _is_row(self, match: re.Match[str]) -> bool:
+        """Whether a statement of this form is a row; it is a piece then."""
+        if "with" in match[0]:  # perhaps the options of a network
+            return False
+        start, end = match.start("heads"), match.end("dot")
+        self.result.pieces.append(Piece(start, end, annotated=True, row=match))
+        return True
 
     def _begin(self, before: int) -> Piece | None:
         """The piece that holds the text up to ``before``, begun if there is any such text."""
