@@ -9,6 +9,7 @@
 #   make exit-codes  limits and Ctrl-C, 200 times each: only the exit codes 124, 125 and 130
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
 #   make border   200,000 damaged arrays and files through the border of the native code
+#   make files    200,000 damaged files of data, parameters, checkpoints and circuits
 #   make guided   fuzzing that is led by coverage: programs, circuits, data, parameters
 #   make kills    500 kills while files are written: none is half-written, none is lost
 #   make soak     20,000 mixed calls in one process, whose memory must not grow
@@ -29,7 +30,8 @@ FUZZ ?= 200000
 SANITIZE_RANDOM ?= 600
 SANITIZE_TESTS ?= tests/circuits
 MUTANT_TESTS := $(addprefix tests/,semantics inference learning neural oracle cli test_cases.py \
-    test_program.py test_shapes.py test_program_states.py test_together.py)
+    test_program.py test_shapes.py test_program_states.py test_together.py test_docstrings.py \
+    scale/test_processes.py)
 NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hpp src/dpasp/native/*.h)
 
 # the version of Python is checked before anything is written
@@ -55,7 +57,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test check docs bench bench-full random exit-codes fuzz border guided kills cluster soak mutants sanitize sanitize-border threads smoke page format tidy clean
+.PHONY: demo test check docs bench bench-full random exit-codes fuzz border files guided kills cluster soak mutants sanitize sanitize-border threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -90,6 +92,9 @@ fuzz: .venv/test.stamp
 
 border: .venv/test.stamp
 	$(BIN)/python -m tests.stress.border $(FUZZ)
+
+files: .venv/test.stamp
+	$(BIN)/python -m tests.stress.files $(FUZZ)
 
 kills: .venv/test.stamp
 	$(BIN)/python -m tests.stress.kills 500

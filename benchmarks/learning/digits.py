@@ -1,4 +1,4 @@
-"""MNIST as bytes, and the paper's LeNet that reads them, with small changes to the images."""
+"""MNIST as bytes, and networks that read them, with small changes to the images."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from torch.nn import functional
 
 MEAN, DEVIATION = 0.1307, 0.3081
 TURN, MOVE, SCALE = 12.0, 2.0, 0.12  # at most so many degrees, pixels, and this share of the size
+SLANT = 0.15  # at most so many pixels to the side a pixel up
+BEND = 0.7  # pixels that points of a coarse grid are moved by, a deviation,
+POINTS = 5  # so many of them a side
+NEIGHBOURS = ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))  # views of an image: moved by a pixel
 ROWS = 5000  # images that are read at once
 
 
@@ -59,13 +63,36 @@ def lenet() -> nn.Sequential:
     )
 
 
-class Reader(nn.Module):
-    """The network on bytes; while it learns, images may be turned, moved and scaled a little."""
+def wide() -> nn.Sequential:
+    """A network of today's making, with about ten times the weights of the paper's."""
 
-    def __init__(self, augment: bool = False) -> None:
+    def block(channels: int, filters: int) -> list[nn.Module]:
+        return [nn.Conv2d(channels, filters, 3), nn.BatchNorm2d(filters), nn.ReLU()]
+
+    return nn.Sequential(
+        *block(1, 32),
+        *block(32, 32),
+        nn.MaxPool2d(2, 2),
+        *block(32, 64),
+        *block(64, 64),
+        nn.MaxPool2d(2, 2),
+        nn.Flatten(),
+        nn.Linear(1024, 256),
+        nn.ReLU(),
+        nn.Linear(256, 10),
+    )
+
+
+NETWORKS = {"lenet": lenet, "wide": wide}
+
+
+class Reader(nn.Module):
+    """A network on bytes; while it learns, images may be changed a little."""
+
+    def __init__(self, augment: bool = False, network: str = "lenet") -> None:
         super().__init__()
         self.augment = augment
-        self.layers = lenet()
+        self.layers = NETWORKS[network]()
 
     def forward(self, images: Tensor) -> Tensor:
         """The logits [rows, 10] of images [rows, 28, 28]."""
@@ -76,24 +103,31 @@ class Reader(nn.Module):
         return found
 
     @torch.no_grad()
-    def read(self, images: Tensor) -> Tensor:
-        """The most probable digit of each image."""
+    def read(self, images: Tensor, views: tuple[tuple[int, int], ...] = NEIGHBOURS[:1]) -> Tensor:
+        """The most probable digit of each image, by the mean over some views of it."""
         self.eval()
         device = next(self.parameters()).device
-        return torch.cat([self(some.to(device)).argmax(1).cpu() for some in images.split(ROWS)])
+        return torch.cat([self._read(some.to(device), views).cpu() for some in images.split(ROWS)])
+
+    def _read(self, images: Tensor, views: tuple[tuple[int, int], ...]) -> Tensor:
+        outputs = [self(images.roll(view, (1, 2))).softmax(1) for view in views]
+        return torch.stack(outputs).mean(0).argmax(1)
 
 
 def changed(pixels: Tensor) -> Tensor:
-    """Every image [rows, 1, 28, 28] turned, moved and scaled a little, each in its own way."""
+    """Every image [rows, 1, 28, 28] turned, slanted, moved, scaled and bent, each differently."""
 
     def random(most: float) -> Tensor:
         return (2.0 * torch.rand(len(pixels), device=pixels.device) - 1.0) * most
 
-    angle, scale = random(math.radians(TURN)), 1.0 + random(SCALE)
+    pixel = 2.0 / pixels.shape[-1]  # of a picture from -1 to 1
+    angle, scale, slant = random(math.radians(TURN)), 1.0 + random(SCALE), random(SLANT)
     cos, sin = torch.cos(angle) * scale, torch.sin(angle) * scale
-    move = 2.0 * MOVE / pixels.shape[-1]
-    first = torch.stack([cos, -sin, random(move)], dim=1)
-    second = torch.stack([sin, cos, random(move)], dim=1)
+    first = torch.stack([cos, slant * cos - sin, random(MOVE * pixel)], dim=1)
+    second = torch.stack([sin, slant * sin + cos, random(MOVE * pixel)], dim=1)
     maps = torch.stack([first, second], dim=1)
     grid = functional.affine_grid(maps, list(pixels.shape), align_corners=False)
+    bend = torch.randn(len(pixels), 2, POINTS, POINTS, device=pixels.device) * (BEND * pixel)
+    bend = functional.interpolate(bend, pixels.shape[-2:], mode="bicubic", align_corners=True)
+    grid = grid + bend.permute(0, 2, 3, 1)
     return functional.grid_sample(pixels, grid, align_corners=False)

@@ -71,6 +71,22 @@ def test_the_search_finds_what_all_vertices_say(monkeypatch: pytest.MonkeyPatch)
     assert searched > 100
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("e :- x, not y. y :- x, not e. q :- not x. #query q | e.", (0, 0)),
+        ("e :- x, not y. y :- x, not e. q :- not x. #query not q | e.", (1, 1)),
+    ],
+)
+def test_a_bound_that_no_vertex_decides(
+    text: str, expected: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where x cannot be, the evidence is impossible; where it must be, e is never sure."""
+    for few in (0, 1 << 20):
+        monkeypatch.setattr(numbers, "FEW", few)
+        assert dpasp.loads(f"[0, 1]::x. {text}").query()[0].numbers == expected
+
+
 def test_vertices_that_differ_say_what_all_vertices_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """All intervals are the same, so that some choices are alike."""
     fewer = 0

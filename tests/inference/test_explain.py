@@ -207,20 +207,21 @@ def test_slopes_are_derivatives(semantics: str) -> None:
         assert slope == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("semantics", ["maxent", "credal"])
 @pytest.mark.parametrize("target", [0.2, 0.75, 0.85])
-def test_the_value_that_reaches_a_target_does(target: float) -> None:
+def test_the_value_that_reaches_a_target_does(target: float, semantics: str) -> None:
     now = {"first": 0.3, "second": 0.2, "third": 0.4}
-    (why,) = dpasp.loads(NUMBERS.format(**now)).explain(semantics="maxent", target=target)
+    (why,) = dpasp.loads(NUMBERS.format(**now)).explain(semantics=semantics, target=target)
     reached = 0
     for name, one in zip(now, ("0.3::a(X)", "0.2::b", "0.4::c"), strict=True):
         found = next(found for found in why.sensitivity if found.name == one)
-        (value,) = found.reach
-        if value is None:
-            continue
-        reached += 1
-        moved = now | {name: f"{value:.12f}"}
-        answer = dpasp.loads(NUMBERS.format(**moved)).query(semantics="maxent")[0]
-        assert float(answer.numbers[0]) == pytest.approx(target, abs=1e-6)
+        for side, value in enumerate(found.reach):
+            if value is None:
+                continue
+            reached += 1
+            moved = now | {name: f"{value:.12f}"}
+            answer = dpasp.loads(NUMBERS.format(**moved)).query(semantics=semantics)[0]
+            assert float(answer.numbers[side]) == pytest.approx(target, abs=1e-6)
     assert reached
 
 

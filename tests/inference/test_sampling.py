@@ -98,6 +98,11 @@ def test_betting_misses_no_end_in_more_than_its_share(p: float, planned: bool) -
     assert missed <= 0.05
 
 
+def test_ten_thousand_worlds_unless_told_otherwise() -> None:
+    answer = dpasp.loads("0.5::a. #query a.").query(engine="sample", seed=1)[0]
+    assert answer.samples == 10_000
+
+
 def test_no_world_is_lost_where_none_can_be() -> None:
     """Given evidence, lost worlds are counted apart, without it."""
     text = "0.5::a. 0.1::b. p :- a, not q. q :- a, not p. :- p, q. #query p | b."

@@ -8,6 +8,7 @@ import pytest
 
 import dpasp
 from dpasp.circuits import Circuit
+from dpasp.inference.sharing import _statistics
 from dpasp.limits import UNLIMITED, Limits
 
 TEXT = "0.3::a. 0.6::b. c :- a. c :- b. #query c."
@@ -51,3 +52,13 @@ def test_sampling_keeps_its_time_where_nothing_new_is_drawn() -> None:
     answers = program.query(engine="sample", n=10**9, seed=1, limits=Limits(seconds=0.5))
     assert [warning.code for warning in answers.warnings] == ["stopped-early"]
     assert answers[0].samples < 10**9
+
+
+def test_the_times_of_parts_are_added_and_their_sizes_are_not() -> None:
+    parts = [
+        {"nodes": 3, "way": "search", "seconds": {"compile": 1.0, "evaluate": 0.5}},
+        {"nodes": 8, "way": "tables", "seconds": {"compile": 2.0}},
+        {"nodes": 5, "seconds": {"evaluate": 0.25}},
+    ]
+    expected = {"nodes": 8, "way": "search", "seconds": {"compile": 3.0, "evaluate": 0.75}}
+    assert _statistics(parts) == expected

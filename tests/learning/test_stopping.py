@@ -17,9 +17,10 @@ def test_a_request_ends_a_step_only_while_it_computes() -> None:
     with request.computing():
         pass
     request.stop()  # the step is over: it may be about to change parameters
-    with pytest.raises(StepStopped), request.computing():
-        request.stop()
-    request.stop()
+    with request.computing():
+        with pytest.raises(StepStopped):
+            request.stop()
+        request.stop()  # the first one is on its way
 
 
 def test_a_request_that_was_made_before_ends_the_next_step() -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from clingo import Function
 
 import dpasp
-from dpasp.neural.data import as_rows
+from dpasp.neural.ahead import Ahead
+from dpasp.neural.data import DataRows, as_rows, side_by_side
 
 TABLE = [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]
 PROGRAM = """
@@ -97,6 +99,23 @@ def test_what_is_refused(origin: str, code: str, tmp_path: Path) -> None:
     assert first.span.file.endswith("program.plp")
 
 
+class Runs:
+    """What makes a file when a pickle of it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_a_file_of_tensors_runs_nothing(tmp_path: Path) -> None:
+    torch.save([Runs(tmp_path / "ran")], tmp_path / "rows.pt")
+    with pytest.raises(dpasp.DataError, match=r"rows\.pt cannot be read"):
+        answers('"rows.pt"', tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
 def test_unequal_lengths_name_both(tmp_path: Path) -> None:
     with pytest.raises(dpasp.DataError, match=r"i\(1\) has 2 rows of test data, but i\(0\) has 3"):
         answers("@tensor). i(1) ~ test(@short", tmp_path)
@@ -113,3 +132,25 @@ def test_integers_stay_integers_and_doubles_become_torchs_own() -> None:
     assert as_rows(np.array([1, 2])).span(0, 2).dtype == torch.int64
     assert as_rows(np.array([1.0, 2.0])).span(0, 2).dtype == torch.float32
     assert as_rows(torch.tensor([1.0], dtype=torch.float64)).span(0, 1).dtype == torch.float64
+
+
+def test_rows_that_lie_side_by_side_are_taken_together() -> None:
+    images = torch.arange(24).reshape(4, 3, 2)
+    atoms = [Function(name) for name in ("a", "b", "c", "d")]
+    sources = [images[:, 0], images[:, 1], images[:, 2], torch.zeros(4, 2, dtype=torch.int64)]
+    data = {atom: DataRows(source) for atom, source in zip(atoms, sources, strict=True)}
+    [(names, tensor)] = side_by_side(data)
+    assert names == atoms[:3]
+    assert torch.equal(tensor, images)
+    taken = Ahead(data, (), 0).take(torch.tensor([2, 0]))
+    for atom, source in zip(atoms, sources, strict=True):
+        assert torch.equal(taken[atom], source[[2, 0]])
+
+
+def test_rows_at_uneven_places_are_taken_one_by_one() -> None:
+    images = torch.arange(24).reshape(4, 3, 2)
+    sources = [images[:, 0], images[:, 1], images[:, 0]]
+    data = {Function(f"a{i}"): DataRows(source) for i, source in enumerate(sources)}
+    assert side_by_side(data) == []
+    taken = Ahead(data, (), 0).take(torch.tensor([1]))
+    assert [rows.tolist() for rows in taken.values()] == [[[6, 7]], [[8, 9]], [[6, 7]]]

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.stress import kills, mutants
+from tests.stress import files, kills, mutants
 
 
 def test_damaged_arrays_at_the_native_border() -> None:
     words = [sys.executable, "-m", "tests.stress.border", "400"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout
+
+
+def test_damaged_files() -> None:
+    assert [found for seed in range(400) if (found := files.examine(seed)) is not None] == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills are signals")

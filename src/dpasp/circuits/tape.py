@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 from dpasp.circuits.channels import MIXED
 from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import Integers, Layers
+from dpasp.circuits.regroup import LONGEST, Terms, is_narrow, regroup
 
 Floats = NDArray[np.float64]
 
-LONGEST = 16  # products in one sum; a longer one is cut into pieces that are added up,
+# A sum of more than LONGEST products is cut into pieces that are added up,
 ROUNDS = 8  # and those again, up to so often
 
 
@@ -54,15 +55,6 @@ class Tape:
         return self.heads + len(self.constants) + len(self.starts) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Terms:
-    """Products of two entries, each a part of the sum ``row``."""
-
-    row: Integers
-    left: Integers
-    right: Integers
-
-
 def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     """The masses of a circuit's questions.
 
@@ -82,10 +74,13 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     wanted = roots[[channels.index(name) for name in fields]].T.ravel()
     kept, live = _useful(_terms(layers, channels, entry, unit), level, (first, zero), wanted)
     wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
+    if is_narrow(kept, level):
+        kept, level = regroup(kept, level, first, unit)
+        kept, _ = _useful(kept, level, (first, zero), wanted)
     nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
     code = np.arange(first + len(level))
     code[nodes] = first + np.arange(len(nodes))
-    kept = _Terms(code[kept.row] - first, code[kept.left], code[kept.right])
+    kept = Terms(code[kept.row] - first, code[kept.left], code[kept.right])
     plan = _schedule(kept, level[nodes - first], first, unit)
     pairs = _moved(plan.pairs, first, plan.place)
     out = _moved(code[wanted], first, plan.place)
@@ -108,7 +103,7 @@ def backward_tape(tape: Tape) -> Tape:
     code[entries] = np.arange(len(entries))
     slope = np.concatenate([first + code[parent], first + code[parent], np.arange(seeds)])
     other = np.concatenate([right, left, np.full(seeds, unit)])
-    terms = _Terms(code[row[variable]], slope[variable], other[variable])
+    terms = Terms(code[row[variable]], slope[variable], other[variable])
     depth = len(tape.levels) - 1
     level = np.full(tape.entries, depth)  # the weights come last
     level[values:] = depth - 1 - np.repeat(np.arange(depth), np.diff(tape.levels))
@@ -146,7 +141,7 @@ def _levels(layers: Layers) -> Integers:
     return level
 
 
-def _terms(layers: Layers, channels: list[str], entry: Integers, unit: int) -> _Terms:
+def _terms(layers: Layers, channels: list[str], entry: Integers, unit: int) -> Terms:
     """All products, in all channels."""
     parts: list[tuple[Integers, Integers, Integers]] = []
     for layer in layers.layers:
@@ -160,12 +155,12 @@ def _terms(layers: Layers, channels: list[str], entry: Integers, unit: int) -> _
                 x, y = channels.index(left), channels.index(right)
                 pair = entry[x, layer.left], entry[y, layer.right]
                 parts.append((entry[i, layer.products], *pair))
-    return _Terms(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return Terms(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _useful(
-    terms: _Terms, level: Integers, bounds: tuple[int, int], wanted: Integers
-) -> tuple[_Terms, NDArray[np.bool_]]:
+    terms: Terms, level: Integers, bounds: tuple[int, int], wanted: Integers
+) -> tuple[Terms, NDArray[np.bool_]]:
     """The products that are not always 0 and that a result needs; and which nodes are not 0.
 
     ``bounds`` are the entry of the first node and that of the constant 0.
@@ -190,7 +185,7 @@ def _useful(
         needed[left[here][used]] = True
         needed[right[here][used]] = True
     keep = good & needed[row]
-    return _Terms(row[keep], left[keep], right[keep]), live[first:]
+    return Terms(row[keep], left[keep], right[keep]), live[first:]
 
 
 def _moved(entries: Integers, first: int, place: Integers) -> Integers:
@@ -211,7 +206,7 @@ class _Plan:
     place: Integers
 
 
-def _schedule(terms: _Terms, level: Integers, first: int, unit: int) -> _Plan:
+def _schedule(terms: Terms, level: Integers, first: int, unit: int) -> _Plan:
     """Put sums into levels, the longest first in each, after cutting long ones into pieces.
 
     The sums are numbered from 0; as factors they are the entries from ``first`` on.
@@ -231,7 +226,7 @@ def _schedule(terms: _Terms, level: Integers, first: int, unit: int) -> _Plan:
     return _Plan(levels, starts, np.stack([terms.left[order], terms.right[order]], axis=1), place)
 
 
-def _cut(terms: _Terms, sums: int, first: int, unit: int) -> tuple[Integers, _Terms]:
+def _cut(terms: Terms, sums: int, first: int, unit: int) -> tuple[Integers, Terms]:
     """Cut sums of more than ``LONGEST`` products into new sums, and add those up instead.
 
     Returns which sum each of the new ones belongs to, and all products.
@@ -245,7 +240,7 @@ def _cut(terms: _Terms, sums: int, first: int, unit: int) -> tuple[Integers, _Te
     owner = row[long][begins]
     new = np.arange(sums, sums + len(owner))
     row[long] = sums + np.cumsum(begins) - 1
-    return owner, _Terms(
+    return owner, Terms(
         np.concatenate([row, owner]),
         np.concatenate([left, first + new]),
         np.concatenate([right, np.full(len(owner), unit)]),

@@ -18,6 +18,8 @@ refused with a :class:`DataError` that shows what to write.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from os import PathLike
@@ -336,7 +338,7 @@ def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Exam
             case ".csv":
                 return _csv(path, reading)
             case ".npy":
-                return _examples(np.load(path, allow_pickle=False), reading)
+                return _examples(_npy(path), reading)
     except FileNotFoundError as error:
         help = "paths in a program are taken from its folder"
         raise reading.error("data-file", f"there is no file {path}", help) from error
@@ -344,6 +346,33 @@ def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Exam
         raise reading.error("data-file", f"it cannot be read: {error}", "") from error
     help = f"files of observations end in {' or '.join(FILES)}"
     raise reading.error("data-file", f"{path.name} is of no known kind", help)
+
+
+def _npy(path: Path) -> NDArray[Any]:
+    """The array in a file; :class:`ValueError` where it holds none."""
+    with warnings.catch_warnings(), path.open("rb") as file:
+        warnings.simplefilter("ignore")  # it says that a damaged file is an old one
+        try:
+            array = np.load(file, allow_pickle=False)
+        except OSError:
+            raise
+        except Exception as error:  # a damaged header is Python that cannot be read
+            raise ValueError(f"{type(error).__name__}: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise ValueError("it is an archive, and no array")
+    if not _has_letters(array):
+        raise ValueError("it holds letters that there are not")
+    return array
+
+
+def _has_letters(array: NDArray[Any]) -> bool:
+    """Whether all letters of an array of texts are such; Python takes any number for one."""
+    if array.dtype.names is not None:
+        return all(_has_letters(array[name]) for name in array.dtype.names)
+    if array.dtype.kind != "U" or not array.size or not array.dtype.itemsize:
+        return True
+    numbers = np.frombuffer(array.tobytes(), dtype=f"{array.dtype.str[0]}u4")
+    return bool(numbers.max() <= sys.maxunicode)
 
 
 def _csv(path: Path, reading: _Reading) -> list[Example]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,10 +30,11 @@ from dpasp.learning.shortcuts import warn_of_shortcuts
 from dpasp.learning.steps import Examples, Learner, Steps
 from dpasp.learning.unfinished import Position
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.neural.data import DataRows
+from dpasp.neural.data import DataRows, side_by_side
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.networks import trainable
 from dpasp.neural.observations import Observations
+from dpasp.neural.repeatable import repeatable
 
 REPORTS = 0.1  # seconds between two reports of progress
 
@@ -116,7 +117,12 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
 
 
 def _on(device: torch.device, data: Mapping[Symbol, DataRows]) -> dict[Symbol, DataRows]:
-    return {atom: rows.to(device) for atom, rows in data.items()}
+    """The data on a device; what lies side by side still does there."""
+    moved: dict[Symbol, DataRows] = {}
+    for atoms, tensor in side_by_side(data):
+        there = tensor.to(device)
+        moved |= {atom: DataRows(there[:, i]) for i, atom in enumerate(atoms)}
+    return {atom: moved.get(atom) or rows.to(device) for atom, rows in data.items()}
 
 
 def choose_rule(model: ProgramModule, job: LearningJob) -> str:
@@ -145,17 +151,6 @@ def check_average(model: ProgramModule, job: LearningJob) -> None:
     if job.options.average and not trainable(model.nets):
         message = "average is of the weights of networks, and no network learns here"
         raise DataError(Diagnostic("learn-average", message, job.span, "leave average out"))
-
-
-@contextmanager
-def reproducible(device: torch.device) -> Iterator[None]:
-    """Within it, convolutions on a GPU give the same bits on every run."""
-    before = torch.backends.cudnn.deterministic
-    torch.backends.cudnn.deterministic = before or device.type == "cuda"
-    try:
-        yield
-    finally:
-        torch.backends.cudnn.deterministic = before
 
 
 class Loop:
@@ -226,7 +221,7 @@ class Loop:
         batches = torch.split(self.order(), self.size)
         self.learner.expect(batches[self.position.step :])
         total = torch.tensor(self.position.total, dtype=torch.float64, device=self.device)
-        with reproducible(self.device):
+        with repeatable(self.device):
             for step in range(self.position.step, len(batches)):
                 self._check(request, total)
                 done = self.position.iteration + step / len(batches)

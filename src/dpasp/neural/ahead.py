@@ -10,7 +10,7 @@ from clingo import Symbol
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, default_collate
 
-from dpasp.neural.data import DataRows, row_of
+from dpasp.neural.data import DataRows, row_of, side_by_side
 
 
 class _Numbered(Dataset[Any]):
@@ -29,7 +29,9 @@ class Ahead:
     def __init__(
         self, data: Mapping[Symbol, DataRows], batches: Sequence[Tensor], workers: int
     ) -> None:
-        self._data = data
+        self._together = side_by_side(data)
+        grouped = {atom for atoms, _ in self._together for atom in atoms}
+        self._data = {atom: rows for atom, rows in data.items() if atom not in grouped}
         self._coming: dict[Symbol, Iterator[tuple[Tensor, Tensor]]] = {}
         for atom, rows in data.items():
             if workers and not isinstance(rows.source, Tensor):
@@ -43,10 +45,14 @@ class Ahead:
 
     def take(self, batch: Tensor) -> dict[Symbol, Tensor]:
         """The rows of a batch, by data atom."""
-        return {
+        rows = {
             atom: self._rows(atom, rows, batch).to(batch.device)
             for atom, rows in self._data.items()
         }
+        for atoms, tensor in self._together:
+            taken = tensor[batch.to(tensor.device)].to(batch.device)
+            rows |= dict(zip(atoms, taken.unbind(1), strict=True))
+        return rows
 
     def _rows(self, atom: Symbol, rows: DataRows, batch: Tensor) -> Tensor:
         coming = self._coming.get(atom)

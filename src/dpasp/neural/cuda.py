@@ -7,6 +7,9 @@ compiler that comes with PyTorch; :func:`available` says whether that is there.
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -24,6 +27,7 @@ WARP = 32
 SHARED = 200 * 1024  # bytes of shared memory that a walk may use
 BLOCKS = 132  # about as many as there are processors; more columns a block beyond that
 MOST_COLUMNS = 8
+AHEAD = 4  # products of a thread that are fetched together where memory is far
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class CutTape:
     constants: dict[torch.dtype, Tensor]
     out: Tensor
     cut: dict[tuple[int, int, int], Tensor] = field(default_factory=dict)
+    launches: dict[tuple[int, torch.dtype, bool], _Launch] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tape: Tape, device: torch.device) -> CutTape:
@@ -110,51 +115,91 @@ def _launch(
     moved: CutTape, head: Tensor, factors: WalkValues, there: CutTape | None, log: bool
 ) -> tuple[Tensor, WalkValues]:
     """Walk a tape over a batch; the results [out, batch], and the values of all entries."""
-    tape, batch, dtype = moved.tape, head.shape[1], head.dtype
-    columns = _columns(batch)
-    blocks = -(-batch // columns)
+    batch, dtype = head.shape[1], head.dtype
+    launch = moved.launches.get((batch, dtype, log))
+    if launch is None:
+        launch = _planned(moved, head, there, log)
+        moved.launches[batch, dtype, log] = launch
+    values = WalkValues(
+        torch.empty(launch.room, dtype=dtype, device=head.device),
+        torch.empty(launch.room if log else 0, dtype=torch.int32, device=head.device),
+    )
+    out = torch.empty(len(moved.tape.out), batch, dtype=dtype, device=head.device)
+    tensors = (
+        head, moved.constants[dtype], launch.steps, out, values.parts, values.exponents,
+        factors.parts, factors.exponents, there.out if there else moved.out,
+    )  # fmt: skip
+    launch(tensors, batch)
+    return out, values
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """How a tape is walked over batches of one size."""
+
+    kernel: Any
+    device: torch.device
+    blocks: int
+    threads: int
+    shared: int  # bytes of shared memory
+    steps: Tensor
+    room: int  # values that are left in the device's memory
+
+    def __call__(self, tensors: Sequence[Tensor], batch: int) -> None:
+        """Start the kernel, without the detours that a launch by torch takes."""
+        numbers = [tensor.data_ptr() for tensor in tensors]
+        packed = (ctypes.c_int64 * (len(numbers) + 1))(*numbers, batch)
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(packed))
+        with torch.cuda.device(self.device):
+            stream = torch.cuda.current_stream().cuda_stream
+            size = (self.blocks, 1, 1, self.threads, 1, 1, self.shared)
+            code = _driver()(self.kernel.func, *size, stream, arguments, None)
+        if code:
+            raise RuntimeError(f"the kernel of a circuit does not start: CUDA error {code}")
+
+
+def _planned(moved: CutTape, head: Tensor, there: CutTape | None, log: bool) -> _Launch:
+    """How to walk a tape over batches of this size."""
+    tape, batch = moved.tape, head.shape[1]
     other = there.tape.entries if there else 0
     number = head.element_size() + (4 if log else 0)
+    columns = _columns(batch, (other or tape.entries) * number)  # there and back the same
+    blocks = -(-batch // columns)
     own_bytes, factor_bytes = tape.entries * columns * number, other * columns * number
     own_shared = own_bytes <= SHARED
     factor_shared = own_shared and there is not None and own_bytes + factor_bytes <= SHARED
     keep = there is None
-    room = blocks * tape.entries * columns if keep or not own_shared else 0
-    values = WalkValues(
-        torch.empty(room, dtype=dtype, device=head.device),
-        torch.empty(room if log else 0, dtype=torch.int32, device=head.device),
-    )
-    out = torch.empty(len(tape.out), batch, dtype=dtype, device=head.device)
     threads = _threads(tape, columns)
-    real = "double" if dtype is torch.float64 else "float"
-    kernel = _kernel(
-        _Switches(real, columns, threads, log, own_shared, factor_shared, there is not None, keep)
+    real = "double" if head.dtype is torch.float64 else "float"
+    back = there is not None
+    switches = _Switches(real, columns, threads, log, own_shared, factor_shared, back, keep)
+    return _Launch(
+        _kernel(switches, head.device),
+        head.device,
+        blocks,
+        threads,
+        (own_bytes if own_shared else 0) + (factor_bytes if factor_shared else 0),
+        moved.steps(columns, threads, other),
+        blocks * tape.entries * columns if keep or not own_shared else 0,
     )
-    kernel(
-        grid=(blocks, 1, 1),
-        block=(threads, 1, 1),
-        args=[
-            head, moved.constants[dtype], moved.steps(columns, threads, other), out,
-            values.parts, values.exponents, factors.parts, factors.exponents,
-            there.out if there else moved.out, batch,
-        ],
-        shared_mem=(own_bytes if own_shared else 0) + (factor_bytes if factor_shared else 0),
-    )  # fmt: skip
-    return out, values
 
 
-def _columns(batch: int) -> int:
-    """How many columns a block takes: few enough to use all processors."""
+def _columns(batch: int, bytes_each: int) -> int:
+    """How many columns a block takes: few enough to use all processors.
+
+    Two blocks that share a processor wait less than one with as many columns.
+    """
     columns = 1
     while columns < MOST_COLUMNS and -(-batch // columns) > BLOCKS:
         columns *= 2
-    return columns
+    alone = SHARED // 2 < columns * bytes_each <= SHARED
+    return columns // 2 if alone and columns > 1 else columns
 
 
 def _threads(tape: Tape, columns: int) -> int:
     """Enough threads for a typical level: waiting for idle ones costs time at every level."""
     products = len(tape.pairs) / max(1, len(tape.levels) - 1) * columns
-    threads = 128
+    threads = 256
     while threads < 1024 and threads < products:
         threads *= 2
     return threads
@@ -176,7 +221,8 @@ class _Switches:
     def text(self) -> str:
         """The definitions that stand before the kernel."""
         values = {name.upper(): value for name, value in asdict(self).items()}
-        values["LOGS"] = self.scaled
+        far = not (self.scaled or self.own_shared)
+        values |= {"LOGS": self.scaled, "AHEAD": AHEAD if far else 1}
         return "".join(
             f"#define {name} {int(value) if isinstance(value, bool) else value}\n"
             for name, value in values.items()
@@ -184,12 +230,23 @@ class _Switches:
 
 
 @cache
-def _kernel(switches: _Switches) -> Any:
+def _kernel(switches: _Switches, device: torch.device) -> Any:
     """The compiled kernel for these settings."""
     text = files("dpasp.neural").joinpath("walk.cu").read_text(encoding="utf-8")
-    kernel = torch.cuda._compile_kernel(switches.text() + text, "walk")
-    kernel.set_shared_memory_config(SHARED)
+    with torch.cuda.device(device):
+        kernel = torch.cuda._compile_kernel(switches.text() + text, "walk")
+        kernel.set_shared_memory_config(SHARED)
     return kernel
+
+
+@cache
+def _driver() -> Any:
+    """The function of the driver that starts a kernel."""
+    library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    start = library.cuLaunchKernel
+    pointer, size = ctypes.c_void_p, ctypes.c_uint
+    start.argtypes = [pointer, *[size] * 7, pointer, ctypes.POINTER(pointer), pointer]
+    return start
 
 
 @cache
@@ -198,7 +255,7 @@ def available() -> bool:
     if not torch.cuda.is_available() or not hasattr(torch.cuda, "_compile_kernel"):
         return False
     try:
-        _kernel(_Switches("double", 1, 128))
+        device = torch.device("cuda", torch.cuda.current_device())
+        return hasattr(_kernel(_Switches("double", 1, 128), device), "func") and bool(_driver())
     except (RuntimeError, OSError, AttributeError):
         return False
-    return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,6 +50,35 @@ class DataRows:
     def to(self, device: torch.device) -> DataRows:
         """The rows on a device, where they are a tensor."""
         return DataRows(self.source.to(device)) if isinstance(self.source, Tensor) else self
+
+
+def side_by_side(data: Mapping[Symbol, DataRows]) -> list[tuple[list[Symbol], Tensor]]:
+    """Atoms whose rows are neighbours in one tensor, with that tensor [rows, atoms, …].
+
+    >>> from clingo import Function
+    >>> images = torch.zeros(5, 3, 28, 28)
+    >>> atoms = [Function(name) for name in "abc"]
+    >>> [(names, tensor)] = side_by_side({a: DataRows(images[:, i]) for i, a in enumerate(atoms)})
+    >>> names == atoms, tensor.shape
+    (True, torch.Size([5, 3, 28, 28]))
+    """
+    kinds: dict[object, list[Symbol]] = {}
+    for atom, rows in data.items():
+        if isinstance(source := rows.source, Tensor) and source.layout is torch.strided:
+            storage = source.untyped_storage().data_ptr()
+            kinds.setdefault((storage, source.shape, source.stride(), source.dtype), []).append(
+                atom
+            )
+    groups = []
+    for atoms in kinds.values():
+        first, *others = (_tensor_of(data[atom].source) for atom in atoms)
+        places = [tensor.storage_offset() for tensor in (first, *others)]
+        steps = {later - sooner for sooner, later in pairwise(places)}
+        if len(steps) == 1 and (step := steps.pop()) > 0 and not first.requires_grad:
+            shape = (len(first), len(atoms), *first.shape[1:])
+            strides = (first.stride(0), step, *first.stride()[1:])
+            groups.append((atoms, first.as_strided(shape, strides, places[0])))
+    return groups
 
 
 def row_of(source: Dataset[Any], index: int) -> Any:

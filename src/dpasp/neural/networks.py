@@ -17,6 +17,7 @@ from dpasp.language import ast
 from dpasp.logic.program import GroundNetwork, GroundProgram
 from dpasp.logic.python import ProgramPython, guarded
 from dpasp.neural.layout import convolve_channels_last, lay_out_weights
+from dpasp.neural.repeatable import watch_convolutions
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
 
@@ -41,6 +42,7 @@ class OutputReader(nn.Module):
         self.dtype = torch.get_default_dtype()  # of the last output
         self._checked = False
         self._convolutions = convolve_channels_last(module)
+        watch_convolutions(module)
         if self.frozen:
             module.requires_grad_(False)
             module.eval()

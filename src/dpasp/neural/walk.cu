@@ -5,7 +5,8 @@
 // every run. The host sets REAL (float or double), COLUMNS (a power of two up to 32), SCALED
 // (numbers carry an exponent of their own, so that nothing underflows), OWN_SHARED and
 // FACTOR_SHARED (which buffers lie in shared memory), BACKWARD (the second factors are values of
-// another walk) and LOGS (results, or what seeds refer to, are logarithms).
+// another walk), LOGS (results, or what seeds refer to, are logarithms) and AHEAD (how many products
+// of a thread are fetched together).
 
 #define NOTHING (-(1 << 28))  // the exponent of 0
 
@@ -127,10 +128,37 @@ __device__ Range range_of(const Step &step, int slot, const int *__restrict__ st
     return {row, start[row] + lane, start[row + 1]};
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-walk(const REAL *__restrict__ head, const REAL *__restrict__ constant, const int *__restrict__ tape,
-     REAL *out, REAL *own_part, int *own_exponent, REAL *factor_part, int *factor_exponent,
-     const int *__restrict__ seeded, int batch) {
+// Some products of a thread, fetched together: the memory answers them all in the time of one.
+struct Products {
+    int2 pair[AHEAD];
+};
+
+__device__ Products fetch(const int2 *__restrict__ pairs, const Range &range, int shift) {
+    Products products;
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+        const int place = range.first + (i << shift);
+        products.pair[i] = place < range.last ? pairs[place] : int2{0, 0};
+    }
+    return products;
+}
+
+struct Arguments {
+    const REAL *head, *constant;
+    const int *tape;
+    REAL *out, *own_part;
+    int *own_exponent;
+    REAL *factor_part;
+    int *factor_exponent;
+    const int *seeded;
+    long long batch;
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS) walk(const Arguments given) {
+    const REAL *__restrict__ head = given.head, *__restrict__ constant = given.constant;
+    const int *__restrict__ tape = given.tape, *__restrict__ seeded = given.seeded;
+    REAL *out = given.out;
+    const long long batch = given.batch;
     extern __shared__ char memory[];
     const int heads = tape[0], constants = tape[1], steps = tape[2], entries = tape[3],
               results = tape[4], factors = tape[5];
@@ -145,9 +173,9 @@ walk(const REAL *__restrict__ head, const REAL *__restrict__ constant, const int
 
     const long long own_offset = (long long)blockIdx.x * entries * COLUMNS;
     const long long factor_offset = (long long)blockIdx.x * factors * COLUMNS;
-    Buffer kept = {own_part + own_offset, own_exponent + own_offset};
+    Buffer kept = {given.own_part + own_offset, given.own_exponent + own_offset};
     Buffer own = kept;
-    Buffer factor = {factor_part + factor_offset, factor_exponent + factor_offset};
+    Buffer factor = {given.factor_part + factor_offset, given.factor_exponent + factor_offset};
     REAL *shared = (REAL *)memory;
 #if OWN_SHARED
     own.part = shared;
@@ -171,7 +199,7 @@ walk(const REAL *__restrict__ head, const REAL *__restrict__ constant, const int
 #endif
 
     for (int i = slot; i < heads; i += slots) {
-        Number number = plain(inside ? head[(long long)i * batch + place] : REAL(0));
+        Number number = plain(inside ? head[i * batch + place] : REAL(0));
 #if BACKWARD && LOGS
         Number root = factor.get(seeded[i], column);
         if (root.part == 0) {
@@ -192,17 +220,27 @@ walk(const REAL *__restrict__ head, const REAL *__restrict__ constant, const int
     const int first = heads + constants;
     Step now = step[0], next = step[1], later = step[2];
     Range range = range_of(now, slot, start), following = range_of(next, slot, start);
-    int2 pair = range.first < range.last ? pairs[range.first] : int2{0, 0};
+    Products ready = fetch(pairs, range, now.shift);
     for (int i = 0; i < steps; i++) {
         const Step last = step[i + 3];
         const Range after = range_of(later, slot, start);
-        const int2 coming = following.first < following.last ? pairs[following.first] : int2{0, 0};
+        const Products coming = fetch(pairs, following, next.shift);
         Number total = plain(0);
-        for (int k = range.first; k < range.last;) {
-            const int2 current = pair;
-            k += 1 << now.shift;
-            if (k < range.last) pair = pairs[k];
-            add(total, product(own.get(current.x, column), factor.get(current.y, column)));
+        while (range.first < range.last) {
+            const Products current = ready;
+            const int place = range.first;
+            range.first += AHEAD << now.shift;
+            if (range.first < range.last) ready = fetch(pairs, range, now.shift);
+            Number value[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                const int2 pair = current.pair[k];
+                value[k] = product(own.get(pair.x, column), factor.get(pair.y, column));
+            }
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                if (place + (k << now.shift) < range.last) add(total, value[k]);
+            }
         }
         for (int other = 0; other < now.shift; other++) {
             Number more;
@@ -221,13 +259,13 @@ walk(const REAL *__restrict__ head, const REAL *__restrict__ constant, const int
         later = last;
         range = following;
         following = after;
-        pair = coming;
+        ready = coming;
     }
 
     for (int i = slot; i < results; i += slots) {
         Number number = own.get(result[i], column);
         if (inside) {
-            out[(long long)i * batch + place] =
+            out[i * batch + place] =
                 (LOGS && !BACKWARD) ? logarithm(number) : value_of(number);
         }
     }
