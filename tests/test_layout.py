@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,6 +121,28 @@ HEAVY = {
 }
 
 
+# One name, one meaning. These stand in several modules because they are the same thing there:
+# in the folders that are named, and nowhere else.
+PARALLEL = {
+    "execute": {"cli"},  # what a command does, once in the module of each
+    "converted": {"dialects"},  # another system's program as ours, once for each system
+    "main": {"cli", "playground", "scale"},  # where a process begins
+    # What users write: dpasp.parse and dpasp.Program. Those of language/ are of the text alone.
+    "parse": {"language", "program"},
+    "Program": {"language", "program"},
+    # Parts of another system's language, as the same parts of ours are called.
+    "Head": {"language", "dialects"},
+    "Literal": {"language", "dialects"},
+    "Number": {"language", "dialects"},
+    "Operation": {"language", "dialects"},
+    "Rule": {"logic", "dialects"},
+    "Statement": {"language", "dialects"},
+    "Token": {"language", "dialects"},
+    "tokens": {"language", "dialects"},
+    "Variable": {"language", "dialects"},
+}
+
+
 class Import(NamedTuple):
     """A module, with a name taken from it (or none), and whether importing the file does it."""
 
@@ -132,13 +156,22 @@ def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
+def parsed(path: Path) -> ast.Module:
+    return _tree(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 def part(path: Path) -> str:
     """The folder (or the file at the top) that a module belongs to."""
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
 def imports(path: Path) -> Iterator[Import]:
-    yield from _walk(ast.parse(path.read_text(encoding="utf-8")), True)
+    yield from _walk(parsed(path), True)
 
 
 def _walk(node: ast.AST, at_once: bool) -> Iterator[Import]:
@@ -200,6 +233,25 @@ def test_folders_have_an_inner_order(folder: str) -> None:
     assert inner_directions(folder) == []
 
 
+PACKAGES = sorted(path.parent for path in (SOURCE / "inference").rglob("__init__.py"))
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_package_says_in_which_order_to_read_it(folder: Path) -> None:
+    """Its docstring names all its modules, each after those that it imports from."""
+    package = ".".join(("dpasp", *folder.relative_to(SOURCE).parts))
+    parts = {p.stem for p in folder.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    text = ast.get_docstring(parsed(folder / "__init__.py")) or ""
+    order = list(dict.fromkeys(name for name in re.findall(r"``(\w+)``", text) if name in parts))
+    assert set(order) == parts - {"__init__"}
+    for place, name in enumerate(order):
+        for path in [folder / f"{name}.py", *(folder / name).rglob("*.py")]:
+            for found in imports(path) if path.exists() else ():
+                words = f"{found.module}.{found.name}".removeprefix(f"{package}.").split(".")
+                if found.at_once and words[0] in parts and found.module.startswith(package):
+                    assert words[0] in order[: place + 1], f"{name} imports {words[0]}"
+
+
 def test_every_part_has_its_row() -> None:
     assert {part(path) for path in modules()} <= set(RANK)
 
@@ -225,7 +277,7 @@ def test_only_logic_uses_clingo_control() -> None:
     users = {
         part(path)
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if (isinstance(node, ast.Attribute) and ast.unparse(node) == "clingo.Control")
         or (
             isinstance(node, ast.ImportFrom)
@@ -307,3 +359,61 @@ def test_a_comment_may_explain_many_parameters(tmp_path: Path) -> None:
     assert many_parameters(path) == ["x.py:1: f"]
     path.write_text("# More than six parameters: a test.\ndef f(a, b, c, d, e, f, g): ...\n")
     assert many_parameters(path) == []
+
+
+def names(path: Path) -> tuple[list[str], list[str]]:
+    """The public functions and types that a module defines, and its constants."""
+    defined: list[str] = []
+    for node in parsed(path).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.append(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and "TypeVar(" not in ast.unparse(node):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            defined += (target.id for target in targets if isinstance(target, ast.Name))
+    public = dict.fromkeys(name for name in defined if not name.startswith("_"))
+    return [n for n in public if not n.isupper()], [n for n in public if n.isupper()]
+
+
+def ambiguous() -> dict[str, list[str]]:
+    """The names that several modules define, with these modules, but for the parallel ones.
+
+    A constant counts where other modules import it; else it is its own module's business.
+    """
+    places: dict[str, list[Path]] = {}
+    imported = {
+        (found.module, found.name)
+        for path in modules()
+        for found in imports(path)
+        if found.module.startswith("dpasp")
+    }
+    for path in modules():
+        words = ("dpasp", *path.relative_to(SOURCE).with_suffix("").parts)
+        module = ".".join(words).removesuffix(".__init__")
+        types, constants = names(path)
+        for name in (*types, *(c for c in constants if (module, c) in imported)):
+            places.setdefault(name, []).append(path)
+    return {
+        name: [str(path.relative_to(SOURCE)) for path in paths]
+        for name, paths in places.items()
+        if len(paths) > 1 and not {part(path) for path in paths} <= PARALLEL.get(name, set())
+    }
+
+
+def test_a_name_means_one_thing() -> None:
+    """Whoever reads a name need not ask which of two it is."""
+    assert ambiguous() == {}
+
+
+def test_a_second_meaning_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
+    for folder, text in (
+        ("cli", "class Job: ...\ndef execute(): ...\nMOST = 1\n"),
+        ("scale", "Job = int\ndef execute(): ...\nMOST = 2\n"),
+        ("logic", "from dpasp.cli.x import MOST\nfrom dpasp.scale.x import MOST\n"),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.py").write_text(text)
+    both = ["cli/x.py", "scale/x.py"]
+    assert ambiguous() == {"Job": both, "execute": both, "MOST": both}
+    (tmp_path / "logic" / "x.py").write_text("")
+    assert ambiguous() == {"Job": both, "execute": both}

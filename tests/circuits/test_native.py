@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
+from shutil import which
 
 import numpy as np
 import pytest
@@ -23,6 +26,7 @@ from .programs import STABLE, Shape, random_program
 
 FREE = _native.Limits(-1.0, -1.0)
 NOW = _native.Limits(0.0, -1.0)  # the time is over
+PLAIN = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 ANY = _native.Options("counts", "auto", "auto", 1000, 1_000_000)
 
 
@@ -198,6 +202,50 @@ def test_folding_and_evaluation_look_at_the_clock() -> None:
     with pytest.raises(_native.Stopped) as memory:
         circuit.masses(np.full((32, 1), 0.5), 1, False, 1, little)
     assert memory.value.reason is _native.Reason.MEMORY
+
+
+UNITS = Path(__file__).with_name("units.cpp")
+NATIVE = Path(_native.__file__).parent
+
+
+@pytest.mark.skipif(
+    which("c++") is None or not (NATIVE / "circuit.cpp").exists(),
+    reason="needs a compiler and the sources",
+)
+def test_bounds_and_clocks_that_programs_do_not_reach(tmp_path: Path) -> None:
+    """Sizes beyond 32 bits are refused; copying diagrams and gathering look at the clock."""
+    binary = tmp_path / "units"
+    words = ["c++", "-std=c++17", "-O0", "-I", str(NATIVE), str(UNITS), "-o", str(binary)]
+    subprocess.run(words, check=True, timeout=300, env=PLAIN)
+    done = subprocess.run(
+        [binary], capture_output=True, text=True, timeout=60, check=False, env=PLAIN
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_clock_is_looked_at_for_every_question() -> None:
+    """The search is done once; then its nodes become those of the circuit, for each question."""
+    size, questions = 400, 10_000  # some 0.1 seconds of search, and 15 for the questions
+    chain: list[int] = []  # p(i) :- d(i). p(i) :- p(i-1), c(i).
+    for i in range(1, size + 1):
+        atom, before = 2 * size + i, [2 * size + i - 1] if i > 1 else []
+        chain += [0, 1, atom, 1, size + i, 0, 1, atom, len(before) + 1, *before, i]
+
+    def pair(k: int) -> tuple[int, int]:  # another one for every question
+        return 2 * size + 1 + k % size, 2 * size + 1 + (7 * k + k // size + 1) % size
+
+    program = ground(
+        atoms=3 * size + 1,
+        rules=chain,
+        choices=[number for atom in range(1, 2 * size + 1) for number in (1, 1, atom)],
+        questions=[n for k in range(questions) for n in (2, *pair(k), 0)],
+    )
+    options = _native.Options("bits", "search", "auto", 1 << 30, 1 << 60)
+    start = time.monotonic()
+    with pytest.raises(_native.Stopped) as stop:
+        _native.compile(program, options, _native.Limits(1.0, -1.0), None)
+    assert stop.value.reason is _native.Reason.TIME
+    assert time.monotonic() - start < 8
 
 
 def test_an_evaluation_says_which_limit_was_reached() -> None:

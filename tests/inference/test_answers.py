@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -189,3 +190,14 @@ def test_how_exact_the_inconsistent_mass_is() -> None:
     )
     assert "of probability about 0." in said(fixed, "sample")
     assert "of probability at least 0.3 " in said(fixed, "bounds")
+
+
+def test_the_gap_of_a_stopped_search() -> None:
+    """By how much something else may be more probable: the larger of both, under credal."""
+    assert MapAnswer("a?", {"a": True}, value=0.25, most=0.5).gap == 0.25
+    credal = MapAnswer(
+        "a?", {"a": True}, upper=0.5, lower=0.25, lower_assignment={"a": True}, most=0.625
+    )
+    assert credal.gap == 0.125
+    assert replace(credal, lower_most=0.5).gap == 0.25
+    assert MapAnswer("a?", {"a": True}, value=0.25).gap == 0

@@ -261,7 +261,11 @@ def test_one_question_may_be_exact_and_another_not(monkeypatch: pytest.MonkeyPat
     program = grid(5)
     exact = program.query("r(1,1)")[0]
     monkeypatch.setattr(search, "GRACE", 0.0)
-    easy, stopped = program.query("r(1,1)", hard(5), limits=dpasp.Limits(seconds=2.0))
+    for seconds in (2.0, 10.0, 50.0, 250.0):  # what is easy takes longer on a busy machine
+        limits = dpasp.Limits(seconds=seconds)
+        easy, stopped = program.query("r(1,1)", hard(5), limits=limits)
+        if easy.gap is None:
+            break
     assert isinstance(easy, Answer)
     assert isinstance(stopped, Answer)
     assert easy.gap is None

@@ -186,7 +186,7 @@ def check_worlds(asked: Asked) -> None:
         prepared = Prepared(asked, queries, push=False)
         stream = Stream(prepared, asked.weights, 5, UNLIMITED)
         selectors = [s for choice in asked.ground.choices for s in choice.selectors]
-        outputs = [prepared.violated, prepared.given, *prepared.both, *prepared.border]
+        outputs = [prepared.violated, prepared.evidence_atom, *prepared.both, *prepared.border]
         both = Worlds(prepared.definitions, prepared.size, [*outputs, *selectors])
         bits = both.draw(asked.weights, 5, 0, 1).bits[:, :32]
         found = outcomes(stream.known(bits[: len(outputs)]), asked.meaning, queries)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from clingo.ast import AST, parse_string
 
+from dpasp.errors import ProgramError
 from dpasp.language import ast, parse
 from tests.language.reading import kinds, one
 
@@ -182,6 +183,26 @@ def test_statements_with_a_tail() -> None:
 def test_probabilities_after_a_tail(probability: str) -> None:
     text = f"#const p = 0.3. #external a. [false]\n{probability}::b."
     assert kinds(text) == ["Const", "Plain", "Annotated"]
+
+
+@pytest.mark.parametrize("text", ["p({}).", "a :- p({}).", "0.3::p({}).", "#query p({})."])
+def test_pools_that_stand_for_too_many_statements(text: str) -> None:
+    fine = ",".join(["(1;2)"] * 16)
+    assert parse(text.format(fine))
+    with pytest.raises(ProgramError) as caught:
+        parse("q. " + text.format(fine + ",(3;4)") + " r.")
+    assert [problem.code for problem in caught.value.diagnostics] == ["many-pools"]
+
+
+def test_pools_that_make_elements_multiply_nothing() -> None:
+    many = "; ".join(["a(1;2)"] * 40)
+    for text in (
+        f"{{ {many} }}.",
+        f"b :- 3 {{ {many} }}.",
+        f"{many}.",
+        f"p({';'.join('x' * 99)}).",
+    ):
+        assert kinds(text) == ["Plain"]
 
 
 def test_names_that_are_words_of_ours() -> None:

@@ -83,6 +83,7 @@ def test_many_damaged_programs() -> None:
         "[02, 0.7]::f.\n#query f.\x1c",
         "b :. a :- c:. d(f()).",
         "_ :- a. __ :- a. _X. _x.",
+        "k(" + "g(;)," * 68 + "1).",
         "#external f. [false]\n?::a.",
         "#external f.\n#const p = 0.3. p*1::a.",
         "?::",

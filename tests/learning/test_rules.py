@@ -12,7 +12,7 @@ import torch
 import dpasp
 from dpasp.language import parse
 from dpasp.learning.rules import (
-    Groups,
+    LeafGroups,
     direction,
     fixpoint,
     lagrange,
@@ -24,7 +24,7 @@ from dpasp.logic import ground
 from dpasp.neural.parameters import Parameters, onto_simplex
 
 RULES = ("fixpoint", "lagrange", "neurasp", "gradient")
-GROUPS = Groups(
+GROUPS = LeafGroups(
     torch.tensor([0, 0, 0, 1, 1]), torch.tensor([3, 2]), torch.zeros(5, dtype=torch.bool)
 )
 ONE = torch.ones(1, dtype=torch.float64)
@@ -63,7 +63,7 @@ def test_what_the_circuit_leaves_out_is_added() -> None:
 @pytest.mark.parametrize(("rule", "times"), [("lagrange", 1.0), ("neurasp", 2.0)])
 def test_through_a_softmax_the_rules_are_multiples_of_the_gradient(rule: str, times: float) -> None:
     logits = torch.randn(3, 1, dtype=torch.float64, requires_grad=True)
-    one = Groups(GROUPS.choice[:3], GROUPS.sizes[:1], GROUPS.complement[:3])
+    one = LeafGroups(GROUPS.choice[:3], GROUPS.sizes[:1], GROUPS.complement[:3])
     weights = torch.softmax(logits, 0)
     g = slopes(1)[:3]
     plain = torch.autograd.grad(weights, logits, g, retain_graph=True)[0]

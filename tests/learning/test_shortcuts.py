@@ -12,7 +12,7 @@ import torch
 
 import dpasp
 from dpasp.learning.entropy import MeanEntropy
-from dpasp.learning.shortcuts import Alike, Settled, Shortcuts, ShortcutWarning
+from dpasp.learning.shortcuts import IndistinctPair, Settled, Shortcuts, ShortcutWarning
 
 VALUES = range(4)
 TEXT = """
@@ -88,7 +88,7 @@ def test_the_first_pairs_are_named_and_the_others_counted(function: str, rest: b
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_report_prints_twelve_of_each_kind(more: int) -> None:
-    pairs = tuple(Alike(f"a{i}", f"b{i}") for i in range(12 + more))
+    pairs = tuple(IndistinctPair(f"a{i}", f"b{i}") for i in range(12 + more))
     settled = tuple(Settled(f"o{i}", 2, ("x",), ("y",)) for i in range(12 + more))
     lines = str(Shortcuts(pairs, settled)).splitlines()
     assert [line for line in lines if "more" in line] == [

@@ -38,7 +38,7 @@ wet(X) :- rain(X). wet(X) :- sprinkler, X = 1..40.
 """
 TOUCHES = ("open", "os.rename", "os.remove", "os.chmod")  # what an aimed kill counts
 KEY = "0" * 64
-LONGEST = 30.0  # seconds for one child
+LONGEST = 300.0  # seconds for one child, on a busy machine
 
 
 def observations(count: int) -> list[dict[str, bool]]:

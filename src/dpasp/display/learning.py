@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -12,9 +12,7 @@ from dpasp.learning.history import WORDS
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from dpasp.learning.history import Moment
-
-Watcher = Callable[["Moment"], None]
+    from dpasp.learning.history import Moment, Watcher
 
 
 @contextmanager

@@ -2,12 +2,15 @@
 
 1. ``answers``: the values that are given back
 2. ``method``: which engine is to answer, with which options
-3. ``asked``: what is asked, as one value: program, meaning, weights, method, limits
-4. ``engines``: what turns leaf weights into masses (a circuit, or the table of the
-   reference), and the engines that look at some total choices only
-5. ``credal``: the extremes over intervals of probabilities
-6. ``probable``: the most probable values
-7. ``exact``: the engines that answer exactly, from 4, 5 and 6
-8. ``explain``: what is behind an answer
-9. ``answer``: the answers of the engine that was asked for
+3. ``asked``: what is asked, as one value: program, meaning, weights, method, limits; ``travel``:
+   the same on its way to another process
+4. ``engines``: what turns leaf weights into masses: a circuit, or the table of the reference
+5. ``sampling``: answers from worlds that are drawn at random
+6. ``credal``: the extremes over intervals of probabilities
+7. ``probable``: the most probable values
+8. ``exact``: the engines that answer exactly, from 4, 6 and 7
+9. ``bounding``: the engines that answer within limits, with what is sure by then
+10. ``explain``: what is behind an answer; ``models``: the models one by one
+11. ``sharing``: the questions, shared out among the workers of a pool
+12. ``answer``: the answers of the engine that was asked for
 """

@@ -218,12 +218,12 @@ class MapAnswer:
             ]
         lines = []
         for name, value, assignment, ties, more, most in parts:
-            ways = " or ".join(assignment_text(tied) for tied in (assignment, *ties[:SHOWN]))
+            values = " or ".join(assignment_text(tied) for tied in (assignment, *ties[:SHOWN]))
             left = len(ties) - SHOWN
             if left > 0:
-                ways += f" and more than {left} others" if more else f" and {left} more"
+                values += f" and more than {left} others" if more else f" and {left} more"
             bound = "" if most is None else f"  (no other has more than {decimal_text(most)})"
-            lines.append(f"{name}({self.query}) = {decimal_text(value or 0.0)} at {ways}{bound}")
+            lines.append(f"{name}({self.query}) = {decimal_text(value or 0.0)} at {values}{bound}")
         return printable(harmless("\n".join(lines)))
 
     def _coincide(self) -> bool:

@@ -37,9 +37,10 @@ from dpasp.language.text.lexer import INLINE, RESERVED, tokens
 from dpasp.language.text.pieces import Mark, Piece, Split, cut_statements
 from dpasp.language.text.rows import Rows
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import walk
+from dpasp.language.text.trees import unpooled, walk
 
 DEPTH = 100  # files that may be included in one another
+MANY = 100_000  # statements that one with pools may stand for
 _BASE = re.compile(r"#program\s+base\s*\.")
 
 
@@ -264,6 +265,8 @@ class _FileReader:
                 continue
             if self._has_theory(index, piece, own_nodes, sources):
                 continue
+            if self._has_many(index, piece, own_nodes):
+                continue
             elif draft is None:
                 self.warnings += doubts(self.file, piece, self.buffer)
                 span = self.file.span(piece.start, piece.end)
@@ -274,6 +277,17 @@ class _FileReader:
                     self.warnings += semicolons(self.file, piece) if piece.annotated else ()
                     self.warnings += unused_main(statement)
         return merged
+
+    def _has_many(self, index: int, piece: Piece, nodes: list[AST]) -> bool:
+        """Whether the pools of a statement stand for too many; that is reported."""
+        if self.file.text.count(";", piece.start, piece.end) < MANY.bit_length() - 1:
+            return False
+        if any(unpooled(node, MANY) > MANY for node in nodes):
+            span = self.file.span(piece.start, piece.end)
+            message = f"the pools (;) of this statement stand for more than {MANY:,} statements"
+            help = "write variables in their place, and a predicate with the values of each"
+            self._fail(index, Diagnostic("many-pools", message, span, help))
+        return index in self.failed
 
     def _has_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> bool:
         """Whether a statement holds theory atoms; they are reported."""

@@ -1,4 +1,12 @@
-"""How often the answers over the test rows are right, where the program names the labels."""
+"""How often the answers over the test rows are right, where the program names the labels.
+
+>>> import dpasp, torch
+>>> rows = torch.tensor([[0.9, 0.1], [0.2, 0.8]])
+>>> text = "!::d(X, {0, 1}) as @net :- in(X). in(0) ~ test(@xs). #query d(0, K)."
+>>> answers = dpasp.loads(text, networks={"net": torch.nn.Identity()}, data={"xs": rows}).query()
+>>> accuracies(answers, ["d(0, 0)", "d(0, 0)"])
+{'d': 0.5}
+"""
 
 from __future__ import annotations
 

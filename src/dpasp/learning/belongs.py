@@ -2,6 +2,14 @@
 
 Parameters are saved as numbers in the order of the program's rules. Two programs of the same
 shape would exchange them without a word, so a file also says which rules they are of.
+
+>>> import dpasp
+>>> model = dpasp.loads("?::a(X) :- X = 1..2. ?::b.").module()
+>>> described(model)
+{'rules': ['?::a(X) :- X = (1..2).', '?::b.'], 'free': [2, 2], 'networks': []}
+>>> check_belongs(model, {"program": {"rules": ["?::c."]}}, "learned.safetensors")
+Traceback (most recent call last):
+dpasp.errors.DataError: error: learned.safetensors was learned by another program: ...
 """
 
 from __future__ import annotations

@@ -3,6 +3,12 @@
 A step of a small network is hundreds of short kernels, and starting them one by one takes longer
 than they do. As a CUDA graph they start together: the first steps run as always, one is recorded,
 and every later batch of the same size is a copy of its indices and a replay.
+
+>>> import dpasp
+>>> program = dpasp.loads("?::a.")
+>>> program.learn(["a"], capture=True, device="cpu")
+Traceback (most recent call last):
+dpasp.errors.UsageError: error: steps are recorded on a GPU only, not on cpu ...
 """
 
 from __future__ import annotations

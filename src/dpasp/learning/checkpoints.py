@@ -2,6 +2,12 @@
 
 Every file is written aside and then moved into its place, so a crash leaves the old one or
 the new one, never half of one; and it has a checksum, so that a damaged one is not read.
+
+>>> from tempfile import TemporaryDirectory
+>>> with TemporaryDirectory() as folder:
+...     write_checkpoint(Path(folder) / "x", {"weights": torch.ones(2)}, {"rules": ["?::a."]})
+...     print(read_checkpoint(Path(folder) / "x"))
+({'weights': tensor([1., 1.])}, {'rules': ['?::a.']})
 """
 
 from __future__ import annotations

@@ -2,6 +2,12 @@
 
 Each starts from other weights and sees the examples in another order. What all of them agree on is
 known; the least and the greatest of their probabilities are the bounds of the rest.
+
+>>> import dpasp
+>>> learners = [dpasp.loads("?::a.") for _ in range(2)]
+>>> members = ensemble(learners, ["a", "a", "not a"], {"niters": 20})
+>>> len(members), members.mean("a").round(decimals=3).tolist()
+(2, [[0.667]])
 """
 
 from __future__ import annotations

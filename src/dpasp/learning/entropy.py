@@ -2,6 +2,14 @@
 
 A network that satisfies every observation with half of its values has found a shortcut; the
 entropy of its mean output over a batch is greatest where it uses all of them alike.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("?::d(X, {0, 1}) as @net :- in(X). in(0) ~ train(@xs)."))
+>>> entropy = MeanEntropy(program, torch.device("cpu"))
+>>> rows = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # two examples, each sure of another value
+>>> round(float(entropy(rows)), 4), round(float(entropy(rows[:, :1])), 4)
+(0.6931, 0.0)
 """
 
 from __future__ import annotations

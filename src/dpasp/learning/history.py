@@ -1,4 +1,11 @@
-"""What learning leaves behind: the log-likelihood by iteration, and why it stopped."""
+"""What learning leaves behind: the log-likelihood by iteration, and why it stopped.
+
+>>> history = History((Record(1, -3.25), Record(2, -2.5)), examples=4, seconds=0.2)
+>>> print(history)
+2 iterations over 4 examples: log-likelihood -3.250000 → -2.500000; all iterations are done (0.2 s)
+>>> history[-1].to_dict()
+{'iteration': 2, 'log_likelihood': -2.5}
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,13 @@
 
 The first request stops the step that runs, unless it is changing parameters already: that
 is finished first. A second Ctrl-C stops at once, whatever is lost.
+
+>>> request = StopRequest()
+>>> request.made = True
+>>> with request.computing():
+...     print("a step of learning")
+Traceback (most recent call last):
+dpasp.learning.interrupts.StepStopped
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""The observations that ``#learn`` names: those of a function, or of a file."""
+"""The observations that ``#learn`` names: those of a function, or of a file.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic.python import run_blocks
+>>> code = "#python\\ndef seen(): return {'train': ['a', ['b', 'not a']], 'test': ['a']}\\n#end.\\n"
+>>> program = parse(code + "?::a. b :- not a. #learn @seen, niters = 5.")
+>>> python = ProgramPython(program, run_blocks(program))
+>>> read_observations(program.statements[-1].observations, python)
+Observed(train=[('a',), ('b', 'not a')], test=[('a',)], query=None)
+"""
 
 from __future__ import annotations
 

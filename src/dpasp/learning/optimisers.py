@@ -1,4 +1,11 @@
-"""The optimisers that ``with optim = "…"`` names: any class of torch.optim, any argument."""
+"""The optimisers that ``with optim = "…"`` names: any class of torch.optim, any argument.
+
+>>> from dpasp.language import parse
+>>> program = parse("?::d(X, {0, 1}) as @net with momentum = 0.9 :- in(X).")
+>>> make_optimiser(program.statements[0], [torch.zeros(2)], rate=0.1)
+Traceback (most recent call last):
+dpasp.errors.DataError: <program>:1:30: error: Adam has no option momentum ...
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from dpasp.semantics.objective import Objective
 
 NETWORK_RATE = 0.001
 PARAMETER_RATE = 0.1
-BATCH = 100  # examples a step, for a program with networks that says nothing else
+DEFAULT_BATCH = 100  # examples a step, for a program with networks that says nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,10 @@ def learn_statement(program: ast.Program) -> ast.Learn | None:
     return next((s for s in program.statements if isinstance(s, ast.Learn)), None)
 
 
-def learn_options(program: ast.Program, given: Mapping[str, Any]) -> LearnOptions:
-    """The options of a program's ``#learn``, those given winning over them.
+def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptions:
+    """The options of a program's ``#learn``, those wanted winning over them.
 
-    Raises :class:`UsageError` for one given that does not exist, or has no such value.
+    Raises :class:`UsageError` for a wanted one that does not exist, or has no such value.
 
     >>> from dpasp.language import parse
     >>> learn_options(parse('?::a. #learn "seen.csv", niters = 5.'), {"lr": 0.1}).niters
@@ -99,7 +99,7 @@ def learn_options(program: ast.Program, given: Mapping[str, Any]) -> LearnOption
     for option in statement.options if statement else ():
         values[option.name] = option.value
     known = {field.name for field in fields(LearnOptions)}
-    for name, value in given.items():
+    for name, value in wanted.items():
         if name not in known:
             help = nearest(name, known) or f"known are {', '.join(sorted(known))}"
             raise UsageError(

@@ -1,6 +1,13 @@
 """Data-parallel learning: several processes share each batch and add up what they find.
 
 Started by ``torchrun -m dpasp run …``; a single process is a group of one.
+
+>>> batch = torch.arange(5)
+>>> [ProcessGroup(rank, 2).share(batch).tolist() for rank in range(2)]
+[[0, 2, 4], [1, 3]]
+>>> with group(torch.device("cpu")) as alone:
+...     print(alone)
+ProcessGroup(rank=0, size=1)
 """
 
 from __future__ import annotations

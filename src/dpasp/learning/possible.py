@@ -1,4 +1,10 @@
-"""Observations that cannot be: found before learning starts."""
+"""Observations that cannot be: found before learning starts.
+
+>>> import dpasp
+>>> dpasp.loads("?::a. b :- a.").learn(["a, not b"])
+Traceback (most recent call last):
+dpasp.errors.DataError: error: example 0 observes a, not b, which has probability 0 ...
+"""
 
 from __future__ import annotations
 

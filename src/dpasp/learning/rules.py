@@ -26,7 +26,7 @@ RULES = ("lagrange", "neurasp", "fixpoint", "gradient")
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class LeafGroups:
     """Which leaves belong to the same choice."""
 
     choice: Tensor  # [leaves]
@@ -42,12 +42,12 @@ class Groups:
             sums = torch.segment_reduce(values, "sum", lengths=self.sizes, axis=0, unsafe=True)
         return sums.index_select(0, self.choice)
 
-    def to(self, device: torch.device) -> Groups:
+    def to(self, device: torch.device) -> LeafGroups:
         """The same on a device."""
-        return Groups(self.choice.to(device), self.sizes.to(device), self.complement.to(device))
+        return LeafGroups(self.choice.to(device), self.sizes.to(device), self.complement.to(device))
 
 
-def leaf_groups(ground: GroundProgram) -> Groups:
+def leaf_groups(ground: GroundProgram) -> LeafGroups:
     """The groups of the leaves of a program."""
     sizes = np.array([leaves.leaf_count(choice) for choice in ground.choices], dtype=np.int64)
     choice = np.repeat(np.arange(len(sizes)), sizes)
@@ -56,18 +56,18 @@ def leaf_groups(ground: GroundProgram) -> Groups:
     for i, drawn in enumerate(ground.choices):
         if isinstance(drawn.weight, FromNetwork) and drawn.nothing:
             false[place.starts[i + 1] - 1] = True
-    return Groups(*map(torch.from_numpy, (choice, sizes, false)))
+    return LeafGroups(*map(torch.from_numpy, (choice, sizes, false)))
 
 
-def with_omitted(slopes: Tensor, weights: Tensor, group: Groups, mass: Tensor) -> Tensor:
+def with_omitted(slopes: Tensor, weights: Tensor, group: LeafGroups, mass: Tensor) -> Tensor:
     """The gradient with what the circuit left out; ``mass`` is how many examples a column sums."""
     return slopes + (mass - group.totals(weights * slopes))
 
 
-def lagrange(slopes: Tensor, group: Groups) -> Tensor:
+def lagrange(slopes: Tensor, group: LeafGroups) -> Tensor:
     """The gradient within the simplex; over the values of a choice it sums to 0.
 
-    >>> one = Groups(torch.tensor([0, 0]), torch.tensor([2]), torch.tensor([False, False]))
+    >>> one = LeafGroups(torch.tensor([0, 0]), torch.tensor([2]), torch.tensor([False, False]))
     >>> lagrange(torch.tensor([[3.0], [1.0]]), one).T
     tensor([[ 1., -1.]])
     """
@@ -75,12 +75,14 @@ def lagrange(slopes: Tensor, group: Groups) -> Tensor:
     return slopes - group.totals(slopes) * share[group.choice][:, None]
 
 
-def neurasp(slopes: Tensor, group: Groups) -> Tensor:
+def neurasp(slopes: Tensor, group: LeafGroups) -> Tensor:
     """Each value's gradient less those of all others (of complete gradients)."""
     return 2.0 * slopes - group.totals(slopes)
 
 
-def direction(rule: str, slopes: Tensor, weights: Tensor, group: Groups, mass: Tensor) -> Tensor:
+def direction(
+    rule: str, slopes: Tensor, weights: Tensor, group: LeafGroups, mass: Tensor
+) -> Tensor:
     """The direction of ascent that a rule gives every leaf weight."""
     if rule == "gradient":
         return slopes

@@ -4,6 +4,16 @@ A network may satisfy every observation and still mean something else by its val
 shortcut). Two things can be said beforehand. Values that can trade places without changing the
 probability of any observation are never told apart. And with each observation, some values of a
 choice are possible and others are not; where only one is, the observation determines it.
+
+>>> import dpasp, torch
+>>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Softmax(dim=1))
+>>> text = "?::d(X, {0..2}) as @net :- in(X). in(0) ~ train(@xs). two :- d(0, 2)."
+>>> program = dpasp.loads(text, networks={"net": net}, data={"xs": torch.zeros(3, 2)})
+>>> print(program.shortcuts(["two", "not two", "not two"]))
+the observations never tell d(0,0) from d(0,1)
+not two (2×) leaves 2 of 3 values: d(0,0), d(0,1)
+two (1×) leaves d(0,2)
+33.3 % of the choices are determined by their observations
 """
 
 from __future__ import annotations
@@ -17,7 +27,7 @@ import torch
 from torch import Tensor
 
 from dpasp.learning.possible import anything
-from dpasp.learning.rules import Groups, leaf_groups, with_omitted
+from dpasp.learning.rules import LeafGroups, leaf_groups, with_omitted
 from dpasp.logic.program import Choice, FromNetwork, GroundProgram
 from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
@@ -35,7 +45,7 @@ class ShortcutWarning(UserWarning):
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class IndistinctPair:
     """Two values of a network that no observation tells apart."""
 
     first: str
@@ -74,7 +84,7 @@ class Settled:
 class Shortcuts:
     """What the observations leave open."""
 
-    alike: tuple[Alike, ...]
+    alike: tuple[IndistinctPair, ...]
     settled: tuple[Settled, ...]
 
     @property
@@ -119,7 +129,7 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
 # --- values that trade places -----------------------------------------------------------------
 
 
-def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[Alike]:
+def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[IndistinctPair]:
     """The pairs of values of a network that no observation tells apart.
 
     The probabilities of the observations are polynomials of the network's outputs: if they are
@@ -154,7 +164,7 @@ def _without_pattern(model: ProgramModule) -> Tensor:
     return weights
 
 
-def _swaps(ground: GroundProgram) -> Iterator[tuple[Alike, Tensor]]:
+def _swaps(ground: GroundProgram) -> Iterator[tuple[IndistinctPair, Tensor]]:
     """For each two values of a network: their names, and the leaves after trading places.
 
     They trade places in every row, since one network reads them all.
@@ -170,7 +180,7 @@ def _swaps(ground: GroundProgram) -> Iterator[tuple[Alike, Tensor]]:
         for first, second in combinations(range(len(names)), 2):
             leaves = torch.arange(place.size)
             leaves[starts + first], leaves[starts + second] = starts + second, starts + first
-            yield Alike(names[first], names[second]), leaves
+            yield IndistinctPair(names[first], names[second]), leaves
 
 
 def _names(ground: GroundProgram, choice: Choice) -> list[str]:
@@ -194,7 +204,7 @@ def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -
             yield from _of_choices(model.ground, open_[:, column], observation)
 
 
-def _possible(likelihood: Likelihood, weights: Tensor, ids: Tensor, group: Groups) -> Tensor:
+def _possible(likelihood: Likelihood, weights: Tensor, ids: Tensor, group: LeafGroups) -> Tensor:
     """By leaf and column, whether the value is possible with the observation."""
     slopes = likelihood.log(weights, ids)[1]
     return with_omitted(slopes, weights, group, weights.new_ones(1)) > SAME

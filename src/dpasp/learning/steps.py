@@ -1,4 +1,11 @@
-"""One step of learning: the likelihood of a batch, its gradient, and what a rule makes of it."""
+"""One step of learning: the likelihood of a batch, its gradient, and what a rule makes of it.
+
+>>> import dpasp
+>>> program = dpasp.loads("?::a.")  # begins at 0.5
+>>> history = program.learn(["a", "a", "a", "not a"], niters=1)  # one step
+>>> f"{history[0].log_likelihood:.4f}", f"{program.query('a')[0].lower:.2f}"
+('-2.7726', '0.75')
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The loop: iterations over the examples, in batches, with history, patience and checkpoints."""
+"""The loop: iterations over the examples, in batches, with history, patience and checkpoints.
+
+>>> import dpasp
+>>> program = dpasp.loads("?::a. ?::b. c :- a. c :- b.")
+>>> history = program.learn(["c", "not c", "c, not a"], niters=3)
+>>> [record.iteration for record in history], history.reason.value
+([1, 2, 3], 'all iterations are done')
+"""
 
 from __future__ import annotations
 
@@ -23,7 +30,7 @@ from dpasp.learning.history import History, Moment, Record, StopReason, Watcher,
 from dpasp.learning.imprecise import check_imprecise
 from dpasp.learning.interrupts import StepStopped, StopRequest, interrupts
 from dpasp.learning.optimisers import optimisers
-from dpasp.learning.options import BATCH, PARAMETER_RATE, LearnOptions
+from dpasp.learning.options import DEFAULT_BATCH, PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import ProcessGroup
 from dpasp.learning.possible import check_possible
 from dpasp.learning.shortcuts import warn_of_shortcuts
@@ -165,7 +172,7 @@ class Loop:
         self.best: dict[str, Tensor] = {}
         self.train, self.held = self._split(len(job.observations))
         whole = learner.steps.rule == "fixpoint" or not learner.examples.data
-        size = job.options.batch or (len(self.train) if whole else BATCH)
+        size = job.options.batch or (len(self.train) if whole else DEFAULT_BATCH)
         self.size = min(size, len(self.train))
         self.captured = None
         if job.options.capture:

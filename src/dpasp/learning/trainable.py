@@ -1,6 +1,14 @@
 """A program that learns: its module, with the data and the observations that it names.
 
 This is what ``program.learn()``, ``program.save()`` and answers over test data work with.
+
+>>> import dpasp
+>>> from dpasp.learning.options import LearnOptions
+>>> program = dpasp.loads("?::a. b :- a.")
+>>> trainable = Trainable(program.module(), ProgramPython(program.source, None))
+>>> _ = trainable.learn(["b", "b", "not b"], None, HowToLearn(LearnOptions(niters=9)))
+>>> [(rule["rule"], round(rule["values"][0], 3)) for rule in trainable.learned()]
+[('?::a.', 0.667)]
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""Unfinished learning: written to a file, read again, and gone on with bit for bit."""
+"""Unfinished learning: written to a file, read again, and gone on with bit for bit.
+
+>>> import dpasp
+>>> from tempfile import TemporaryDirectory
+>>> def learned(**options):
+...     program = dpasp.loads("?::a. ?::c. b :- a. b :- c.")
+...     return program.learn(["a", "b", "not b"], seed=1, **options).to_list()
+>>> with TemporaryDirectory() as folder:
+...     file = Path(folder) / "unfinished"
+...     _ = learned(niters=2, checkpoint=file)
+...     print(learned(niters=4, resume=file) == learned(niters=4))
+True
+"""
 
 from __future__ import annotations
 
@@ -30,7 +42,7 @@ class Position:
     records: tuple[Record, ...] = ()
 
 
-class Wanted(Protocol):
+class WantedLearning(Protocol):
     """What was asked for."""
 
     @property
@@ -56,7 +68,7 @@ class LearningRun(Protocol):
     best: dict[str, Tensor]
 
     @property
-    def job(self) -> Wanted:
+    def job(self) -> WantedLearning:
         """What was asked for."""
 
 

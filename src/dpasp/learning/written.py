@@ -2,6 +2,13 @@
 
 Probabilities to learn become numbers (or intervals), a rule with a parameter for each value of a
 key becomes a rule for each, and ``#learn`` goes. All else, comments included, stays as it was.
+
+>>> import dpasp
+>>> program = dpasp.loads("?::a.  % a coin\\n#query a.")
+>>> _ = program.learn(["a", "a", "a", "not a"])
+>>> print(program.learned_program(), end="")
+0.75::a.  % a coin
+#query a.
 """
 
 from __future__ import annotations

@@ -48,11 +48,11 @@ def cheapest(
     with control.backend() as backend:
         backend.add_minimize(0, costs)
     rows: list[NDArray[np.bool_]] = []
-    found, least, proven = [0], [0], False
+    costs_seen, least, proven = [0], [0], False
 
     def keep(model: Model) -> None:
         rows.append(np.array([model.is_true(atom) for atom in read], dtype=np.bool_))
-        found.append(model.cost[0] if model.cost else 0)
+        costs_seen.append(model.cost[0] if model.cost else 0)
 
     def raised(lower: Sequence[int]) -> None:
         least.append(lower[0])
@@ -66,4 +66,5 @@ def cheapest(
             handle.cancel()
     if not rows:
         return None
-    return Cheapest(tuple(rows), found[-1], found[-1] if proven else min(max(least), found[-1]))
+    cost = costs_seen[-1]
+    return Cheapest(tuple(rows), cost, cost if proven else min(max(least), cost))

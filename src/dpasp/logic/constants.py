@@ -17,7 +17,7 @@ from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
 from dpasp.language.statements.constants import number_in
 from dpasp.language.text.trees import walk
-from dpasp.logic.terms import NOWHERE, symbolic
+from dpasp.logic.terms import NO_LOCATION, symbolic
 
 
 def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
@@ -29,7 +29,7 @@ def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
     settled = {node.name for node in const_statements(program) if not node.is_default}
     terms = {name: _term(name, text) for name, text in overrides.items() if name not in settled}
     return [
-        Definition(NOWHERE, name, symbolic(term), False)
+        Definition(NO_LOCATION, name, symbolic(term), False)
         for name, term in terms.items()
         if term is not None
     ]

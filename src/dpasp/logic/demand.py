@@ -90,13 +90,13 @@ class Parts:
 
     def upwards(self, start: Iterable[str]) -> set[str]:
         """All predicates that depend on some, directly or not."""
-        found: set[str] = set()
+        above: set[str] = set()
         todo = list(start)
         while todo:
-            new = self._above.get(todo.pop(), set()) - found
-            found |= new
+            new = self._above.get(todo.pop(), set()) - above
+            above |= new
             todo += new
-        return found
+        return above
 
     def _open_loops(self) -> None:
         """Predicates on a loop through negation, or an aggregate, may have several models."""
@@ -156,12 +156,12 @@ class Demand:
         parts = self.parts
         todo: list[Signature] = []
 
-        def ask(kind: Signature, given: frozenset[int]) -> None:
+        def ask(kind: Signature, known_places: frozenset[int]) -> None:
             if kind not in parts.droppable:
                 return
             leader = self.find(kind)
             before = self.places.get(leader)
-            now = (self._common(leader) if before is None else before) & given
+            now = (self._common(leader) if before is None else before) & known_places
             if now != before:
                 self.places[leader] = now
                 todo.append(leader)
@@ -170,7 +170,7 @@ class Demand:
             if kind.name in parts.roots:
                 ask(kind, frozenset())
         for atom in question_atoms(parts.program):
-            ask(atom.kind, _given(atom, set()))
+            ask(atom.kind, _known_places(atom, set()))
         for index in self.kept:
             for kind in parts.shapes[index].kinds:
                 ask(kind, frozenset())
@@ -181,7 +181,7 @@ class Demand:
                 for kind in shape.others:
                     ask(kind, frozenset())
                 for call in shape.calls:
-                    ask(call.kind, self.given(shape, call))
+                    ask(call.kind, self.known_places(shape, call))
 
     def _common(self, leader: Signature) -> frozenset[int]:
         """The arguments that all heads of each statement of a family share."""
@@ -200,14 +200,14 @@ class Demand:
                 break
         return frozenset(places or ())
 
-    def given(self, shape: Shape, call: Atom) -> frozenset[int]:
+    def known_places(self, shape: Shape, call: Atom) -> frozenset[int]:
         """The arguments of an atom in a body that have values when the rule is asked for."""
         if not shape.simple:
             return frozenset()
         if not shape.has_variables:
-            return _given(call, set())
+            return _known_places(call, set())
         known, ends = self.known(shape)
-        places = _given(call, known)
+        places = _known_places(call, known)
         if ends:
             return places
         # Nothing says where a recursion through larger or smaller values would end.
@@ -286,7 +286,7 @@ class Demand:
         return [*reason, *(test.text for test in shape.tests if test.names <= known)]
 
 
-def _given(atom: Atom, known: set[str]) -> frozenset[int]:
+def _known_places(atom: Atom, known: set[str]) -> frozenset[int]:
     return frozenset(
         place for place, term in enumerate(atom.terms) if term.matches and term.names <= known
     )

@@ -18,7 +18,7 @@ from clingo.ast import AST, ASTType, BooleanConstant, Literal, Rule, Sign, Varia
 
 from dpasp.language import ast
 from dpasp.logic.markers import HIDDEN
-from dpasp.logic.terms import NOWHERE, atom_literal, function, rule
+from dpasp.logic.terms import NO_LOCATION, atom_literal, function, rule
 
 EDGE, PATH = f"{HIDDEN}edge", f"{HIDDEN}path"
 
@@ -27,7 +27,7 @@ def acyclic(edges: Sequence[AST]) -> list[AST]:
     """The rules that stand for some ``#edge`` statements, which share one graph."""
     if not edges:
         return []
-    x, y, z = (Variable(NOWHERE, name) for name in "XYZ")
+    x, y, z = (Variable(NO_LOCATION, name) for name in "XYZ")
     where = edges[0].location
     false = Literal(where, Sign.NoSign, BooleanConstant(False))
     edge, path = function(EDGE, [x, y]), function(PATH, [x, y])

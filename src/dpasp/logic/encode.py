@@ -23,7 +23,7 @@ from dpasp.logic.markers import HIDDEN, ChoiceMarkers
 from dpasp.logic.neural import NeuralMarkers, data_rules, external_names
 from dpasp.logic.origins import RuleMarkers
 from dpasp.logic.questions import QuestionMarkers, QuestionStatement
-from dpasp.logic.terms import NOWHERE
+from dpasp.logic.terms import NO_LOCATION
 
 QUESTIONS = f"{HIDDEN}questions"  # what the program parts of questions are called
 
@@ -66,7 +66,7 @@ def add_questions(control: Control, markers: QuestionMarkers) -> None:
 
 
 def _add_questions(builder: ProgramBuilder, markers: QuestionMarkers) -> None:
-    builder.add(Part(NOWHERE, questions_part(markers), []))
+    builder.add(Part(NO_LOCATION, questions_part(markers), []))
     for node in markers.rules:
         builder.add(node)
 

@@ -56,7 +56,7 @@ from dpasp.language.text.lexer import RESERVED
 from dpasp.language.text.trees import global_variables
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.terms import (
-    NOWHERE,
+    NO_LOCATION,
     Signature,
     atom_literal,
     choice_rule,
@@ -312,13 +312,13 @@ def _name(predicate: int) -> str:
 @cache
 def named_variables(prefix: str, count: int) -> tuple[AST, ...]:
     """Variables ``prefix0``, ``prefix1``, …"""
-    return tuple(Variable(NOWHERE, f"{prefix}{index}") for index in range(count))
+    return tuple(Variable(NO_LOCATION, f"{prefix}{index}") for index in range(count))
 
 
 def atom_term(signature: Signature, arguments: Sequence[AST]) -> AST:
     """An atom of this signature as a term (``-a(X)`` is the negative of a term)."""
     term = function(signature.name, arguments)
-    return term if signature.positive else UnaryOperation(NOWHERE, UnaryOperator.Minus, term)
+    return term if signature.positive else UnaryOperation(NO_LOCATION, UnaryOperator.Minus, term)
 
 
 def _links(predicate: int, shape: _Shape) -> Iterator[AST]:
@@ -345,7 +345,7 @@ def _wide_links(marker: AST, held: AST, heads: Sequence[Signature]) -> Iterator[
             continue
         variables = named_variables("B", signature.arity)
         parts = [held, integer_term(at), integer_term(count), integer_term(signature.arity)]
-        taken = _equals(function("", variables), FunctionTerm(NOWHERE, HEADS, parts, True))
+        taken = _equals(function("", variables), FunctionTerm(NO_LOCATION, HEADS, parts, True))
         yield rule(atom_term(signature, variables), [marker, taken])
         at += count * signature.arity
 
@@ -371,13 +371,13 @@ def _tuple_text(texts: Sequence[str]) -> str:
 def _equals(term: AST, other: AST) -> AST:
     """The literal ``term = other``."""
     equal = Guard(ComparisonOperator.Equal, other)
-    return Literal(NOWHERE, Sign.NoSign, Comparison(term, [equal]))
+    return Literal(NO_LOCATION, Sign.NoSign, Comparison(term, [equal]))
 
 
 def _fact_rule(predicate: int, shape: _Shape) -> AST:
     """``{marker} :- (its arguments) = @_dpasp_facts(predicate).``"""
     variables = named_variables("A", shape.arity)
-    call = FunctionTerm(NOWHERE, FACTS, [integer_term(predicate)], True)
+    call = FunctionTerm(NO_LOCATION, FACTS, [integer_term(predicate)], True)
     return choice_rule(
         function(_name(predicate), variables), [_equals(function("", variables), call)]
     )

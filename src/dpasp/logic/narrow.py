@@ -34,13 +34,12 @@ from clingo.ast import (
 from dpasp.errors import Span
 from dpasp.language import ast
 from dpasp.language.collector import collector_paused
-from dpasp.language.statements.statement import NOWHERE as NO_SPAN
-from dpasp.language.statements.statement import Statement
+from dpasp.language.statements.statement import NOWHERE, Statement
 from dpasp.limits import Watch
 from dpasp.logic.constants import const_statements, override
 from dpasp.logic.demand import Demand, Parts, statement_nodes
 from dpasp.logic.supervise import Supervisor
-from dpasp.logic.terms import NOWHERE, Signature, atom_literal, function
+from dpasp.logic.terms import NO_LOCATION, Signature, atom_literal, function
 
 # Beyond so many demands everything is ground; where that might have no end they are worth more.
 FEW = 5_000
@@ -52,7 +51,7 @@ AskedValues = Mapping[Signature, set[tuple[Symbol, ...]]]
 class LeftOut(Statement):
     """In place of a statement that no question needs."""
 
-    span: Span = NO_SPAN
+    span: Span = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +120,12 @@ def _find(demand: Demand, constants: Iterable[AST], watch: Watch) -> AskedValues
         supervisor.run(lambda: control.ground([("base", [])]))
     except (_TooMany, RuntimeError):
         return None
-    found: dict[Signature, set[tuple[Symbol, ...]]] = {}
+    asked: dict[Signature, set[tuple[Symbol, ...]]] = {}
     for leader in leaders:
         name, arity = demand.name(leader), len(demand.places[leader])
         atoms = control.symbolic_atoms.by_signature(name, arity)
-        found[leader] = {tuple(atom.symbol.arguments) for atom in atoms}
-    return found
+        asked[leader] = {tuple(atom.symbol.arguments) for atom in atoms}
+    return asked
 
 
 def _certain(demand: Demand) -> Iterator[AST]:
@@ -236,9 +235,9 @@ def _picked(statement: ast.Statement, name: str, places: Sequence[int]) -> ast.S
     conditions = []
     for place in places:
         if terms[place].ast_type == ASTType.Interval:
-            variable = Variable(NOWHERE, f"{prefix}{place}")
+            variable = Variable(NO_LOCATION, f"{prefix}{place}")
             equal = Guard(ComparisonOperator.Equal, terms[place])
-            conditions.append(Literal(NOWHERE, Sign.NoSign, Comparison(variable, [equal])))
+            conditions.append(Literal(NO_LOCATION, Sign.NoSign, Comparison(variable, [equal])))
             terms[place] = variable
     guard = atom_literal(function(name, [terms[place] for place in places]))
     new = atom.update(symbol=atom.symbol.update(arguments=terms))

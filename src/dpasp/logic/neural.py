@@ -31,7 +31,7 @@ from dpasp.language.text.trees import global_variables, variables
 from dpasp.logic.markers import ABSENT, HIDDEN, atom_term, named_variables
 from dpasp.logic.program import GroundData
 from dpasp.logic.terms import (
-    NOWHERE,
+    NO_LOCATION,
     Signature,
     atom_literal,
     choice_rule,
@@ -143,8 +143,8 @@ def _link(index: int, statement: ast.Neural) -> AST:
     head = list(arguments)
     for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
         if terms:
-            head.append(Variable(NOWHERE, kind.upper()))
-            place = Variable(NOWHERE, f"{kind.upper()}_PLACE")
+            head.append(Variable(NO_LOCATION, kind.upper()))
+            place = Variable(NO_LOCATION, f"{kind.upper()}_PLACE")
             condition = function(f"{HIDDEN}{kind}{index}", [place, head[-1]])
             body.append(atom_literal(condition))
     signature = Signature(statement.name, len(head), statement.positive)
@@ -161,14 +161,14 @@ def data_rules(index: int, statement: ast.Data, may_be_missing: bool) -> list[AS
 
     Atoms that may be missing are no facts: the data of an example says whether they are there.
     """
-    values = [Variable(NOWHERE, name) for name in _call_variables(statement)]
+    values = [Variable(NO_LOCATION, name) for name in _call_variables(statement)]
     ours = [integer_term(index), statement.argument, function("", values)]
     facts = rule(function(_DATA, ours), statement.body, statement.argument.location)
     argument, rest = named_variables("A", 2)
     atom, body = function(statement.name, [argument]), [integer_term(index), argument, rest]
     said = [atom_literal(function(_DATA, body))]
     if may_be_missing:
-        return [facts, External(NOWHERE, SymbolicAtom(atom), said, symbolic(Function("false")))]
+        return [facts, External(NO_LOCATION, SymbolicAtom(atom), said, symbolic(Function("false")))]
     return [facts, rule(atom, said)]
 
 

@@ -71,10 +71,10 @@ class _Unpickler(pickle.Unpickler):
         if module == __name__ and name == _symbol.__name__:
             return self._symbols.__getitem__
         ours = module == OURS or module.startswith(f"{OURS}.")
-        found = super().find_class(module, name) if ours else None
+        value = super().find_class(module, name) if ours else None
         # What a module of ours has only imported is not ours.
-        if ours and str(getattr(found, "__module__", "")).partition(".")[0] == OURS:
-            return found
+        if ours and str(getattr(value, "__module__", "")).partition(".")[0] == OURS:
+            return value
         if name in PLAIN.get(module, ()):
             return super().find_class(module, name)
         raise UsageError(f"{module}.{name} is not what dPASP sends from process to process")

@@ -43,7 +43,14 @@ from dpasp.language.text.trees import variables, walk
 from dpasp.logic.markers import HIDDEN
 from dpasp.logic.messages import suggest
 from dpasp.logic.program import GroundLiteral, GroundMap, GroundQuery
-from dpasp.logic.terms import NOWHERE, Signature, choice_rule, function, split_atom, unpooled_atoms
+from dpasp.logic.terms import (
+    NO_LOCATION,
+    Signature,
+    choice_rule,
+    function,
+    split_atom,
+    unpooled_atoms,
+)
 
 QuestionStatement = ast.Query | ast.Map | ast.Evidence
 _CANDIDATES = 2_000  # how many atoms are compared with one that cannot occur
@@ -245,7 +252,7 @@ class _Naming(Transformer):
         variable = self._fresh(node, _INTERVAL)
         bounds = node.update(**self.visit_children(node))
         equal = Guard(ComparisonOperator.Equal, bounds)
-        self.guards.append(Literal(NOWHERE, Sign.NoSign, Comparison(variable, [equal])))
+        self.guards.append(Literal(NO_LOCATION, Sign.NoSign, Comparison(variable, [equal])))
         return variable
 
     def _fresh(self, node: AST, prefix: str) -> AST:

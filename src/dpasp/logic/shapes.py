@@ -173,12 +173,12 @@ def _is_plain(head: ast.Head) -> bool:
 
 
 def _read_written(heads: tuple[str, ...], body: str) -> Shape | None:
-    found = [_written_atom(text) for text in heads]
+    outside = [_written_atom(text) for text in heads]
     inside = [(sign, _written_atom(text)) for sign, text in _ATOMS.findall(body)]
-    if any(atom is None for atom in (*found, *(atom for _, atom in inside))):
+    if any(atom is None for atom in (*outside, *(atom for _, atom in inside))):
         return None
     return Shape(
-        tuple(atom for atom in found if atom),
+        tuple(atom for atom in outside if atom),
         tuple(atom for sign, atom in inside if atom and not sign),
         tuple(atom for sign, atom in inside if atom and sign),
     )
@@ -196,8 +196,8 @@ def _written_atom(text: str) -> Atom | None:
 
 
 def _read_rule(heads: list[AST], body: Iterable[AST]) -> Shape | None:
-    found = [read_atom(head.symbol) for head in heads]
-    if any(atom is None or _is_open(atom) for atom in found):
+    head_atoms = [read_atom(head.symbol) for head in heads]
+    if any(atom is None or _is_open(atom) for atom in head_atoms):
         return None
     positive: list[Atom] = []
     negative: list[Atom] = []
@@ -215,7 +215,7 @@ def _read_rule(heads: list[AST], body: Iterable[AST]) -> Shape | None:
             others |= _kinds(node)
             if "@" in str(node) or kind == ASTType.TheoryAtom or _has_pool(node):
                 return None
-    atoms = tuple(atom for atom in found if atom is not None)
+    atoms = tuple(atom for atom in head_atoms if atom is not None)
     shape = Shape(atoms, tuple(positive), tuple(negative), tuple(tests), frozenset(others))
     names = {
         n for atom in (*atoms, *positive, *negative) for term in atom.terms for n in term.names
@@ -277,9 +277,9 @@ def _test(node: AST) -> Test:
     names = [frozenset(variable.name for variable in variables(side)) for side in sides]
     gives: list[tuple[str, frozenset[str]]] = []
     if kinds == [ComparisonOperator.Equal]:
-        for one, other in ((0, 1), (1, 0)):
-            if _can_match(sides[one]):
-                gives += ((name, names[other]) for name in names[one])
+        for side, other in ((0, 1), (1, 0)):
+            if _can_match(sides[side]):
+                gives += ((name, names[other]) for name in names[side])
     equal = bool(gives)
     grows = equal and any(side.ast_type == ASTType.BinaryOperation for side in sides)
     ends = all(kind in _ORDER for kind in kinds)
@@ -307,9 +307,9 @@ def _has_pool(node: AST) -> bool:
 
 def predicate_names(nodes: Iterable[AST]) -> set[str]:
     """The names of all predicates below some nodes."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in nodes:
         for part in walk(node):
             if part.ast_type == ASTType.SymbolicAtom:
-                found |= {p.name for p in walk(part.symbol) if p.ast_type == ASTType.Function}
-    return found
+                names |= {p.name for p in walk(part.symbol) if p.ast_type == ASTType.Function}
+    return names

@@ -32,7 +32,7 @@ from clingo.ast import (
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
 _HERE = Position("<string>", 1, 1)
-NOWHERE = Location(_HERE, _HERE)
+NO_LOCATION = Location(_HERE, _HERE)
 
 
 class Signature(NamedTuple):
@@ -62,7 +62,7 @@ def unpooled_atoms(atom: AST) -> list[AST]:
     """The symbols of an atom, one for each way to choose from its pools."""
     if ";" not in str(atom):
         return [atom.symbol]
-    literal = Literal(NOWHERE, Sign.NoSign, atom)
+    literal = Literal(NO_LOCATION, Sign.NoSign, atom)
     return [alternative.atom.symbol for alternative in literal.unpool()]
 
 
@@ -87,27 +87,27 @@ def integer_term(value: int) -> AST:
     return symbolic(Number(value))
 
 
-def symbolic(symbol: Symbol, location: Location = NOWHERE) -> AST:
+def symbolic(symbol: Symbol, location: Location = NO_LOCATION) -> AST:
     """A symbol as a term."""
     return SymbolicTerm(location, symbol)
 
 
-def function(name: str, arguments: Sequence[AST], location: Location = NOWHERE) -> AST:
+def function(name: str, arguments: Sequence[AST], location: Location = NO_LOCATION) -> AST:
     """A function term; with an empty name, a tuple."""
     return Function(location, name, arguments, False)
 
 
-def atom_literal(symbol: AST, location: Location = NOWHERE) -> AST:
+def atom_literal(symbol: AST, location: Location = NO_LOCATION) -> AST:
     """A positive literal over an atom given as a term."""
     return Literal(location, Sign.NoSign, SymbolicAtom(symbol))
 
 
-def rule(head: AST, body: Sequence[AST], location: Location = NOWHERE) -> AST:
+def rule(head: AST, body: Sequence[AST], location: Location = NO_LOCATION) -> AST:
     """``head :- body.`` with an atom given as a term."""
     return Rule(location, atom_literal(head, location), body)
 
 
-def choice_rule(head: AST, body: Sequence[AST], location: Location = NOWHERE) -> AST:
+def choice_rule(head: AST, body: Sequence[AST], location: Location = NO_LOCATION) -> AST:
     """``{head} :- body.`` with an atom given as a term."""
     element = ConditionalLiteral(location, atom_literal(head, location), [])
     return Rule(location, Aggregate(location, None, [element], None), body)

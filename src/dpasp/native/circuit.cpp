@@ -9,7 +9,7 @@
 
 namespace dpasp {
 
-Builder::Builder() : slots_(1 << 10, Slot{0, 0}) {
+Builder::Builder(size_t most) : most_(most), slots_(1 << 10, Slot{0, 0}) {
     leaf(Value{});
     leaf(Value{Value::QE, 1, 1});
 }
@@ -22,11 +22,18 @@ uint32_t Builder::leaf(const Value &value) {
     auto [from, to] = leaves_.equal_range(hash);
     for (; from != to; ++from)
         if (values[nodes[from->second].begin] == value) return from->second;
+    make_room(0);
     uint32_t id = uint32_t(nodes.size());
     nodes.push_back({Op::Leaf, uint32_t(values.size()), 0});
     values.push_back(value);
     leaves_.emplace(hash, id);
     return id;
+}
+
+void Builder::make_room(size_t new_edges) const {
+    if (nodes.size() >= most_ || edges.size() + new_edges > most_)
+        throw Stopped(Reason::Size,
+                      "a circuit of more than " + std::to_string(most_) + " nodes or edges");
 }
 
 uint32_t Builder::hash(Op op, const Edge *list, size_t count) {
@@ -46,8 +53,7 @@ uint32_t Builder::find(Op op, const Edge *list, size_t count) {
             std::equal(list, list + count, edges.begin() + node.begin))
             return slots_[at].node;
     }
-    if (nodes.size() >= MOST || edges.size() > MOST - count)
-        throw Stopped(Reason::Size, "a circuit of more than " + std::to_string(MOST) + " edges");
+    make_room(count);
     uint32_t id = uint32_t(nodes.size()), start = uint32_t(edges.size());
     edges.insert(edges.end(), list, list + count);
     nodes.push_back({op, start, uint32_t(edges.size())});

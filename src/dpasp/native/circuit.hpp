@@ -44,7 +44,7 @@ constexpr size_t MOST = UINT32_MAX;  // nodes, and edges: they are numbered
 // Makes nodes, each only once. Children come before parents.
 class Builder {
   public:
-    Builder();
+    explicit Builder(size_t most = MOST);
     static constexpr uint32_t FALSE_NODE = 0, TRUE_NODE = 1;
 
     std::vector<Node> nodes;
@@ -69,7 +69,9 @@ class Builder {
     uint32_t find(Op op, const Edge *edges, size_t count);
     static uint32_t hash(Op op, const Edge *edges, size_t count);
     void grow();
+    void make_room(size_t new_edges) const;  // for one more node; throws Stopped(Size)
 
+    size_t most_;              // nodes, and edges
     std::vector<Slot> slots_;  // in the order of hashes, open addressing
     int shift_ = 22;           // the place of a hash is what is left of it then
     std::vector<Edge> scratch_;

@@ -20,9 +20,10 @@ constexpr size_t MOST_CHILDREN = UINT32_MAX;  // of all nodes together: they are
 
 class Diagram {
   public:
-    Diagram(std::vector<uint32_t> arity, Budget &budget, Watch &watch)
-        : arity_(std::move(arity)), budget_(budget), watch_(watch), slots_(1 << 12, 0),
-          cache_(1 << 14) {
+    Diagram(std::vector<uint32_t> arity, Budget &budget, Watch &watch,
+            size_t most_children = MOST_CHILDREN)
+        : arity_(std::move(arity)), budget_(budget), watch_(watch), most_children_(most_children),
+          slots_(1 << 12, 0), cache_(1 << 14) {
         level_.push_back(uint32_t(arity_.size()));
         child_.push_back(0);
     }
@@ -48,7 +49,7 @@ class Diagram {
                 equal = pool_[child_[node] + v] == (children[v] ^ flip);
             if (equal) return 2 * node + flip;
         }
-        if (level_.size() >= budget_.nodes || pool_.size() > MOST_CHILDREN - n)
+        if (level_.size() >= budget_.nodes || pool_.size() + n > most_children_)
             throw Stopped(Reason::Size, "a diagram of more nodes than were allowed");
         uint32_t node = uint32_t(level_.size());
         budget_.size = node;
@@ -172,6 +173,7 @@ class Diagram {
     std::vector<uint32_t> arity_;  // by level
     Budget &budget_;
     Watch &watch_;
+    size_t most_children_;
     std::vector<uint32_t> level_, child_;  // by node
     std::vector<Dd> pool_;
     std::vector<uint32_t> slots_;

@@ -73,7 +73,7 @@ uint32_t Gates::find(const std::vector<Lit> &inputs) {
         uint32_t gate = from->second;
         if (std::equal(begin(gate), end(gate), inputs.begin(), inputs.end())) return gate;
     }
-    if (gates.size() >= most || pool.size() > UINT32_MAX - inputs.size())
+    if (gates.size() >= most || pool.size() + inputs.size() > most_inputs)
         throw Stopped(Reason::Size, "the logic of this program takes more than " +
                                         std::to_string(most) + " gates");
     bool inner = false;

@@ -40,7 +40,8 @@ class Gates {
     std::vector<Gate> gates;
     std::vector<Lit> pool;
     uint32_t guesses = 0;
-    size_t most = 4000000;  // more gates than this is Stopped(Size)
+    size_t most = 4000000;            // more gates than this is Stopped(Size)
+    size_t most_inputs = UINT32_MAX;  // of all gates together: they are numbered
 
     Lit value(uint32_t choice, uint32_t value);  // the choice takes the value
     Lit guess();                                 // a new free inner variable

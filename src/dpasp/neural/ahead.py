@@ -1,4 +1,10 @@
-"""Rows of Datasets, read by other processes before they are needed."""
+"""Rows of Datasets, read by other processes before they are needed.
+
+>>> from clingo import Number
+>>> rows = DataRows(torch.arange(10))
+>>> Ahead({Number(0): rows}, [], workers=0).take(torch.tensor([3, 7]))
+{Number(0): tensor([3, 7])}
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,14 @@
 """From masses to probabilities of queries, as differentiable torch operations.
 
 The same formulas as :mod:`dpasp.semantics.masses`, for tensors.
+
+>>> from dpasp import loads
+>>> from dpasp.neural.engines import native_engine
+>>> ground = loads("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.").ground()
+>>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64)
+>>> engine = native_engine(ground, Meaning(), ground.questions)
+>>> probabilities(weights, engine, ground.questions, Meaning())
+Bounds(lower=tensor([[0.4615]], dtype=torch.float64), upper=tensor([[0.4615]], dtype=torch.float64))
 """
 
 from __future__ import annotations

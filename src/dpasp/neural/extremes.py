@@ -4,6 +4,19 @@ P(O) is linear in each single probability, so its least and greatest values lie 
 choice with intervals at one of its extreme distributions. There all other probabilities have an
 ordinary gradient (that of the envelope); where several vertices are equally extreme, it is the
 mean of theirs.
+
+>>> from dpasp import loads
+>>> points = vertex_points(loads("0.3::a. [0.2, 0.4]::b.").ground())
+>>> points
+tensor([[   nan,    nan],
+        [   nan,    nan],
+        [0.2000, 0.4000],
+        [0.8000, 0.6000]], dtype=torch.float64)
+>>> at_vertices(torch.tensor([[0.3], [0.7], [0.0], [0.0]]), points)
+tensor([[0.3000, 0.3000],
+        [0.7000, 0.7000],
+        [0.2000, 0.4000],
+        [0.8000, 0.6000]])
 """
 
 from __future__ import annotations
@@ -20,7 +33,7 @@ from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import MassEngine, NativeEngine
-from dpasp.neural.mixtures import TINY, Mixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import LEAST_LINEAR, MassMixture, log_or_never, mixture_of
 from dpasp.neural.observations import Observation
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning
@@ -35,7 +48,7 @@ Back = Callable[[Tensor], Tensor]
 class Side:
     """The lower or the upper probability, and its share of the objective."""
 
-    mixture: Mixture
+    mixture: MassMixture
     share: float
     least: bool
 
@@ -109,7 +122,7 @@ class AtExtremes:
         ]
         return total, torch.stack(slopes).sum(dim=0)
 
-    def _traced(self, mixture: Mixture, wide: Tensor) -> tuple[Tensor, Back]:
+    def _traced(self, mixture: MassMixture, wide: Tensor) -> tuple[Tensor, Back]:
         """log P [observations, columns], and what takes seeds of it back to slopes."""
         if mixture.single:
             logs, back = self.engine.traced(wide, mixture.fields, log=True)
@@ -119,7 +132,7 @@ class AtExtremes:
         mixed = (masses * rates).sum(dim=1) + mixture.constant[:, None]
 
         def scaled(seeds: Tensor) -> Tensor:
-            return back((seeds / mixed.clamp(min=TINY))[:, None] * rates)
+            return back((seeds / mixed.clamp(min=LEAST_LINEAR))[:, None] * rates)
 
         return log_or_never(mixed), scaled
 

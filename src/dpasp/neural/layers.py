@@ -2,6 +2,14 @@
 
 A level of the tape is two gathers, a product and a sum over segments. The segments are sorted and
 each has one writer, so a GPU too gives the same bits on every run.
+
+>>> from dpasp import loads
+>>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+>>> from dpasp.circuits.tape import forward_tape
+>>> tape = LayeredTape(forward_tape(circuit, ("a",)), torch.device("cpu"))
+>>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]])
+>>> tape.results(tape.walk(weights))
+tensor([[0.6500]])
 """
 
 from __future__ import annotations

@@ -2,6 +2,11 @@
 
 A custom ``forward`` may rely on the usual layout (``x.view(…)`` does), so only what runs
 inside a ``Sequential`` of torch's own layers is changed, and its output is put back.
+
+>>> plain = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU())
+>>> parts = convolve_channels_last(plain)
+>>> len(parts), plain(torch.zeros(1, 1, 4, 4)).is_contiguous()
+(1, True)
 """
 
 from __future__ import annotations

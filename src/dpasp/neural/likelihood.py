@@ -4,6 +4,15 @@ There are two ways. With few distinct observations each is a root of one circuit
 many, one circuit serves all: the truth of every observed atom is a leaf, and an
 observation is a pattern of 0 and 1 at those leaves (possible where the choices determine
 the atoms). Intervals of probabilities are :mod:`dpasp.neural.extremes`'s.
+
+>>> from dpasp import loads
+>>> from dpasp.neural.observations import ObservationReader
+>>> ground = loads("0.3::a. 0.5::b. c :- a. c :- b.").ground()
+>>> seen = ObservationReader(ground).read(["c", "not c", "c"])
+>>> likelihood = likelihood_of(ground, Meaning(), seen.distinct)
+>>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64).expand(-1, 3)
+>>> likelihood.log(weights, seen.ids)[0].exp()
+tensor([0.6500, 0.3500, 0.6500], dtype=torch.float64)
 """
 
 from __future__ import annotations
@@ -22,7 +31,7 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.neural.engines import MassEngine, masses, native_engine
 from dpasp.neural.extremes import AtExtremes, at_extremes
-from dpasp.neural.mixtures import TINY, Mixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import LEAST_LINEAR, MassMixture, log_or_never, mixture_of
 from dpasp.neural.observations import Observation, questions_of
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning
@@ -37,7 +46,7 @@ class AsRoots:
     """Every distinct observation is a root of the circuit."""
 
     engine: MassEngine
-    mixture: Mixture
+    mixture: MassMixture
 
     @property
     def count(self) -> int:
@@ -72,9 +81,9 @@ class AsRoots:
         """
         by_field = self.engine.masses(weights, self.mixture.fields)
         mixed = (by_field[:, :, 0] * self.mixture.coefficients).sum(1) + self.mixture.constant
-        if self.mixture.single and bool((mixed <= TINY).any()):
+        if self.mixture.single and bool((mixed <= LEAST_LINEAR).any()):
             return self._log_shared_in_log_space(weights, counts)
-        scale = torch.where(mixed > TINY, counts / mixed.clamp(min=TINY), 0.0)
+        scale = torch.where(mixed > LEAST_LINEAR, counts / mixed.clamp(min=LEAST_LINEAR), 0.0)
         seeds = (self.mixture.coefficients * scale[:, None])[:, :, None]
         slopes = self.engine.gradient(weights, seeds, self.mixture.fields)[1]
         return log_or_never(mixed), slopes
@@ -92,7 +101,7 @@ class AsLeaves:
     """One circuit whose last leaves are the truth of the observed atoms."""
 
     engine: MassEngine
-    mixture: Mixture
+    mixture: MassMixture
     atoms: tuple[int, ...]
     evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves, 0 or 1
 
@@ -162,10 +171,10 @@ def _logarithm(
     slopes: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """log P and its gradient from those of P; once more in log space where P is too small."""
-    small = probability <= TINY
+    small = probability <= LEAST_LINEAR
     if probability.device.type == "cpu" and likelihood.mixture.single and bool(small.any()):
         return _in_log_space(likelihood, weights, seeds)
-    safe = probability.clamp(min=TINY)
+    safe = probability.clamp(min=LEAST_LINEAR)
     return log_or_never(probability), torch.where(small, 0.0, slopes / safe)
 
 
@@ -247,7 +256,7 @@ def _leaf_for_each(
     except (InferenceError, SizeLimit):
         return None
     whole, zero = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-    mixture = Mixture(("consistent",), whole, zero, True)
+    mixture = MassMixture(("consistent",), whole, zero, True)
     return AsLeaves(engine, mixture, atoms, _evidence(observations, atoms))
 
 

@@ -1,4 +1,16 @@
-"""The data that the data statements of a program name, by data atom."""
+"""The data that the data statements of a program name, by data atom.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.logic.python import run_blocks
+>>> code = "#python\\ndef xs(): return [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]\\n#end.\\n"
+>>> program = parse(code + "in(0) ~ test(@xs).")
+>>> python = ProgramPython(program, run_blocks(program))
+>>> program = ground(program)
+>>> rows = load_rows(program, python, "test", [data.atom for data in program.data])
+>>> {str(atom): len(source) for atom, source in rows.items()}
+{'in(0)': 3}
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""What the probability of an observation is made of: the masses of its question, added up."""
+"""What the probability of an observation is made of: the masses of its question, added up.
+
+>>> from dpasp import loads
+>>> from dpasp.neural.engines import native_engine
+>>> ground = loads("0.3::a. {b} :- a. #query b.").ground()
+>>> engine = native_engine(ground, Meaning(), ground.questions)
+>>> mixture = mixture_of(engine.definite, Meaning(), [ground.questions[0].literals], lower=0.5)
+>>> mixture.fields, mixture.coefficients
+(('a', 'b'), tensor([[0.5000, 0.5000]], dtype=torch.float64))
+"""
 
 from __future__ import annotations
 
@@ -12,11 +21,11 @@ from dpasp.neural.observations import Observation
 from dpasp.neural.walks import Fields
 from dpasp.semantics.meaning import Meaning
 
-TINY = 1e-290  # below this, linear space has no digits left
+LEAST_LINEAR = 1e-290  # below this, linear space has no digits left
 
 
 @dataclass(frozen=True, slots=True)
-class Mixture:
+class MassMixture:
     """What the probability of an observation is: Σ coefficients · masses + constant."""
 
     fields: Fields
@@ -24,7 +33,7 @@ class Mixture:
     constant: Tensor  # [questions]
     single: bool  # whether it is one mass and nothing else
 
-    def to(self, device: torch.device) -> Mixture:
+    def to(self, device: torch.device) -> MassMixture:
         """The same on a device."""
         return replace(
             self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
@@ -33,7 +42,7 @@ class Mixture:
 
 def mixture_of(
     definite: bool, meaning: Meaning, observations: Sequence[Observation], lower: float
-) -> Mixture:
+) -> MassMixture:
     """What the semantics makes of the masses; ``lower`` is the share of the lower probability.
 
     ``definite`` says that the models of a total choice never disagree.
@@ -51,10 +60,10 @@ def mixture_of(
     if any(undefined):
         # A total choice without stable models has one model, in which all is undefined.
         rows[:, -1] = -constant
-    return Mixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
+    return MassMixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
 
 
 def log_or_never(probabilities: Tensor) -> Tensor:
     """The logarithms; -inf for what cannot be, with a gradient of 0 and not NaN."""
-    logs = probabilities.clamp(min=TINY).log()
+    logs = probabilities.clamp(min=LEAST_LINEAR).log()
     return torch.where(probabilities <= 0, -torch.inf, logs)

@@ -2,6 +2,14 @@
 
 A network is built once for each statement that names it, runs on whole batches only, and
 gives probabilities [rows, outcomes, values]: checked, renormalised and in float64.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("!::d(X, {0..2}) as @net :- in(X). in(0) ~ test(@xs)."))
+>>> statement = program.program.statements[0]
+>>> reader = OutputReader(nn.Softmax(dim=1), statement, program.networks[0])
+>>> reader(torch.zeros(1, 3))  # one row, one outcome, three values
+tensor([[[0.3333, 0.3333, 0.3333]]], dtype=torch.float64)
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
 """Observations: for each example the literals that were seen, each distinct set kept once.
 
 :mod:`dpasp.language.observations` says in which shapes they come.
+
+>>> import dpasp
+>>> program = dpasp.loads("0.3::a. b :- not a.")
+>>> seen = ObservationReader(program.ground()).read(["a", "b", "a"])
+>>> len(seen), len(seen.distinct), seen.text(1), len(seen[:2] + seen)
+(3, 2, 'b', 5)
 """
 
 from __future__ import annotations

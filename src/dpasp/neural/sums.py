@@ -1,4 +1,10 @@
-"""Sums over groups of rows that give the same bits on every run and every device."""
+"""Sums over groups of rows that give the same bits on every run and every device.
+
+>>> total = torch.zeros(3, 1)
+>>> Sums.by(np.array([0, 2, 0])).add(total, torch.tensor([[1.0], [2.0], [3.0]]))
+>>> total[:, 0].tolist()
+[4.0, 0.0, 2.0]
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,13 @@
 
 On an NVIDIA GPU one kernel walks the whole tape (:mod:`dpasp.neural.cuda`); on other devices, or
 where that kernel cannot be compiled, torch operations do it level by level.
+
+>>> from dpasp import loads
+>>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+>>> walked = Walked(circuit, torch.device("cpu"))
+>>> weights = torch.tensor([[0.3, 0.1], [0.7, 0.9], [0.5, 0.0], [0.5, 1.0]])
+>>> walked.masses(weights, ("a",))
+tensor([[[0.6500, 0.1000]]])
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ from dpasp.neural.layers import LayeredTape
 
 Fields = tuple[str, ...]
 Pullback = Callable[[Tensor], Tensor]  # seeds [questions, fields, batch] -> slopes [leaves, batch]
-Walk = Callable[[Tensor, bool], tuple[Tensor, Pullback]]
+TapeWalk = Callable[[Tensor, bool], tuple[Tensor, Pullback]]
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class Walked:
 
     circuit: Circuit
     device: torch.device
-    _walks: dict[Fields, Walk] = field(default_factory=dict, repr=False, compare=False)
+    _walks: dict[Fields, TapeWalk] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def questions(self) -> int:
@@ -68,7 +75,7 @@ class Walked:
         results, pullback = self.traced(weights, fields, log)
         return results, pullback(seeds)
 
-    def _kernel(self, fields: Fields) -> Walk:
+    def _kernel(self, fields: Fields) -> TapeWalk:
         tape = forward_tape(self.circuit, fields)
         there = cuda.CutTape.of(tape, self.device)
         back = cuda.CutTape.of(backward_tape(tape), self.device)
@@ -79,7 +86,7 @@ class Walked:
 
         return walk
 
-    def _layered(self, fields: Fields) -> Walk:
+    def _layered(self, fields: Fields) -> TapeWalk:
         tape = forward_tape(self.circuit, fields)
         there = LayeredTape(tape, self.device)
         back = LayeredTape(backward_tape(tape), self.device)

@@ -1,4 +1,16 @@
-"""Leaf weights from what they are made of: constants, parameters, outputs of networks."""
+"""Leaf weights from what they are made of: constants, parameters, outputs of networks.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("0.3::a. ?::b. ?::d(X, {0, 1}) as @net :- in(X). in(0) ~ train(@xs)."))
+>>> places = leaf_sources(program, width=2)
+>>> places.constants.tolist()
+[0.3, 0.7, 0.0, 0.0, 0.0, 0.0]
+>>> places.parameter.tolist(), places.network.tolist()
+([-1, -1, 0, 1, -1, -1], [-1, -1, -1, -1, 0, 1])
+>>> needed_data(program)
+(Function('in', [Number(0)], True),)
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def application(settings: Settings) -> ASGIApp:
         return JSONResponse(playground_facts(settings.limits))
 
     async def talk(socket: WebSocket) -> None:
-        if not known(socket, settings):
+        if not is_ours(socket, settings):
             await socket.close(4403)
             return
         await socket.accept()
@@ -109,7 +109,7 @@ def application(settings: Settings) -> ASGIApp:
     return guarded_application(Starlette(routes=routes), settings)
 
 
-def known(connection: HTTPConnection, settings: Settings) -> bool:
+def is_ours(connection: HTTPConnection, settings: Settings) -> bool:
     """Whether a page is one of ours: it shows the token, and it comes from this server."""
     cookie = connection.cookies.get(settings.cookie, "")
     origin = urlsplit(connection.headers.get("origin", ""))

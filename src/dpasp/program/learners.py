@@ -2,6 +2,14 @@
 
 A program travels as its text, and what it learned as arrays; the Python of the program runs where
 it learns, if it may run at all.
+
+>>> import dpasp
+>>> from dpasp.limits import UNLIMITED
+>>> program = dpasp.loads("?::a.")
+>>> job = Learners(program.__reduce__()[1][:2], ["a", "a", "not a"], {"niters": 9})
+>>> semantics, objective, arrays = job.start(UNLIMITED)(1, UNLIMITED)  # the seed is 1
+>>> semantics, sorted(arrays)
+('stable, credal', ['probabilities.logits'])
 """
 
 from __future__ import annotations

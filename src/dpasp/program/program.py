@@ -6,6 +6,10 @@
 ℙ(p) = [0.000000, 0.300000]
 """
 
+# Longer than other modules: it is the list of what users can ask of a program. Each method is a few
+# lines over the parts that do the work, below a docstring that documents and shows it; the lines
+# that several of them share are those of Groundings and TorchSide.
+
 from __future__ import annotations
 
 import sys

@@ -2,6 +2,11 @@
 
 Jobs, parts and replies travel as bytes (see :mod:`dpasp.logic.packing`). A reply is what came of
 a part, or the :class:`~dpasp.errors.Error` that it raised, which is raised again by whoever asked.
+
+>>> reply_value(packed((None, "what came of a part")))
+'what came of a part'
+>>> round(PartLimits.by(Limits(seconds=10).start(), rounds=2).left)
+5
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Ray starts and watches the processes; what it carries are bytes of ours, and nothing that it
 could unpickle. A part whose process or machine dies is done again by Ray, elsewhere.
+
+>>> from dpasp.scale.clusters import checked_cluster
+>>> checked_cluster("10.0.0.1:6379")  # an address: open_pool makes an OnRay of it
+'10.0.0.1:6379'
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""The results of parts in their order, while workers do several at the same time."""
+"""The results of parts in their order, while workers do several at the same time.
+
+>>> from dpasp.limits import UNLIMITED
+>>> from dpasp.logic.packing import packed
+>>> class LastFirst:
+...     workers, replies = 2, []
+...     def hand_out(self, number, part, rounds):
+...         self.replies.append((number, packed((None, 10 * part))))
+...     def wait(self, seconds):
+...         return self.replies.pop()
+>>> list(in_order(LastFirst(), range(5), UNLIMITED, fair=False))
+[0, 10, 20, 30, 40]
+"""
 
 from __future__ import annotations
 

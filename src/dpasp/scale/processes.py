@@ -3,11 +3,11 @@
 A process that dies is started again, and its part is done again. All processes end with the
 pool, and whenever work is stopped: by a limit, by Ctrl-C, or by an error.
 
-Example::
-
-    with open_pool(2) as pool:                   # two processes
-        for result in pool.map(job, parts, watch):
-            ...
+>>> from dpasp.limits import UNLIMITED
+>>> pool = Processes(2)  # they are started when they are needed: not for no part at all
+>>> list(pool.map(None, [], UNLIMITED))
+[]
+>>> pool.close()
 """
 
 from __future__ import annotations

@@ -2,6 +2,13 @@
 
 Requests come by standard input and replies leave by standard output, each with its length before
 it. It ends with whoever started it: when its standard input ends, whatever it is doing.
+
+>>> from io import BytesIO
+>>> stream = BytesIO()
+>>> send(stream, b"part", b"of a job")
+>>> _ = stream.seek(0)
+>>> receive(stream), receive(stream)
+((b'part', b'of a job'), None)
 """
 
 from __future__ import annotations

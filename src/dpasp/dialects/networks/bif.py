@@ -21,8 +21,8 @@ from dpasp.dialects.layout import LaidOut, NewPiece, comment, laid_out
 from dpasp.dialects.networks.network import (
     SLACK,
     BadRow,
+    NetworkRow,
     NetworkVariable,
-    Row,
     VariableNames,
     row_text,
     value_rows,
@@ -84,7 +84,7 @@ class _Reader:
         self.comments: list[tuple[tuple[int, int], str]] = []
         self.words: list[Token] = []
         self.variables: dict[str, NetworkVariable] = {}
-        self.tables: list[tuple[tuple[int, int], list[Row]]] = []
+        self.tables: list[tuple[tuple[int, int], list[NetworkRow]]] = []
         for match in _TOKEN.finditer(text):
             kind = match.lastgroup
             if kind == "comment":
@@ -170,7 +170,7 @@ class _Reader:
                 raise self.refuse(
                     start, f"no probabilities of {child.name} for {', '.join(values)}"
                 )
-            row = Row(child, tuple(zip(parents, values, strict=True)), numbers)
+            row = NetworkRow(child, tuple(zip(parents, values, strict=True)), numbers)
             self.check_row(row, names[0])
             table_rows.append(row)
         self.tables.append((at, table_rows))
@@ -194,7 +194,7 @@ class _Reader:
         if not fits or any(v not in p.values for v, p in zip(values, parents, strict=True)):
             raise self.refuse(word, f"({', '.join(values)}) are not values of the parents")
 
-    def check_row(self, row: Row, word: Token) -> None:
+    def check_row(self, row: NetworkRow, word: Token) -> None:
         try:
             row_text(row, VariableNames.of(self.variables.values()))
         except BadRow as error:

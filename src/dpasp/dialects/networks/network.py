@@ -3,7 +3,7 @@
 >>> rain = NetworkVariable("Rain", ("yes", "no"))
 >>> wet = NetworkVariable("Wet", ("yes", "no"))
 >>> names = VariableNames.of([rain, wet])
->>> print(row_text(Row(wet, ((rain, "yes"),), ("0.9", "0.1")), names))
+>>> print(row_text(NetworkRow(wet, ((rain, "yes"),), ("0.9", "0.1")), names))
 0.9::wet(yes); 0.1::wet(no) :- rain(yes).
 """
 
@@ -29,11 +29,11 @@ class NetworkVariable:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NetworkRow:
     """The distribution of a variable for some values of its parents."""
 
     variable: NetworkVariable
-    given: tuple[tuple[NetworkVariable, str], ...]
+    parents: tuple[tuple[NetworkVariable, str], ...]
     numbers: tuple[str, ...]  # as they were written
 
 
@@ -86,7 +86,7 @@ def normalised(numbers: Sequence[str]) -> list[str]:
     return [repr(value / total) if value else "0" for value in values]
 
 
-def row_text(row: Row, names: VariableNames) -> str:
+def row_text(row: NetworkRow, names: VariableNames) -> str:
     """A row as an annotated disjunction, or as a plain rule where one value is certain."""
     shares = normalised(row.numbers)
     pairs = [
@@ -97,7 +97,7 @@ def row_text(row: Row, names: VariableNames) -> str:
     heads = [atom for _, atom in pairs]
     if len(pairs) > 1:
         heads = [f"{share}::{atom}" for share, atom in pairs]
-    body = ", ".join(names.atom(variable, value) for variable, value in row.given)
+    body = ", ".join(names.atom(variable, value) for variable, value in row.parents)
     return "; ".join(heads) + (f" :- {body}." if body else ".")
 
 

@@ -24,8 +24,8 @@ from math import prod
 from dpasp.dialects import title
 from dpasp.dialects.networks.network import (
     BadRow,
+    NetworkRow,
     NetworkVariable,
-    Row,
     VariableNames,
     row_text,
     value_rows,
@@ -149,12 +149,12 @@ class _Reader:
         return ProgramError(Diagnostic("foreign-syntax", message, span, help))
 
 
-def _rows(factor: Factor, reader: _Reader) -> Iterable[Row]:
+def _rows(factor: Factor, reader: _Reader) -> Iterable[NetworkRow]:
     """The rows of a table whose last variable is the child."""
     *parents, child = factor.scope
     for values in value_rows(parents):
         numbers = tuple(factor.numbers[(*values, value)] for value in child.values)
-        row = Row(child, tuple(zip(parents, values, strict=True)), numbers)
+        row = NetworkRow(child, tuple(zip(parents, values, strict=True)), numbers)
         try:
             row_text(row, VariableNames.of(factor.scope))
         except BadRow as error:
@@ -175,7 +175,7 @@ def _markov(
             message = f"no value of {variable.name} has a weight above 0"
             raise ProgramError(Diagnostic("foreign-syntax", message))
         shares = tuple(repr(weight / sum(weights)) for weight in weights)
-        yield row_text(Row(variable, (), shares), names)
+        yield row_text(NetworkRow(variable, (), shares), names)
     for number, factor in enumerate(f for f in factors if len(f.scope) > 1):
         yield ""
         yield from _factor(f"factor{number}", factor, names)

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 from dpasp.dialects import title
 from dpasp.dialects.networks.network import (
     BadRow,
+    NetworkRow,
     NetworkVariable,
-    Row,
     VariableNames,
     row_text,
     value_rows,
@@ -62,7 +62,7 @@ def _variables(
 
 def _rows(
     element: ElementTree.Element, variables: dict[str, NetworkVariable], source: SourceFile
-) -> list[Row]:
+) -> list[NetworkRow]:
     """The rows of a table: the child's values change fastest, then those of the last parent."""
     name = _text(element, "FOR")
     wanted = [name, *((parent.text or "").strip() for parent in element.iter("GIVEN"))]
@@ -77,7 +77,7 @@ def _rows(
         raise _refuse(source, name, message)
     rows = []
     for i, values in enumerate(givens):
-        row = Row(
+        row = NetworkRow(
             child,
             tuple(zip(parents, values, strict=True)),
             tuple(numbers[i * size : (i + 1) * size]),

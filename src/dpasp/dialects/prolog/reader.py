@@ -18,7 +18,7 @@ from dpasp.dialects.prolog.terms import (
     Text,
     Variable,
 )
-from dpasp.dialects.prolog.tokens import INFIX, PREFIX, Token, tokens, unquoted
+from dpasp.dialects.prolog.tokens import INFIX, PREFIX_OPERATORS, Token, tokens, unquoted
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
 
@@ -143,16 +143,20 @@ class _Parser:
     def prefix(self, word: Token, name: str, most: int) -> tuple[Term, int] | None:
         """A term that begins with a prefix operator; None where the word is a plain name."""
         following = self.peek()
-        if word.kind == "quoted" or name not in PREFIX or following is None:
+        if word.kind == "quoted" or name not in PREFIX_OPERATORS or following is None:
             return None
         if name == "-" and following.kind == "number" and following.start == word.end:
             self.next += 1
             return Number(f"-{following.text}", (word.start, following.end)), 0
         if following.kind == "end" or following.text in (")", "]", ","):
             return None
-        if self.operator(following) and following.text not in PREFIX and not following.open:
+        if (
+            self.operator(following)
+            and following.text not in PREFIX_OPERATORS
+            and not following.open
+        ):
             return None
-        priority, kind = PREFIX[name]
+        priority, kind = PREFIX_OPERATORS[name]
         level = min(priority, most) if priority <= most else 999
         inner = self.term(level - (kind == "fx"))
         return Compound(name, (inner,), (word.start, inner.at[1])), level

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dpasp.dialects.prolog.terms import (
-    NOWHERE,
+    NO_SLICE,
     Compound,
     Slice,
     Term,
@@ -73,7 +73,7 @@ class Rule:
 
     heads: tuple[Head, ...]
     body: tuple[Goal, ...] = ()
-    at: Slice = NOWHERE
+    at: Slice = NO_SLICE
 
     @property
     def network(self) -> HeadNetwork | None:

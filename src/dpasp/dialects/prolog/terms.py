@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 Slice = tuple[int, int]  # where a term stands in its text
-NOWHERE: Slice = (0, 0)
+NO_SLICE: Slice = (0, 0)
 
 
 def _at() -> Slice:
-    place: Slice = field(default=NOWHERE, compare=False, repr=False)
+    place: Slice = field(default=NO_SLICE, compare=False, repr=False)
     return place
 
 

@@ -32,7 +32,7 @@ INFIX: dict[str, tuple[int, str]] = {
     "**": (200, "xfx"),
     "^": (200, "xfy"),
 }
-PREFIX: dict[str, tuple[int, str]] = {
+PREFIX_OPERATORS: dict[str, tuple[int, str]] = {
     **dict.fromkeys((":-", "?-"), (1200, "fx")),
     **dict.fromkeys(("table", "dynamic", "discontiguous", "initialization"), (1150, "fx")),
     **dict.fromkeys(("\\+", "not"), (900, "fy")),
@@ -40,7 +40,7 @@ PREFIX: dict[str, tuple[int, str]] = {
 }
 
 _SIGNS = sorted(
-    (sign for sign in {*INFIX, *PREFIX, *"()[]{}!?.#@$&"} if not sign.isalpha()),
+    (sign for sign in {*INFIX, *PREFIX_OPERATORS, *"()[]{}!?.#@$&"} if not sign.isalpha()),
     key=len,
     reverse=True,
 )

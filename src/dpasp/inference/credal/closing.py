@@ -1,4 +1,19 @@
-"""Boxes of a search over intervals, which anybody may look into."""
+"""Boxes of a search over intervals, which anybody may look into.
+
+>>> from dpasp.circuits import compile
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.inference.credal.vertices import corners
+>>> from dpasp.language import parse
+>>> from dpasp.limits import UNLIMITED
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("[0.2, 0.4]::a. 0.5::b. c :- a, b. #query c.")), Meaning())
+>>> circuit = compile(asked.ground, asked.meaning)
+>>> job = Closing(circuit, 0, asked.weights, corners(asked.ground), "lower")
+>>> everything = OpenBox(np.array([-1]), 0.2, np.array([1]))  # no corner is fixed; 0.2 is known
+>>> job.start(UNLIMITED)(everything, UNLIMITED).best
+0.1
+"""
 
 from __future__ import annotations
 

@@ -99,11 +99,11 @@ def different_vertices(
     classes: Sequence[Class], corners: Sequence[Corners], weights: Weights, most: int
 ) -> Iterator[Weights]:
     """The weights [leaves] at all vertices that differ, as batches [leaves, vertices]."""
-    ways = [
+    multisets = [
         combinations_with_replacement(range(len(corners[members[0]].points)), len(members))
         for members in classes
     ]
-    picks = list(product(*ways))
+    picks = list(product(*multisets))
     for start in range(0, len(picks), most):
         some = picks[start : start + most]
         batch = np.repeat(weights[:, np.newaxis], len(some), axis=1)

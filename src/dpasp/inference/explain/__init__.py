@@ -1,10 +1,11 @@
 """Why: what is behind an answer, and what leaves no model.
 
+- ``trees``: why a literal holds in a model, and why not, as a tree
 - ``explanation``: what is given back
-- ``ways``: minimal explanations; ``shrink``: leaving out what is not needed
-- ``numbers``: how the answer changes with the numbers of the program
-- ``trees``: why a literal holds in a model, and why not, told by ``telling`` from the rules of
-  the text (``bodies``) and the models of the program (``traced``)
+- ``shrink``: leaving out what is not needed; ``ways``: minimal explanations
+- ``contributions``: what each choice does to the answer; ``numbers``: what each number does
+- ``traced``: models that know their rules; ``bodies``: the rules of the text, with values;
+  ``telling``: the trees, from both
 - ``core``: a smallest set of rules and choices that leaves no model
 - ``reasons``: all of it about one answer
 """

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
-from itertools import islice, pairwise
+from itertools import islice
 
 import numpy as np
 
@@ -32,8 +32,8 @@ from dpasp.inference.engines.result import inconsistent_choices
 from dpasp.inference.engines.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.inference.exact import answered
 from dpasp.inference.explain.bodies import Texts
+from dpasp.inference.explain.contributions import VECTORS, conditional_masses, contributions
 from dpasp.inference.explain.explanation import (
-    Contribution,
     Explanation,
     Explanations,
     Sensitivity,
@@ -50,14 +50,13 @@ from dpasp.logic.people import People
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, ends
-from dpasp.semantics.masses import Array, Masses, joined
+from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import TotalChoice, most_probable_first, probability_of
 
 LOOKED_AT = 10_000  # total choices, at most
 FIRST = 300  # of them, before a way says where to look
-BATCH = 256  # weight vectors that are evaluated together
 FEW = 10  # ways whose overlaps are counted exactly
 
 
@@ -171,7 +170,11 @@ class Reasons:
     def explanation(self, i: int, answer: Answer, top: int, target: float | None) -> Explanation:
         """What is behind the answer to one query."""
         asked = self.asked
-        conditional = None if asked.has_intervals else self._conditional(asked.weights)[i]
+        conditional = (
+            None
+            if asked.has_intervals
+            else conditional_masses(asked, self.evaluator, asked.weights)[i]
+        )
         total = None
         if conditional is not None:
             if self._too_small(i, conditional):
@@ -184,7 +187,7 @@ class Reasons:
         return Explanation(
             answer,
             ways,
-            () if conditional is None else self._contributions(conditional),
+            () if conditional is None else contributions(asked, self.names, conditional),
             search.complete and all_seen,
             choices,
             covered,
@@ -283,9 +286,9 @@ class Reasons:
     def _behind(self, i: int, some: Sequence[Partial]) -> Array:
         """The masses behind the answer of the total choices with these values."""
         parts = []
-        for first in range(0, len(some), BATCH):
+        for first in range(0, len(some), VECTORS):
             columns, chances = certain_columns(
-                self.asked.weights, self.asked.layout, some[first : first + BATCH]
+                self.asked.weights, self.asked.layout, some[first : first + VECTORS]
             )
             outcome = self.evaluator.masses(columns, self.asked.watch)[i]
             parts.append(chances * behind(outcome, self.asked.meaning.maxent))
@@ -329,21 +332,6 @@ class Reasons:
 
     # --- choices and numbers -------------------------------------------------------------------
 
-    def _conditional(self, weights: Weights) -> Masses:
-        """The masses [queries, 1 + leaves]: as things are, then with each leaf in turn certain."""
-        columns = [weights]
-        for start, end in pairwise(self.asked.layout.starts):
-            for leaf in range(start, end):
-                column = weights.copy()
-                column[start:end] = 0.0
-                column[leaf] = 1.0
-                columns.append(column)
-        parts = []
-        for first in range(0, len(columns), BATCH):
-            batch = np.stack(columns[first : first + BATCH], axis=1)
-            parts.append(self.evaluator.masses(batch, self.asked.watch))
-        return joined(parts)
-
     def _too_small(self, i: int, conditional: Masses) -> bool:
         """Whether masses that are compared are below what floating point can hold."""
         asked, meaning = self.asked, self.asked.meaning
@@ -359,22 +347,6 @@ class Reasons:
         some = (logs.qe, logs.e) if meaning.maxent else (logs.b, logs.d)
         return any(-np.inf < mass < LOG_TINY for mass in some)
 
-    def _contributions(self, conditional: Masses) -> tuple[Contribution, ...]:
-        asked = self.asked
-        mass = behind(conditional, asked.meaning.maxent)
-        certain = _numbers(conditional, asked.meaning)
-        contributions = []
-        for i, choice in enumerate(asked.ground.choices):
-            start = asked.layout.starts[i]
-            for leaf in range(start, start + len(choice.selectors)):
-                prior = float(asked.weights[leaf])
-                after = None
-                if mass[0] > 0:
-                    after = min(1.0, prior * float(mass[leaf + 1] / mass[0]))
-                numbers = [float(n) for n in certain[:, leaf + 1] if not np.isnan(n)]
-                contributions.append(Contribution(self.names[leaf], prior, after, tuple(numbers)))
-        return tuple(sorted(contributions, key=_surprise))
-
     def _sensitivity(
         self, i: int, conditional: Masses | None, target: float | None
     ) -> tuple[Sensitivity, ...]:
@@ -389,7 +361,7 @@ class Reasons:
             return sensitivities(asked, same, along, target)
         extremes = self.attained[i]
         apart = [
-            (at, self._conditional(at)[i])
+            (at, conditional_masses(asked, self.evaluator, at)[i])
             for at in (extremes.lower_at, extremes.upper_at)
             if at is not None
         ]
@@ -402,16 +374,3 @@ def _together(query: GroundQuery) -> GroundQuery:
         return query
     literals = tuple(dict.fromkeys((*query.literals, *query.evidence)))
     return replace(query, literals=literals, evidence=())
-
-
-def _surprise(contribution: Contribution) -> float:
-    """Smaller for those that the answer tells more about."""
-    return (
-        0.0 if contribution.posterior is None else -abs(contribution.posterior - contribution.prior)
-    )
-
-
-def _numbers(outcome: Masses, meaning: Meaning) -> Array:
-    """The answers [1 or 2, batch]."""
-    lower, upper = masses.lower_upper(outcome, meaning)
-    return lower[np.newaxis] if meaning.maxent else np.stack([lower, upper])

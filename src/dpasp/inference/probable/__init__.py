@@ -1,1 +1,8 @@
-"""The most probable values of atoms, and the most probable total choices."""
+"""The most probable values of atoms, and the most probable total choices.
+
+- ``task``: a question with the evaluator that it is asked of; ``best``: the best assignments
+- ``maxproduct``: sums become maxima; ``total_choices``: the most probable ones on a circuit
+- ``credal``: the same where some probabilities are intervals
+- ``search``: the best first; ``by_queries``: for any atoms
+- ``by_circuit``, ``by_table``: the ways to an answer; ``answers``: the answers
+"""

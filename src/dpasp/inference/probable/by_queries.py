@@ -117,5 +117,5 @@ class Queries:
         place = {literal.symbol: i for i, literal in enumerate(self.atoms)}
         columns = [place[literal.symbol] for literal in self.question.atoms]
         rows = sorted(best.assignments[:, columns].tolist())
-        found = np.array(rows, dtype=np.int64).reshape(len(rows), len(columns))
-        return Best(best.value, found, best.most)
+        assignments = np.array(rows, dtype=np.int64).reshape(len(rows), len(columns))
+        return Best(best.value, assignments, best.most)

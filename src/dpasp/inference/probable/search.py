@@ -137,8 +137,8 @@ def _valued(
     """Assignments with their values."""
     value, possible = bounds(rows.T.astype(np.int64))
     return [
-        (float(own), tuple(row))
-        for own, row, kept in zip(value, rows.tolist(), possible, strict=True)
+        (float(number), tuple(row))
+        for number, row, kept in zip(value, rows.tolist(), possible, strict=True)
         if kept
     ]
 

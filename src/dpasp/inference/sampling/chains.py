@@ -128,7 +128,7 @@ class Walk:
         """Worlds that clingo finds at random, of which the evidence holds in some model."""
         prepared = self.stream.prepared
         translation, choices = prepared.drawable.translation, prepared.definitions.choices
-        evidence = prepared.conjunctions[0].given
+        evidence = prepared.conjunctions[0].evidence
         if not count or evidence is None:
             return []
         rules = [*translation.rules, *(Rule((), (-literal,)) for literal in evidence)]

@@ -94,19 +94,21 @@ class DrawingJob:
     def start(self, watch: Watch) -> Callable[[DrawingRun, Watch], list[Assignment]]:
         """What draws a run."""
         asked = replace(self.asked, watch=watch)
-        source, way = ModelSource(asked), descent(asked)
-        rejecting = _Rejecting(asked) if way is None else None
+        source, descending = ModelSource(asked), descent(asked)
+        rejecting = _Rejecting(asked) if descending is None else None
 
         def draw(run: DrawingRun, watch: Watch) -> list[Assignment]:
             source.watch = watch
             seeds = np.random.SeedSequence(self.seed, spawn_key=(run.number,) if run.number else ())
             generator = np.random.default_rng(seeds)
-            if way is not None:
-                choices = replace(way, asked=replace(asked, watch=watch)).draw(generator, run.count)
-                drawn = _found(choices, source)
+            if descending is not None:
+                choices = replace(descending, asked=replace(asked, watch=watch)).draw(
+                    generator, run.count
+                )
+                drawn = _models_of(choices, source)
             else:
                 assert rejecting is not None
-                drawn = rejecting.found(source, generator)
+                drawn = rejecting.accepted(source, generator)
             return [
                 models.kept[generator.integers(len(models.kept))]
                 for models in islice(drawn, run.count)
@@ -115,7 +117,7 @@ class DrawingJob:
         return draw
 
 
-def _found(choices: Sequence[TotalChoice], source: ModelSource) -> Iterator[Models]:
+def _models_of(choices: Sequence[TotalChoice], source: ModelSource) -> Iterator[Models]:
     """The models of total choices that were drawn given the evidence."""
     for choice in choices:
         source.watch.check()  # also where all total choices are known
@@ -135,7 +137,7 @@ class _Rejecting:
         self.worlds = Worlds(prepared.definitions, prepared.size, selectors, pushes)
         self.most = prepared.most(self.weights)
 
-    def found(self, source: ModelSource, generator: np.random.Generator) -> Iterator[Models]:
+    def accepted(self, source: ModelSource, generator: np.random.Generator) -> Iterator[Models]:
         """The models of total choices given the evidence, without end."""
         rejected = 0
         for choice, chance in self._drawn(generator, source.watch):

@@ -47,11 +47,11 @@ KNOWN = (
     "whole",
     "all_both",
     "some_both",
-    "some_given",
+    "some_evidence",
     "only_both",
-    "all_given",
+    "all_evidence",
     "both",
-    "given",
+    "evidence",
 )
 
 
@@ -63,7 +63,7 @@ class Conjunctions:
     """
 
     both: Conjunction | None
-    given: Conjunction | None
+    evidence: Conjunction | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Situations:
         literals = [
             tuple(literal for literal in conjunction or () if abs(literal) in part.atoms)
             for query in queries
-            for conjunction in (query.both, query.given)
+            for conjunction in (query.both, query.evidence)
         ]
         self.asked = any(literals)
         self._literals = literals
@@ -229,7 +229,7 @@ def _distinct(columns: Bits) -> tuple[Places, Places]:
     return firsts, place.reshape(-1)
 
 
-def known_from(n: int, both: NDArray[np.int64], given: NDArray[np.int64], whole: bool) -> Array:
+def known_from(n: int, both: NDArray[np.int64], evidence: NDArray[np.int64], whole: bool) -> Array:
     """What is ``KNOWN`` [known, queries] from counts of models."""
     if n == 0:
         return np.zeros((len(KNOWN), len(both)))
@@ -238,10 +238,10 @@ def known_from(n: int, both: NDArray[np.int64], given: NDArray[np.int64], whole:
         np.full(len(both), whole),
         (both == n) & whole,
         both > 0,
-        given > 0,
-        (both == given) & (both > 0),
-        (given == n) & whole,
+        evidence > 0,
+        (both == evidence) & (both > 0),
+        (evidence == n) & whole,
         both / n,
-        given / n,
+        evidence / n,
     )
     return np.array([np.asarray(row, dtype=np.float64) for row in rows])

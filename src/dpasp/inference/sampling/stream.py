@@ -77,17 +77,17 @@ class Prepared:
         self._rules = dict(self.program.rules)
         self.definitions = Definitions(self._rules, self.drawable.choices)
         self.size = translation.size
-        self.given = self._atom(wanted[0].given)
+        self.evidence_atom = self._atom(wanted[0].evidence)
         self.both = [self._atom(query.both) for query in wanted]
         self.violated = self._defined(self.program.constraints)
         counted = asked.meaning.maxent
         parts = self.program.parts
         situations = [Situations(part, wanted, self.drawable, counted) for part in parts]
         self.situations = [s for s in situations if s.asked or not s.part.certain]
-        self.evidence = self._determined(wanted[0].given) or ()
+        self.evidence = self._determined(wanted[0].evidence) or ()
         pushes = pushed(self.definitions, self.evidence) if push else ()
         self.border = sorted({atom for s in self.situations for atom in s.part.border})
-        self.outputs = [self.violated, self.given, *self.both, *self.border]
+        self.outputs = [self.violated, self.evidence_atom, *self.both, *self.border]
         asked.watch.check()
         self.worlds = Worlds(self.definitions, self.size, self.outputs, pushes)
 
@@ -181,10 +181,10 @@ class Stream:
         queries = len(prepared.both)
         known = np.empty((len(KNOWN), queries, bits.shape[1]))
         consistent = ~bits[0]
-        given = (bits[1] & consistent).astype(np.float64)
+        evidence = (bits[1] & consistent).astype(np.float64)
         both = (bits[2 : 2 + queries] & consistent).astype(np.float64)
         alike = {"models": consistent, "whole": consistent}
-        alike |= dict.fromkeys(("some_given", "all_given", "given"), given)
+        alike |= dict.fromkeys(("some_evidence", "all_evidence", "evidence"), evidence)
         for i, name in enumerate(KNOWN):
             known[i] = alike.get(name, both)
         border = {atom: place for place, atom in enumerate(prepared.border, 2 + queries)}
@@ -202,10 +202,10 @@ def outcomes(known: Array, meaning: Meaning, queries: Sequence[GroundQuery]) -> 
     """
     named = dict(zip(KNOWN, known, strict=True))
     both, some_both = named["both"], named["some_both"]
-    numbers = [np.stack([both, named["given"] - both])]
+    numbers = [np.stack([both, named["evidence"] - both])]
     if not meaning.maxent:
-        lower = np.stack([named["all_both"], named["some_given"] * (1 - named["only_both"])])
-        numbers = [lower, np.stack([some_both, named["all_given"] * (1 - some_both)])]
+        lower = np.stack([named["all_both"], named["some_evidence"] * (1 - named["only_both"])])
+        numbers = [lower, np.stack([some_both, named["all_evidence"] * (1 - some_both)])]
     if meaning.has_undefined_model:
         _add_undefined(numbers, named, meaning, queries)
     return numbers

@@ -21,37 +21,20 @@ from clingo.ast import AST, ASTType, Sign
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.neural import Neural
+from dpasp.language.statements.question_items import (
+    FORMS,
+    QuestionItem,
+    question_items,
+    strip_parentheses,
+)
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.brackets import CLOSING, OPENING
 from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import exact, walk
 
-FORMS = {
-    "#query": "a query is written #query a, not b | c.",
-    "#map": "a map query is written #map a?, b? | c.",
-    "#mpe": "the most probable explanation is written #mpe | c.",
-    "#evidence": "evidence is written #evidence a, not b.",
-}
-
 _AGGREGATE = re.compile(r"#max\s*\{")
-
-# What has no meaning between the literals of a question, and what to do.
-_FOREIGN = {
-    ";": (
-        "the literals of a question have ',' between them",
-        "write ','; for 'or', define an atom by two rules and ask for that",
-    ),
-    ":": ("a question holds no conditions", "define an atom by a rule and ask for that"),
-    ":-": (
-        "a question is not a rule",
-        "write the rule as a statement of its own, and ask for its head",
-    ),
-    "::": ("a question holds no probabilities", "write 0.3::a. as a statement of its own"),
-}
 
 
 class Mode(Enum):
@@ -99,23 +82,14 @@ class Evidence(Statement):
     span: Span = span_field()
 
 
-@dataclass(slots=True)
-class _Item:
-    """One literal as written: after the bar?, undef?, marked with '?'?"""
-
-    is_evidence: bool
-    undefined: Span | None = None
-    mark: Span | None = None
-
-
 def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read a question, its literals left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
     directive = {"#pr": "#query", "#max": "#map"}.get(word.text, word.text)
     buffer.put(word.start, word.end, ":-")
-    _strip_parentheses(cursor, buffer)
-    items = _items(cursor, buffer, directive)
+    strip_parentheses(cursor, buffer)
+    items = question_items(cursor, buffer, directive)
     span = file.span(piece.start, piece.end)
     if not any(not item.is_evidence for item in items) and directive != "#mpe":
         message = (
@@ -141,94 +115,8 @@ def _asks(file: SourceFile, piece: Piece) -> bool:
     return _AGGREGATE.match(file.text, piece.start, piece.end) is None
 
 
-def _strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
-    """Blank out the parentheses around a whole question."""
-    if cursor.peek().text != "(":
-        return
-    start = cursor.index
-    opening, closing = cursor.peek(), cursor.skip_group()
-    if cursor.peek().text in (".", ""):
-        buffer.blank(opening.start, opening.end)
-        buffer.blank(closing.start, closing.end)
-        del cursor.tokens[cursor.index - 1]
-        cursor.index = start + 1
-    else:
-        cursor.index = start
-
-
-def _items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Item]:
-    """Cut a question into its literals and blank out what clingo does not know."""
-    items: list[_Item] = []
-    item: _Item | None = None
-    barred, depth = False, 0
-    while not cursor.at_end():
-        token = cursor.next()
-        text = token.text
-        if depth > 0 or text in CLOSING:
-            pass
-        elif text == "." and cursor.at_end():
-            break
-        elif text == "|":
-            _check_bar(cursor, token, directive, barred)
-            barred = True
-            buffer.put(token.start, token.end, ";" if items else " ")
-            item = None
-        elif text == ",":
-            item = None
-        elif text in _FOREIGN:
-            message, help = _FOREIGN[text]
-            cursor.fail("query-syntax", message, token, help)
-        elif text == "?":
-            _check_question_mark(cursor, token, directive, item)
-            assert item is not None
-            item.mark = cursor.file.span(token.start, token.end)
-            buffer.blank(token.start, token.end)
-        elif item is None:
-            item = _Item(is_evidence=barred)
-            items.append(item)
-            _undefined(cursor, buffer, token, item)
-        depth += (text in OPENING) - (text in CLOSING)
-    return items
-
-
-def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> None:
-    if directive == "#evidence":
-        cursor.fail("query-bar", "evidence has no '|'", token, FORMS[directive])
-    if barred:
-        cursor.fail("query-bar", "a second '|'", token, "keep one, and join literals by ','")
-    if cursor.peek().text in (".", ""):
-        message = "no evidence follows the '|'"
-        cursor.fail("query-bar", message, token, f"remove it; {FORMS[directive]}")
-
-
-def _check_question_mark(cursor: Cursor, token: Token, directive: str, item: _Item | None) -> None:
-    """Only the atoms that ``#map`` asks for are marked with '?'."""
-    if item is None:
-        cursor.fail("query-mark", "'?' comes after the atom that it marks", token, FORMS["#map"])
-    if directive != "#map":
-        help = f"write #map to ask for the most probable value; {FORMS[directive]}"
-        cursor.fail("query-mark", "this '?' has no meaning here", token, help)
-    if item.is_evidence:
-        message = "evidence is not marked with '?'"
-        cursor.fail("query-mark", message, token, "remove the '?', or move the atom before '|'")
-
-
-def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: _Item) -> None:
-    """Note and blank out the ``undef`` that a literal begins with."""
-    negated = token.text == "not" and cursor.peek().text == "undef"
-    word = cursor.peek() if negated else token
-    after = cursor.peek(1) if negated else cursor.peek()
-    if word.text != "undef" or after.text in (",", ".", "|", "(", "?", ")", "", "="):
-        return
-    if negated or after.text == "not":
-        message = "'undef' and 'not' do not go together"
-        cursor.fail("query-literal", message, (token.start, after.end), "keep one of them")
-    item.undefined = cursor.file.span(token.start, token.end)
-    buffer.blank(token.start, token.end)
-
-
 def _question(
-    directive: str, items: list[_Item], body: list[AST], sources: Sources, span: Span
+    directive: str, items: list[QuestionItem], body: list[AST], sources: Sources, span: Span
 ) -> Statement:
     """The statement that the items and what clingo read of them make up."""
     if len(items) != len(body):
@@ -265,7 +153,7 @@ def _question(
     return Map(atoms, tuple(evidence), tuple(guards), span)
 
 
-def _check_guard(directive: str, item: _Item, where: Span) -> None:
+def _check_guard(directive: str, item: QuestionItem, where: Span) -> None:
     if directive == "#evidence":
         help = "write 'a' for true and 'not a' for false, and no comparisons"
         raise _error("query-literal", "evidence holds atoms only", where, help)
@@ -289,7 +177,7 @@ def _check_anonymous(directive: str, literal: Literal) -> None:
         raise _error("evidence-anonymous", message, literal.span, help)
 
 
-def _check_map(item: _Item, literal: Literal) -> None:
+def _check_map(item: QuestionItem, literal: Literal) -> None:
     """The atoms that a ``#map`` asks for are marked with '?'."""
     if literal.mode is not Mode.TRUE:
         message = "#map asks for atoms, which may turn out true or false"
@@ -301,7 +189,7 @@ def _check_map(item: _Item, literal: Literal) -> None:
         raise _error("query-mark", message, literal.span, help)
 
 
-def _literal(item: _Item, node: AST, atom: AST | None, where: Span) -> Literal:
+def _literal(item: QuestionItem, node: AST, atom: AST | None, where: Span) -> Literal:
     if atom is None:
         help = "define an atom by a rule and ask for that"
         raise _error("query-literal", "a question holds atoms only", where, help)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
+from math import prod
 
 from clingo.ast import (
     AST,
@@ -31,6 +32,8 @@ _LEAVES = frozenset((ASTType.Variable, ASTType.SymbolicTerm))
 _LOCAL = frozenset(
     (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement, ASTType.TheoryAtomElement)
 )
+
+_ELEMENTS = _LOCAL | {ASTType.HeadAggregateElement}
 
 
 def children(node: AST) -> Iterable[AST]:
@@ -59,6 +62,30 @@ def walk(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> Iterato
         part = stack.pop()
         yield part
         stack += reversed(list(below(part)))
+
+
+def unpooled(node: AST, most: int) -> int:
+    """How many statements one with pools stands for; counted no further than above ``most``.
+
+    >>> from clingo.ast import parse_string
+    >>> rules = []
+    >>> parse_string("a(1;2) :- b(3;4;5), 1 { c(6;7); c(8;9) }.", rules.append)
+    >>> unpooled(rules[1], 1000)
+    6
+    """
+    frames: list[tuple[AST, list[AST], list[int]]] = [(node, list(children(node)), [])]
+    while True:
+        part, below, counts = frames[-1]
+        if len(counts) < len(below):
+            child = below[len(counts)]
+            frames.append((child, list(children(child)), []))
+            continue
+        frames.pop()
+        count = max(1, sum(counts)) if part.ast_type == ASTType.Pool else prod(counts)
+        if count > most or not frames:
+            return count
+        # Inside an aggregate or after a colon, pools make more elements and not more statements.
+        frames[-1][2].append(1 if part.ast_type in _ELEMENTS else count)
 
 
 def variables(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> Iterator[AST]:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dpasp.learning.history import AscentKind
 from dpasp.neural.likelihood import AsRoots
-from dpasp.neural.mixtures import Mixture
+from dpasp.neural.mixtures import MassMixture
 from dpasp.neural.pieces import Pieces
 from dpasp.semantics.leaves import Weights
 
@@ -34,7 +34,7 @@ class Source(Protocol):
         """Which observations have no more than their bound."""
 
     @property
-    def mixture(self) -> Mixture:
+    def mixture(self) -> MassMixture:
         """What a probability is of their masses."""
 
     def most(self, weights: Tensor, probability: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine
-from dpasp.neural.mixtures import Mixture, mixture_of
+from dpasp.neural.mixtures import MassMixture, mixture_of
 from dpasp.neural.observations import Observation, questions_of
 from dpasp.neural.pieces import Piece, Pieces
 from dpasp.semantics.leaves import Weights, layout
@@ -83,7 +83,7 @@ class ByCases:
         return [not self.open] * len(self.observations)
 
     @property
-    def mixture(self) -> Mixture:
+    def mixture(self) -> MassMixture:
         """What the semantics makes of the masses."""
         definite = all(case.engine.definite for case in self.closed)
         return mixture_of(definite, self.meaning, self.observations, self.lower)

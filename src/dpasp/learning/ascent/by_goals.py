@@ -20,7 +20,7 @@ from dpasp.inference.relaxing.growing import Budget, Growing
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine
-from dpasp.neural.mixtures import Mixture
+from dpasp.neural.mixtures import MassMixture
 from dpasp.neural.observations import Observation
 from dpasp.neural.pieces import Piece, Pieces
 from dpasp.semantics.leaves import Weights, layout
@@ -59,10 +59,10 @@ class ByGoals:
         return [held.whole for held, _ in self.sides]
 
     @property
-    def mixture(self) -> Mixture:
+    def mixture(self) -> MassMixture:
         """A probability is one mass of the circuits."""
         rows = torch.ones(len(self.sides), 1, dtype=torch.float64)
-        return Mixture(FIELD, rows, torch.zeros(len(rows), dtype=torch.float64), True)
+        return MassMixture(FIELD, rows, torch.zeros(len(rows), dtype=torch.float64), True)
 
     def most(self, weights: Tensor, probability: Tensor) -> Tensor:
         """The probability [observations, batch] that each has at most."""
