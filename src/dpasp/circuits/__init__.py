@@ -1,10 +1,26 @@
 """Ground program → circuit, and its evaluation.
 
-Example::
+- ``stops``: why native code stopped, as errors
+- ``channels``: what the numbers at the nodes mean; ``layers``: the nodes in layers, and the sweep
+- ``circuit``: a compiled program; ``cache``: circuits on disk; ``export``: for other tools
+- ``flatten``: a program as arrays, as native code takes it; ``compiler``: program in, circuit out;
+  ``planning``: what it would work on
+- ``fold``: enumerated total choices as a circuit
+- ``consistency``: the mass of the total choices without a model
+- ``shares``: many atoms of a network, without a circuit
+- ``regroup``: sums of products with fewer levels; ``tape``: a circuit as one list of them, for GPUs
+- ``worlds``: the determined part of a program in random worlds
 
-    circuit = compile(ground, Meaning(Logic.STABLE, Probability.CREDAL))
-    circuit.masses(leaves.weights(ground))      # [questions, 7]: consistent, a, b, c, d, qe, e
-    circuit.statistics                          # variables by class, width, nodes, way, order
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics import leaves
+>>> from dpasp.semantics.meaning import Meaning
+>>> program = ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c."))
+>>> circuit = compile(program, Meaning())
+>>> circuit.masses(leaves.weights(program))  # [questions, 7]: consistent, a, b, c, d, qe, e
+array([[1.  , 0.65, 0.65, 0.35, 0.35, 0.65, 1.  ]])
+>>> circuit.statistics.way
+'diagram'
 """
 
 from dpasp.circuits.cache import Cache

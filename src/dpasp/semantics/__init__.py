@@ -1,9 +1,21 @@
 """What the models of a total choice are, and what probability means.
 
-Example::
+- ``meaning``: the semantics of the logic and of the probabilities, as one value
+- ``dependencies``: which atoms depend on which, and which the choices determine; ``refuse``: what
+  a semantics gives no meaning to; ``wellfounded``: the well-founded model as rules
+- ``translate``: the rules whose stable models are the models of the semantics
+- ``leaves``: the probabilities as one vector; ``names``: what its entries are called
+- ``total_choices``: their probabilities, the most probable first, and drawing them
+- ``masses``: from masses to answers; ``objective``: what learning maximises of an interval
 
-    meaning = Meaning(Logic.PARTIAL, Probability.CREDAL)
-    translation = translate(ground, meaning.logic)      # rules with twins, solved as stable
-    vector = leaves.weights(ground)                     # one number per value of each choice
-    lower, upper = masses.credal(evaluator.masses(vector[:, np.newaxis]))
+>>> from dpasp.language import parse
+>>> from dpasp.language.ast import Logic
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics import leaves
+>>> from dpasp.semantics.translate import translate
+>>> program = ground(parse("0.3::a. p :- a, not q. q :- a, not p."))
+>>> [len(translate(program, logic).rules) for logic in (Logic.STABLE, Logic.PARTIAL)]  # with twins
+[3, 7]
+>>> leaves.weights(program)
+array([0.3, 0.7])
 """
