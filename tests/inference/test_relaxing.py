@@ -11,7 +11,7 @@ import pytest
 import dpasp
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.outcomes import Outcomes
-from dpasp.inference.relaxing.goals import DeterminedPart, Goal, determined_part
+from dpasp.inference.relaxing.goals import DeterminedPart, RelaxedGoal, determined_part
 from dpasp.inference.relaxing.growing import Budget, Growing
 from dpasp.inference.relaxing.reasons import Ranked, important
 from dpasp.language.ast import Logic
@@ -32,12 +32,12 @@ h :- not f. :- a(4), c(1).
 """
 
 
-def goals(part: DeterminedPart, literals: tuple[int, ...]) -> tuple[Goal, Goal]:
+def goals(part: DeterminedPart, literals: tuple[int, ...]) -> tuple[RelaxedGoal, RelaxedGoal]:
     """That literals hold, and the contrary."""
     return part.goal([literals]), part.complement([(-literal,) for literal in literals])
 
 
-def check(goal: Goal, exact: float, masses: Array, random: Random) -> None:
+def check(goal: RelaxedGoal, exact: float, masses: Array, random: Random) -> None:
     """However the choices become known, the bound only grows, and ends exact."""
     order = list(goal.numbers)
     random.shuffle(order)

@@ -13,8 +13,8 @@ from torch import Tensor
 import dpasp
 from dpasp.learning.ascent import choosing
 from dpasp.learning.ascent.ascents import Ascent
-from dpasp.learning.ascent.bound import Bound
-from dpasp.learning.ascent.choosing import LikelihoodWarning, Wanted, ascent_of
+from dpasp.learning.ascent.bound import BoundAscent
+from dpasp.learning.ascent.choosing import LikelihoodWarning, WantedAscent, ascent_of
 from dpasp.learning.options import learn_options
 from dpasp.limits import UNLIMITED
 from dpasp.neural.module import ProgramModule
@@ -44,7 +44,7 @@ def made(text: str, rows: list[list[str]], **options: Any) -> tuple[ProgramModul
     program = dpasp.loads(text)
     model = program.module()
     seen = ObservationReader(model.ground).read(rows, "rows")
-    wanted = Wanted(model, seen, learn_options(program.source, options), UNLIMITED)
+    wanted = WantedAscent(model, seen, learn_options(program.source, options), UNLIMITED)
     return model, ascent_of(wanted)
 
 
@@ -81,7 +81,7 @@ def test_the_bound_is_below_the_likelihood_and_only_tightens(
 ) -> None:
     model, exact = made(text + semantics, rows, likelihood="exact")
     _, bound = made(text + semantics, rows, likelihood="bound", nodes=nodes)
-    assert isinstance(bound, Bound)
+    assert isinstance(bound, BoundAscent)
     points = [weights_of(model, p) for p in (0.2, 0.5, 0.8)]
     before = [torch.full((2,), -torch.inf)] * len(points)
     widths = []
@@ -123,7 +123,7 @@ def test_the_gradient_of_a_bound(
 @pytest.mark.parametrize(("text", "rows", "nodes", "semantics"), CASES)
 def test_a_bound_in_log_space(text: str, rows: list[list[str]], nodes: int, semantics: str) -> None:
     model, bound = made(text + semantics, rows, likelihood="bound", nodes=nodes)
-    assert isinstance(bound, Bound)
+    assert isinstance(bound, BoundAscent)
     weights, engine = weights_of(model, 0.3), bound.likelihood.engine
     fields = bound.likelihood.mixture.fields
     known = engine.masses(weights, fields)
@@ -270,7 +270,7 @@ def test_going_on_with_another_likelihood_is_refused(
     def no_room(*_: object) -> None:
         raise dpasp.MemoryLimit("out of memory")
 
-    monkeypatch.setattr(choosing, "exact", no_room)
+    monkeypatch.setattr(choosing, "exact_ascent", no_room)
     with warnings.catch_warnings(), pytest.raises(dpasp.DataError, match="lower bound"):
         warnings.simplefilter("ignore", LikelihoodWarning)
         program.learn(FAR, niters=2, resume=file)

@@ -19,7 +19,7 @@ from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display
 
 AscentKind = Literal["exact", "bound", "sampled"]
-WORDS: dict[AscentKind, str] = {
+ASCENT_WORDS: dict[AscentKind, str] = {
     "exact": "log-likelihood",
     "bound": "lower bound of the log-likelihood",
     "sampled": "sampled log-likelihood",
@@ -103,7 +103,7 @@ class History(Sequence[Record]):
             return f"no iteration: {self.reason.value}"
         first, last = self.records[0].log_likelihood, self.records[-1].log_likelihood
         count, gap = len(self.records), self.records[-1].gap
-        what = WORDS[self.records[-1].likelihood]
+        what = ASCENT_WORDS[self.records[-1].likelihood]
         off = "" if gap is None else f" (at most {gap:.6f} below the exact one)"
         return (
             f"{count} iteration{'s' * (count != 1)} over {self.examples:,} "

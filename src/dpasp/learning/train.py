@@ -23,7 +23,7 @@ from torch import Tensor
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
 from dpasp.learning import unfinished
 from dpasp.learning.ascent.ascents import Exact
-from dpasp.learning.ascent.choosing import Wanted, ascent_of
+from dpasp.learning.ascent.choosing import WantedAscent, ascent_of
 from dpasp.learning.capture import Captured, check_capture, check_optimisers
 from dpasp.learning.errors import Fit
 from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
@@ -103,7 +103,7 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
     if job.options.imprecise is not None:
         check_imprecise(model, job.span)
     model.to(device)
-    ascent = ascent_of(Wanted(model, job.observations, job.options, job.how.watch, job.span))
+    ascent = ascent_of(WantedAscent(model, job.observations, job.options, job.how.watch, job.span))
     check_possible(model, ascent.likelihood, job.observations, job.span)
     if trainable(model.nets) and isinstance(ascent, Exact):
         warn_of_shortcuts(model, ascent.likelihood)

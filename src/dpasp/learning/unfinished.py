@@ -23,7 +23,7 @@ from torch import Tensor
 
 from dpasp.errors import DataError, Diagnostic
 from dpasp.learning import belongs, checkpoints
-from dpasp.learning.history import WORDS, Record
+from dpasp.learning.history import ASCENT_WORDS, Record
 from dpasp.learning.options import LearnOptions
 from dpasp.learning.steps import Learner
 from dpasp.neural.module import ProgramModule
@@ -141,8 +141,8 @@ def _restore_ascent(run: LearningRun, path: Path, facts: dict[str, Any]) -> None
     """Go on with the same bound, or draw the same worlds."""
     learner, (kind, state) = run.learner, facts.get("ascent", ["exact", []])
     if kind != learner.ascent.kind:
-        message = f"{path} was learned by the {WORDS[kind]}, and this is the "
-        message += WORDS[learner.ascent.kind]
+        message = f"{path} was learned by the {ASCENT_WORDS[kind]}, and this is the "
+        message += ASCENT_WORDS[learner.ascent.kind]
         help = f'say likelihood = "{kind}", or start anew without --resume'
         raise DataError(Diagnostic("checkpoint-other", message, help=help))
     learner.ascent = learner.ascent.restored(state)

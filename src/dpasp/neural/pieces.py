@@ -10,9 +10,9 @@ have, and an ordinary function of the weights: it has a gradient, and takes batc
 >>> from dpasp.semantics.meaning import Meaning
 >>> program = ground(parse("0.5::a. 0.5::b. c :- a, b. #query c."))
 >>> engine = native_engine(program, Meaning(), program.questions)
->>> piece = Piece(engine, (0,), torch.arange(4), torch.tensor([], dtype=torch.int64))
+>>> piece = CircuitPiece(engine, (0,), torch.arange(4), torch.tensor([], dtype=torch.int64))
 >>> weights = torch.tensor([[0.5], [0.5], [0.2], [0.8]], dtype=torch.float64)
->>> Pieces((piece,), 1).masses(weights, ("a",))
+>>> CircuitPieces((piece,), 1).masses(weights, ("a",))
 tensor([[[0.1000]]], dtype=torch.float64)
 """
 
@@ -29,7 +29,7 @@ from dpasp.neural.walks import Fields, Pullback
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CircuitPiece:
     """A circuit, the questions that it is about, the leaves that it reads and those of its case."""
 
     engine: MassEngine
@@ -37,17 +37,17 @@ class Piece:
     leaves: Tensor
     fallen: Tensor
 
-    def to(self, device: torch.device) -> Piece:
+    def to(self, device: torch.device) -> CircuitPiece:
         """The same on a device."""
         moved = self.leaves.to(device), self.fallen.to(device)
-        return Piece(self.engine.to(device), self.questions, *moved)
+        return CircuitPiece(self.engine.to(device), self.questions, *moved)
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """Pieces as one engine; a question that no piece is about has no mass."""
+class CircuitPieces:
+    """CircuitPieces as one engine; a question that no piece is about has no mass."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CircuitPiece, ...]
     questions: int
     scaled: ClassVar[bool] = False
 
@@ -56,7 +56,7 @@ class Pieces:
         """How many products an evaluation takes."""
         return sum(piece.engine.size for piece in self.pieces)
 
-    def to(self, device: torch.device) -> Pieces:
+    def to(self, device: torch.device) -> CircuitPieces:
         """The same on a device."""
         return replace(self, pieces=tuple(piece.to(device) for piece in self.pieces))
 

@@ -29,7 +29,7 @@ from dpasp.semantics.translate import Conjunction, Translation, translate
 
 
 @dataclass(frozen=True)
-class Goal:
+class RelaxedGoal:
     """An atom that the choices of a program determine, and the rules that it depends on."""
 
     ground: GroundProgram
@@ -85,22 +85,22 @@ class DeterminedPart:
         """Literals that never hold together."""
         return (self.translation.size, -self.translation.size)
 
-    def goal(self, bodies: Sequence[Conjunction]) -> Goal:
+    def goal(self, bodies: Sequence[Conjunction]) -> RelaxedGoal:
         """That one of the conjunctions holds, and no constraint is violated."""
         violated = self.translation.size + 1
         allowed = (-violated,) if self.constraints else ()
         rules = {violated: tuple(rule._replace(head=(violated,)) for rule in self.constraints)}
         return self._goal([Rule((), (*body, *allowed)) for body in bodies], rules)
 
-    def complement(self, bodies: Sequence[Conjunction]) -> Goal:
+    def complement(self, bodies: Sequence[Conjunction]) -> RelaxedGoal:
         """That one of the conjunctions holds, or a constraint is violated."""
         return self._goal([*(Rule((), body) for body in bodies), *self.constraints], {})
 
-    def _goal(self, rules: Sequence[Rule], more: Mapping[int, Sequence[Rule]]) -> Goal:
+    def _goal(self, rules: Sequence[Rule], more: Mapping[int, Sequence[Rule]]) -> RelaxedGoal:
         atom = self.translation.size + 2
         mine = tuple(rule._replace(head=(atom,)) for rule in rules)
         every = {**self.rules, **more, atom: mine}
-        return Goal(self.ground, _below(every, atom), atom, atom + 1)
+        return RelaxedGoal(self.ground, _below(every, atom), atom, atom + 1)
 
 
 def determined_part(

@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 
 from dpasp import circuits
 from dpasp.errors import SizeLimit
-from dpasp.inference.relaxing.goals import Goal
-from dpasp.inference.relaxing.reasons import MANY, Ranked, important
+from dpasp.inference.relaxing.goals import RelaxedGoal
+from dpasp.inference.relaxing.reasons import MANY_REASONS, Ranked, important
 from dpasp.inference.relaxing.relaxed import relaxed
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
@@ -45,13 +45,13 @@ class Budget:
 
     nodes: int = 500_000
     work: int = 4_000_000
-    reasons: int = MANY
+    reasons: int = MANY_REASONS
 
-    def ranked(self, goal: Goal, weights: Weights, seed: int, watch: Watch) -> Ranked:
+    def ranked(self, goal: RelaxedGoal, weights: Weights, seed: int, watch: Watch) -> Ranked:
         """The choices of a goal, those that matter most under the weights first."""
         return important(goal, weights, seed, self.reasons, watch)
 
-    def compiled(self, goal: Goal, known: Collection[int], watch: Watch) -> circuits.Circuit:
+    def compiled(self, goal: RelaxedGoal, known: Collection[int], watch: Watch) -> circuits.Circuit:
         """The circuit of what surely holds if some choices are known."""
         options = circuits.Options(nodes=self.nodes, work=self.work)
         return circuits.compile(relaxed(goal, known), DETERMINED, options=options, watch=watch)
@@ -61,7 +61,7 @@ class Budget:
 class Growing:
     """A goal with the choices that are known, and the circuit of what they make sure."""
 
-    goal: Goal
+    goal: RelaxedGoal
     known: frozenset[int] = frozenset()
     circuit: circuits.Circuit | None = None  # None: nothing is sure yet
     step: int = -1  # choices that come next; -1: as many as usual, 0: it is as large as it can be

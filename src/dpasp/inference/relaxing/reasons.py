@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import Definitions, Worlds
-from dpasp.inference.relaxing.goals import Goal
+from dpasp.inference.relaxing.goals import RelaxedGoal
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Rule
 from dpasp.semantics.leaves import Weights, layout
 
-MANY = 500  # reasons that are enough,
+MANY_REASONS = 500  # reasons that are enough,
 WORK = 400_000  # and rules that are looked at for them, about
 BLOCKS = 4  # of worlds that are drawn before they are made more even
 EVEN = (0.0, 0.2, 0.5, 1.0)  # how even the choices are made until the event is seen
@@ -51,7 +51,11 @@ class Ranked:
 
 
 def important(
-    goal: Goal, weights: Weights, seed: int, reasons: int = MANY, watch: Watch = UNLIMITED
+    goal: RelaxedGoal,
+    weights: Weights,
+    seed: int,
+    reasons: int = MANY_REASONS,
+    watch: Watch = UNLIMITED,
 ) -> Ranked:
     """A reason of the goal, and then the choices that are part of most reasons first.
 
@@ -78,7 +82,9 @@ def important(
     return Ranked(tuple(sorted(counts, key=place)), len(first))
 
 
-def _worlds(goal: Goal, weights: Weights, seed: int, watch: Watch) -> Iterator[Sequence[bool]]:
+def _worlds(
+    goal: RelaxedGoal, weights: Weights, seed: int, watch: Watch
+) -> Iterator[Sequence[bool]]:
     """Worlds in which the goal holds: by atom, what is true."""
     atoms = sorted({*goal.rules, *goal.selectors})
     definitions = Definitions(goal.rules, goal.ground.choices)
@@ -87,7 +93,7 @@ def _worlds(goal: Goal, weights: Weights, seed: int, watch: Watch) -> Iterator[S
     for even in EVEN:
         drawn = worlds.draw(_evened(goal, weights, even), seed, 0, BLOCKS, watch).bits
         good = np.flatnonzero(drawn[place])
-        for world in good[:MANY].tolist():
+        for world in good[:MANY_REASONS].tolist():
             true: NDArray[np.bool_] = np.zeros(goal.size, dtype=np.bool_)
             true[atoms] = drawn[:, world]
             yield true.tolist()
@@ -95,7 +101,7 @@ def _worlds(goal: Goal, weights: Weights, seed: int, watch: Watch) -> Iterator[S
             return
 
 
-def _evened(goal: Goal, weights: Weights, share: float) -> Weights:
+def _evened(goal: RelaxedGoal, weights: Weights, share: float) -> Weights:
     """The weights with a share of an even distribution over the values that are possible."""
     mixed = weights.copy()
     for first, last in pairwise(layout(goal.ground.choices).starts):
@@ -108,7 +114,7 @@ def _evened(goal: Goal, weights: Weights, share: float) -> Weights:
 class _Walk:
     """Finds reasons in one world after the other."""
 
-    def __init__(self, goal: Goal, random: Random) -> None:
+    def __init__(self, goal: RelaxedGoal, random: Random) -> None:
         self.goal, self.random = goal, random
         self.rules = [(atom, rule) for atom, rules in goal.rules.items() for rule in rules]
         self.plain = [_plain(rule) for _, rule in self.rules]

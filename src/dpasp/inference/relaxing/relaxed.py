@@ -28,12 +28,12 @@ from dataclasses import replace
 
 from clingo import Function
 
-from dpasp.inference.relaxing.goals import Goal
+from dpasp.inference.relaxing.goals import RelaxedGoal
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery, Rule
 
 
-def relaxed(goal: Goal, known: Collection[int]) -> GroundProgram:
+def relaxed(goal: RelaxedGoal, known: Collection[int]) -> GroundProgram:
     """The program that asks whether a goal surely holds, of whose choices only some are known.
 
     The choices are those of the program, known or not, so that their weights lie where they did.
@@ -54,7 +54,7 @@ def relaxed(goal: Goal, known: Collection[int]) -> GroundProgram:
 class _Sides:
     """The rules of both sides of the atoms that a goal depends on, as far as it needs them."""
 
-    def __init__(self, goal: Goal, known: frozenset[int]) -> None:
+    def __init__(self, goal: RelaxedGoal, known: frozenset[int]) -> None:
         self.goal, self.known = goal, known
         self.size = len(goal.ground.symbols)  # the sides of atoms are numbered after these
         self._numbers: dict[tuple[int, bool], int] = {}

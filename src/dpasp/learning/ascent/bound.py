@@ -16,7 +16,7 @@ from torch import Tensor
 from dpasp.learning.history import AscentKind
 from dpasp.neural.likelihood import AsRoots
 from dpasp.neural.mixtures import MassMixture
-from dpasp.neural.pieces import Pieces
+from dpasp.neural.pieces import CircuitPieces
 from dpasp.semantics.leaves import Weights
 
 LEAST = 1e-300  # what a probability of 0 counts as, for the gap
@@ -26,7 +26,7 @@ class Source(Protocol):
     """Where the circuits of a bound come from."""
 
     @property
-    def engine(self) -> Pieces:
+    def engine(self) -> CircuitPieces:
         """The circuits that are there."""
 
     @property
@@ -52,7 +52,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundAscent:
     """The lower bound by a source, on a device."""
 
     source: Source
@@ -61,11 +61,11 @@ class Bound:
     kind: ClassVar[AscentKind] = "bound"
 
     @classmethod
-    def of(cls, source: Source, iteration: int = -1) -> Bound:
+    def of(cls, source: Source, iteration: int = -1) -> BoundAscent:
         """The bound that a source gives now."""
         return cls(source, AsRoots(source.engine, source.mixture), iteration)
 
-    def to(self, device: torch.device) -> Bound:
+    def to(self, device: torch.device) -> BoundAscent:
         """The same on a device."""
         return replace(self, likelihood=self.likelihood.to(device))
 
@@ -79,7 +79,7 @@ class Bound:
         least, most = low[place].clamp(LEAST, 1.0), high[place].clamp(LEAST, 1.0)
         return (most.log() - least.log()).clamp(min=0.0)
 
-    def tightened(self, weights: Weights, iteration: int) -> Bound:
+    def tightened(self, weights: Weights, iteration: int) -> BoundAscent:
         """With more compiled, where that matters under the weights; once an iteration."""
         if iteration == self.iteration:
             return self
@@ -90,14 +90,14 @@ class Bound:
         """What is compiled, as JSON has it."""
         return [self.iteration, self.source.state]
 
-    def restored(self, state: list[Any]) -> Bound:
+    def restored(self, state: list[Any]) -> BoundAscent:
         """The bound that was written as ``state``."""
         iteration, source = state
         return self._with(self.source.restored(source), iteration)
 
-    def _with(self, source: Source, iteration: int) -> Bound:
+    def _with(self, source: Source, iteration: int) -> BoundAscent:
         device = self.likelihood.mixture.constant.device
-        return Bound.of(source, iteration).to(device)
+        return BoundAscent.of(source, iteration).to(device)
 
     def begin(self, iteration: int, step: int) -> None:
         """Nothing is random within a step."""

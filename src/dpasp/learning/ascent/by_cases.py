@@ -18,14 +18,14 @@ from torch import Tensor
 
 from dpasp import circuits
 from dpasp.errors import MemoryLimit, SizeLimit, TimeLimit
-from dpasp.inference.bounding.cases import FEW, Fallen, by_influence, restricted
+from dpasp.inference.bounding.cases import Fallen, by_influence, restricted
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.mixtures import MassMixture, mixture_of
 from dpasp.neural.observations import Observation, questions_of
-from dpasp.neural.pieces import Piece, Pieces
+from dpasp.neural.pieces import CircuitPiece, CircuitPieces
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.objective import Objective
@@ -33,10 +33,8 @@ from dpasp.semantics.objective import Objective
 STEPS = 1000  # cases that are split or compiled in one go,
 ATTEMPTS = 16  # and those among them that the compiler tries
 WORK = 5_000_000  # of one of them
+ENUMERATED = 256  # total choices that are enumerated where there is no way to compile them
 CLOSE = 1e-6  # an open probability below this is worth no more work
-
-
-State = list[Any]  # as JSON has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class ByCases:
     open: tuple[Fallen, ...] = ((),)
 
     @property
-    def engine(self) -> Pieces:
+    def engine(self) -> CircuitPieces:
         """The circuits of the cases that are compiled."""
         place, pieces = layout(self.ground.choices), []
         every = tuple(range(len(self.observations)))
@@ -74,8 +72,8 @@ class ByCases:
             ]
             leaves = torch.from_numpy(np.concatenate(kept) if kept else np.empty(0, np.int64))
             fell = torch.tensor(self._leaves(case.fallen), dtype=torch.int64)
-            pieces.append(Piece(case.engine, every, leaves, fell))
-        return Pieces(tuple(pieces), len(every))
+            pieces.append(CircuitPiece(case.engine, every, leaves, fell))
+        return CircuitPieces(tuple(pieces), len(every))
 
     @property
     def exact(self) -> list[bool]:
@@ -119,11 +117,11 @@ class ByCases:
         return cases
 
     @property
-    def state(self) -> State:
+    def state(self) -> list[Any]:
         """Which cases are compiled and which are open, to go on from there."""
         return [[case.fallen for case in self.closed], self.open]
 
-    def restored(self, state: State) -> ByCases:
+    def restored(self, state: list[Any]) -> ByCases:
         """What was written as ``state``."""
         closed, still = ([tuple(map(tuple, case)) for case in cases] for cases in state)
         cases = replace(self, open=tuple(still))
@@ -166,7 +164,7 @@ class ByCases:
         except SizeLimit:
             return None
         except circuits.HeadCycle:
-            if layout(program.choices).total > FEW:
+            if layout(program.choices).total > ENUMERATED:
                 return None
             return NativeEngine(on_circuit(program, self.meaning, watch=self.watch).circuit)
 
@@ -179,7 +177,7 @@ class ByCases:
         return replace(self, open=(*rest, *split))
 
 
-def by_cases(
+def bound_by_cases(
     ground: GroundProgram,
     meaning: Meaning,
     observations: Sequence[Observation],

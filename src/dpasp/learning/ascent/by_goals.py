@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 
 from dpasp.errors import LimitReached
-from dpasp.inference.relaxing.goals import Goal, determined_part
+from dpasp.inference.relaxing.goals import RelaxedGoal, determined_part
 from dpasp.inference.relaxing.growing import Budget, Growing
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.mixtures import MassMixture
 from dpasp.neural.observations import Observation
-from dpasp.neural.pieces import Piece, Pieces
+from dpasp.neural.pieces import CircuitPiece, CircuitPieces
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.meaning import Meaning
 
@@ -35,7 +35,6 @@ LEAST = 1e-300  # what a probability of 0 counts as
 AGAIN = 8  # iterations after which what is stuck is chosen anew
 TIME = 0.3  # of what is left, where there is a limit
 FIELD = ("a",)
-State = list[Any]  # as JSON has it
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class ByGoals:
     watch: Watch
 
     @property
-    def engine(self) -> Pieces:
+    def engine(self) -> CircuitPieces:
         """The circuits of what makes the observations hold."""
         return self._engine([held for held, _ in self.sides])
 
@@ -113,11 +112,11 @@ class ByGoals:
         return growing
 
     @property
-    def state(self) -> State:
+    def state(self) -> list[Any]:
         """Which choices are known, to go on from there."""
         return [[[sorted(part.known), part.step] for part in pair] for pair in self.sides]
 
-    def restored(self, state: State) -> ByGoals:
+    def restored(self, state: list[Any]) -> ByGoals:
         """What was written as ``state``."""
         sides = [
             (self._restored(held, *one), self._restored(fails, *other))
@@ -131,17 +130,17 @@ class ByGoals:
         circuit = self.budget.compiled(growing.goal, known, self.watch)
         return Growing(growing.goal, frozenset(known), circuit, step)
 
-    def _engine(self, parts: Sequence[Growing]) -> Pieces:
+    def _engine(self, parts: Sequence[Growing]) -> CircuitPieces:
         every, none = torch.arange(self.leaves), torch.empty(0, dtype=torch.int64)
         pieces = [
-            Piece(NativeEngine(part.circuit), (number,), every, none)
+            CircuitPiece(NativeEngine(part.circuit), (number,), every, none)
             for number, part in enumerate(parts)
             if part.circuit is not None
         ]
-        return Pieces(tuple(pieces), len(parts))
+        return CircuitPieces(tuple(pieces), len(parts))
 
 
-def by_goals(
+def bound_by_goals(
     ground: GroundProgram,
     meaning: Meaning,
     observations: Mapping[Observation, int],
@@ -160,7 +159,7 @@ def by_goals(
         literals = part.conjunction(observation)
         if literals is None:
             return None
-        goals: tuple[Goal, Goal] = (
+        goals: tuple[RelaxedGoal, RelaxedGoal] = (
             part.goal([literals]),
             part.complement([(-literal,) for literal in literals]),
         )

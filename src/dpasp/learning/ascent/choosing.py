@@ -10,10 +10,10 @@ import torch
 from dpasp import circuits
 from dpasp.errors import DataError, Diagnostic, LimitReached, Span
 from dpasp.learning.ascent.ascents import Ascent, Exact
-from dpasp.learning.ascent.bound import Bound, Source
-from dpasp.learning.ascent.by_cases import by_cases
-from dpasp.learning.ascent.by_goals import by_goals
-from dpasp.learning.ascent.sampled import Draws, Sampled
+from dpasp.learning.ascent.bound import BoundAscent, Source
+from dpasp.learning.ascent.by_cases import bound_by_cases
+from dpasp.learning.ascent.by_goals import bound_by_goals
+from dpasp.learning.ascent.sampled import Draws, SampledAscent
 from dpasp.learning.options import LearnOptions
 from dpasp.learning.possible import anything
 from dpasp.limits import Watch
@@ -31,7 +31,7 @@ class LikelihoodWarning(UserWarning):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedAscent:
     """What is to be learned: a model, from which observations, how, and until when."""
 
     model: ProgramModule
@@ -52,7 +52,7 @@ class Wanted:
         return dict(zip(self.seen.distinct, counts.tolist(), strict=True))
 
 
-def ascent_of(wanted: Wanted) -> Ascent:
+def ascent_of(wanted: WantedAscent) -> Ascent:
     """What learning ascends.
 
     Raises :class:`LimitReached` if it must be exact and is too large, or where nothing else
@@ -60,15 +60,15 @@ def ascent_of(wanted: Wanted) -> Ascent:
     """
     kind = wanted.options.likelihood
     if kind == "sampled":
-        return sampled(wanted)
+        return sampled_ascent(wanted)
     if kind == "bound":
-        return bound(wanted)
+        return bound_ascent(wanted)
     if kind == "exact":
-        return exact(wanted, wanted.watch)
+        return exact_ascent(wanted, wanted.watch)
     left = wanted.watch.remaining()
     part = wanted.watch.within(None if left is None else EXACT * left, wanted.watch.report)
     try:
-        return exact(wanted, part.with_memory(ROOM))
+        return exact_ascent(wanted, part.with_memory(ROOM))
     except LimitReached as limit:
         if wanted.model.has_intervals or wanted.options.capture:
             raise
@@ -80,10 +80,10 @@ def ascent_of(wanted: Wanted) -> Ascent:
             LikelihoodWarning,
             stacklevel=2,
         )
-        return bound(wanted)
+        return bound_ascent(wanted)
 
 
-def exact(wanted: Wanted, watch: Watch) -> Exact:
+def exact_ascent(wanted: WantedAscent, watch: Watch) -> Exact:
     """The likelihood itself."""
     nodes = wanted.options.nodes
     options = circuits.Options() if nodes is None else circuits.Options(nodes=nodes)
@@ -100,22 +100,22 @@ def exact(wanted: Wanted, watch: Watch) -> Exact:
     )
 
 
-def bound(wanted: Wanted) -> Bound:
+def bound_ascent(wanted: WantedAscent) -> BoundAscent:
     """A lower bound of the likelihood, as good as its budget allows for now."""
     _check(wanted, "bound")
     model, nodes = wanted.model, wanted.options.nodes or NODES
     program = model.ground, model.meaning
-    source: Source | None = by_goals(*program, wanted.counted, nodes, wanted.watch)
+    source: Source | None = bound_by_goals(*program, wanted.counted, nodes, wanted.watch)
     if source is None:
         observations, goal = wanted.observations, wanted.options.goal
-        source = by_cases(*program, observations, goal, nodes, wanted.watch)
+        source = bound_by_cases(*program, observations, goal, nodes, wanted.watch)
     weights = anything(model)[:, 0].numpy()
-    found = Bound.of(source).tightened(weights, 0)
+    found = BoundAscent.of(source).tightened(weights, 0)
     _check_sure(wanted, found)
     return found
 
 
-def sampled(wanted: Wanted) -> Sampled:
+def sampled_ascent(wanted: WantedAscent) -> SampledAscent:
     """Gradients by sampling."""
     _check(wanted, "sampled")
     model, options = wanted.model, wanted.options
@@ -125,10 +125,10 @@ def sampled(wanted: Wanted) -> Sampled:
         help = 'say likelihood = "bound"'
         raise DataError(Diagnostic("learn-sampled", message, wanted.span, help))
     draws = Draws(options.samples, options.seed, options.goal.lower, wanted.watch)
-    return Sampled.of(model.ground, model.meaning, wanted.observations, draws)
+    return SampledAscent.of(model.ground, model.meaning, wanted.observations, draws)
 
 
-def _check(wanted: Wanted, kind: str) -> None:
+def _check(wanted: WantedAscent, kind: str) -> None:
     """Refuse what needs the exact likelihood."""
     model, options = wanted.model, wanted.options
     refused = {
@@ -146,7 +146,7 @@ def _check(wanted: Wanted, kind: str) -> None:
             raise DataError(Diagnostic("learn-likelihood", message, wanted.span, help))
 
 
-def _check_sure(wanted: Wanted, found: Bound) -> None:
+def _check_sure(wanted: WantedAscent, found: BoundAscent) -> None:
     """Refuse a bound that says nothing about some observations: there is nothing to ascend."""
     weights = anything(wanted.model)
     low = found.likelihood.probability(weights)[:, 0]

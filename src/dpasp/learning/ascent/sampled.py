@@ -11,7 +11,7 @@ drawn: they keep their probability (Rao and Blackwell).
 >>> from dpasp.neural.observations import ObservationReader
 >>> program = ground(parse("0.5?::a. 0.5?::b. c :- a. c :- b."))
 >>> seen = ObservationReader(program).read([["c"]], "")
->>> sampled = Sampled.of(program, Meaning(), seen.distinct, Draws(samples=100_000))
+>>> sampled = SampledAscent.of(program, Meaning(), seen.distinct, Draws(samples=100_000))
 >>> weights = torch.full((4, 1), 0.5, dtype=torch.float64)
 >>> logs, slopes = sampled.log_shared(weights, torch.ones(1, dtype=torch.float64))
 >>> abs(logs.exp().item() - 3 / 4) < 0.01, abs(slopes[0].item() - 1 / 2 / (3 / 4) / (1 / 2)) < 0.02
@@ -55,7 +55,7 @@ class Draws:
     watch: Watch = UNLIMITED
 
 
-class Sampled:
+class SampledAscent:
     """The likelihood of observations by sampling, of a program without networks."""
 
     kind: ClassVar[AscentKind] = "sampled"
@@ -71,12 +71,12 @@ class Sampled:
         meaning: Meaning,
         observations: Sequence[Observation],
         draws: Draws,
-    ) -> Sampled:
+    ) -> SampledAscent:
         """What draws worlds of the observations of a program."""
         return cls([_Source(ground, meaning, literals, draws) for literals in observations], draws)
 
     @property
-    def likelihood(self) -> Sampled:
+    def likelihood(self) -> SampledAscent:
         """What is ascended."""
         return self
 
@@ -85,7 +85,7 @@ class Sampled:
         """How many distinct observations there are."""
         return len(self.sources)
 
-    def to(self, device: torch.device) -> Sampled:
+    def to(self, device: torch.device) -> SampledAscent:
         """The same: worlds are drawn on the CPU."""
         return self
 
@@ -96,7 +96,7 @@ class Sampled:
     def above(self, weights: Tensor, ids: Tensor) -> None:
         """It is no bound."""
 
-    def tightened(self, weights: Weights, iteration: int) -> Sampled:
+    def tightened(self, weights: Weights, iteration: int) -> SampledAscent:
         """The same: it is not biased."""
         return self
 
@@ -105,7 +105,7 @@ class Sampled:
         """Nothing changes: what is drawn depends on the step."""
         return []
 
-    def restored(self, state: list[Any]) -> Sampled:
+    def restored(self, state: list[Any]) -> SampledAscent:
         """The same."""
         return self
 
