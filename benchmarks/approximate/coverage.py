@@ -1,20 +1,33 @@
 """How often the intervals of sampled answers hold the exact answer.
 
-    python -m benchmarks.approximate.coverage [SEEDS]
+    python -m benchmarks.approximate.coverage [SEEDS [worlds|beside|chains …]]
 
 For every case and number of samples: the share of the seeds for which the interval of 95 %
-holds the exact answer (under credal, both ends of it), and the mean width of the interval.
+holds the exact answer (under credal, both ends of it), and the mean width of the interval. There
+are three kinds of samples: plain worlds; worlds beside what is compiled, where the most probable
+case that has no choices left is compiled and the rest is open; and states of chains, whose
+interval holds in the long run only.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 import dpasp
+from dpasp.inference.asked import Asked, ask
+from dpasp.inference.bounding.cases import Cases
+from dpasp.inference.bounding.remainder import Remainder
+from dpasp.inference.method import Method
+from dpasp.inference.sampling.sample import QueryGroup, sampled
+from dpasp.inference.sampling.stream import Prepared
+from dpasp.language.ast import Probability
+from dpasp.limits import UNLIMITED
+from dpasp.semantics.meaning import Meaning
 
 CASES = {
     "nearly equal samples": "0.005::z. {a}. a :- z. #query a.",
@@ -30,15 +43,28 @@ CASES = {
     ),
     "no model for some": "0.3::a. 0.6::b. p :- a, not q. q :- b, not p. :- p, b. #query p.",
 }
+RARE = {
+    "one in 80,000, counted": (
+        "0.02::x(1..5). e :- 3 { x(I) }. 0.3::b. c :- b, x(1). c :- not b, x(2). #query c | e."
+    ),
+    "one in 80,000, two causes": (
+        "0.001::f. 0.002::t. 0.3::n. 0.01::c :- f. 0.004::c :- t, n. {a} :- f. #query f | c."
+    ),
+}
 NUMBERS = (1, 10, 100, 1000)
 GAP = 0.2
 MOST = 1000  # samples where a gap decides when to stop
+CLOSED = 1  # cases that are compiled beside what is sampled
+STATES = 800  # of chains
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Result:
     """How often the exact answer was held, and how wide the intervals were."""
 
+    kind: str
     case: str
     semantics: str
     samples: str
@@ -46,42 +72,105 @@ class Result:
     width: float
 
 
-def covered(case: str, semantics: str, seeds: int, **options: float) -> tuple[float, float]:
-    """The share of seeds whose interval holds the exact answer, and the mean width."""
-    program = dpasp.loads(CASES[case])
-    exact = program.query(semantics=semantics, engine="enumerate")[0].numbers
-    held, widths = 0, []
+def asked_of(text: str, semantics: str) -> Asked:
+    """The queries of a program under a semantics."""
+    meaning = Meaning(probability=Probability(semantics))
+    return ask(dpasp.loads(text).ground(), meaning)
+
+
+def covered(
+    text: str, semantics: str, seeds: int, intervals: Callable[[Asked], Callable[[int], Ends]]
+) -> tuple[float, float]:
+    """The share of seeds whose interval holds the exact answer, and the mean width.
+
+    ``intervals`` gives what finds the interval of a seed.
+    """
+    exact = dpasp.loads(text).query(semantics=semantics, engine="enumerate")[0].numbers
+    held, widths, find = 0, [], intervals(asked_of(text, semantics))
     for seed in range(seeds):
-        answer = program.query(semantics=semantics, engine="sample", seed=seed, **options)[0]
-        assert isinstance(answer, dpasp.Answer)
-        assert answer.interval is not None
-        low, high = (float(end) for end in answer.interval)
+        low, high = find(seed)
         held += low <= float(exact[0]) and float(exact[-1]) <= high
         widths.append(high - low)
     return held / seeds, float(np.mean(widths))
 
 
-def results(seeds: int) -> Iterator[Result]:
+def plain(**options: float) -> Callable[[Asked], Callable[[int], Ends]]:
+    """The intervals of the engine ``sample``; what is prepared does not depend on the seed."""
+
+    def prepared(asked: Asked) -> Callable[[int], Ends]:
+        groups = [QueryGroup(asked, list(asked.queries))]
+
+        def find(seed: int) -> Ends:
+            seeded = replace(asked, method=Method("sample", {**options, "seed": seed}))
+            return _ends(sampled(seeded, groups, asked.weights).answers)
+
+        return find
+
+    return prepared
+
+
+def beside(most: int, gap: float = 0.0) -> Callable[[Asked], Callable[[int], Ends]]:
+    """The intervals of ``auto`` where a part of the program is compiled."""
+
+    def prepared(asked: Asked) -> Callable[[int], Ends]:
+        cases = _SmallCases(asked, asked.queries, asked.weights)
+        list(islice(cases.steps(UNLIMITED), CLOSED))
+        worlds = Prepared(asked, asked.queries)
+
+        def find(seed: int) -> Ends:
+            rest = Remainder(cases, worlds, seed, UNLIMITED)
+            rest.draw(gap, most=most)
+            return _ends(rest.answers())
+
+        return find
+
+    return prepared
+
+
+class _SmallCases(Cases):
+    """Cases that are compiled only when nothing is left to split."""
+
+    def _worth_a_try(self, case: object) -> bool:
+        return self._next(case) is None  # type: ignore[arg-type]
+
+
+def _ends(answers: Sequence[dpasp.Answer]) -> Ends:
+    (answer,) = answers
+    assert answer.interval is not None
+    low, high = answer.interval
+    return float(low), float(high)
+
+
+def results(seeds: int, wanted: Sequence[str]) -> Iterator[Result]:
     """All cases under both semantics, at every number of samples and stopping at a gap."""
-    for case in CASES:
-        for semantics in ("credal", "maxent"):
-            for n in NUMBERS:
-                yield Result(case, semantics, str(n), *covered(case, semantics, seeds, n=n))
-            held = covered(case, semantics, seeds, n=MOST, gap=GAP)
-            yield Result(case, semantics, f"gap {GAP}", *held)
+    kinds = {"worlds": lambda n, gap: plain(n=n, **({"gap": gap} if gap else {})), "beside": beside}
+    for kind in (kind for kind in kinds if kind in wanted):
+        find = kinds[kind]
+        for case, text in CASES.items():
+            for semantics in ("credal", "maxent"):
+                for n in NUMBERS:
+                    held = covered(text, semantics, seeds, find(n, 0.0))
+                    yield Result(kind, case, semantics, str(n), *held)
+                held = covered(text, semantics, seeds, find(MOST, GAP))
+                yield Result(kind, case, semantics, f"gap {GAP}", *held)
+    for case, text in RARE.items() if "chains" in wanted else ():
+        held = covered(text, "maxent", seeds, plain(n=STATES, chains=16))
+        yield Result("chains", case, "maxent", str(STATES), *held)
 
 
 def main() -> None:
     """Print a table."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    wanted = sys.argv[2:] or ["worlds", "beside", "chains"]
     write = sys.stdout.write
-    write(f"{seeds} seeds\n\n| case | semantics | samples | held | mean width |\n")
-    write("|---|---|---|---|---|\n")
+    write(f"{seeds} seeds\n\n| samples of | case | semantics | samples | held | mean width |\n")
+    write("|---|---|---|---|---|---|\n")
     worst = 1.0
-    for one in results(seeds):
+    for one in results(seeds, wanted):
         worst = min(worst, one.held)
         held = f"{100 * one.held:.1f} %"
-        write(f"| {one.case} | {one.semantics} | {one.samples} | {held} | {one.width:.3f} |\n")
+        start = f"| {one.kind} | {one.case} | {one.semantics} | {one.samples} "
+        write(f"{start}| {held} | {one.width:.3f} |\n")
         sys.stdout.flush()
     write(f"\nleast: {100 * worst:.1f} %\n")
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
@@ -149,6 +150,20 @@ class Watch:
 
 
 UNLIMITED = Watch(Limits())
+
+
+@contextmanager
+def before_any_answer() -> Iterator[None]:
+    """A limit that is reached inside says that no engine could have answered by then."""
+    try:
+        yield
+    except (TimeLimit, MemoryLimit) as limit:
+        option = "--time-limit" if isinstance(limit, TimeLimit) else "--memory-limit"
+        help = (
+            "the program was not ground by then, and no engine answers before that: "
+            f"raise {option}, or make the program smaller"
+        )
+        raise type(limit)(replace(d, help=help) for d in limit.diagnostics) from limit
 
 
 def started(limits: object, report: Report = silent) -> Watch:

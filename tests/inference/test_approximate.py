@@ -114,18 +114,31 @@ def test_a_limit_leaves_the_best_answer_so_far(engine: str) -> None:
     assert "stopped at the time limit of 1.5 s" in answers.warnings[0].message
 
 
-@pytest.mark.parametrize(
-    ("engine", "text", "code"),
-    [
-        ("bounds", "0.3::a. #map a?.", "approximate-map"),
-        ("sample", "0.3::a. #map a?.", "approximate-map"),
-    ],
-)
-def test_what_is_not_approximated(engine: str, text: str, code: str) -> None:
-    with pytest.raises(dpasp.ProgramError) as caught:
-        dpasp.loads(text).query(engine=engine)
-    assert [problem.code for problem in caught.value.diagnostics] == [code]
-    assert caught.value.diagnostics[0].span is not None
+@pytest.mark.parametrize("engine", ["sample", "bounds"])
+@ALL
+def test_most_probable_values_beside_approximate_answers(engine: str, semantics: str) -> None:
+    text = TEXT + "#map p?, r? | not c. #mpe | q. #query d."
+    program = dpasp.loads(text)
+    exact = program.query(semantics=semantics, engine="enumerate")
+    found = program.query(semantics=semantics, engine=engine, seed=1)
+    assert found.engine == engine
+    assert [answer.query for answer in found] == [answer.query for answer in exact]
+    for one, good in zip(found, exact, strict=True):
+        assert one.kind == good.kind
+        if isinstance(one, dpasp.MapAnswer):
+            assert isinstance(good, dpasp.MapAnswer)
+            assert one.assignment == good.assignment
+            assert one.numbers == pytest.approx(good.numbers)
+    alone = dpasp.loads("0.3::a. #map a?.").query(engine=engine)
+    assert alone.engine == engine
+    assert alone[0].numbers[-1] == pytest.approx(0.7)
+
+
+def test_a_limit_while_grounding_says_that_no_engine_answers_before() -> None:
+    text = "p(1..2000). q(X,Y,Z) :- p(X), p(Y), p(Z). 0.3::a. r :- a, q(X,Y,Z). #query r."
+    with pytest.raises(dpasp.TimeLimit) as caught:
+        dpasp.loads(text).query(engine="sample", limits=dpasp.Limits(seconds=0.5))
+    assert "no engine answers before that: raise --time-limit" in str(caught.value)
 
 
 @pytest.mark.parametrize("semantics", ["credal", "maxent"])

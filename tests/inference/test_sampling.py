@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from benchmarks.approximate.coverage import CASES, covered
+from benchmarks.approximate.coverage import CASES, beside, covered, plain
 from scipy.stats import beta
 
 import dpasp
@@ -133,8 +133,9 @@ def test_means_of_samples_say_what_the_samples_say() -> None:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("semantics", ["credal", "maxent"])
 def test_intervals_hold_at_any_number_of_samples(case: str, semantics: str) -> None:
-    for options in ({"n": 1}, {"n": 10}, {"n": 150}, {"n": 300, "gap": 0.3}):
-        held, _ = covered(case, semantics, 12, **options)
+    kinds = [plain(n=1), plain(n=10), plain(n=150), plain(n=300, gap=0.3), beside(1), beside(100)]
+    for intervals in kinds:
+        held, _ = covered(CASES[case], semantics, 12, intervals)
         assert held * 12 >= 10
 
 
@@ -170,6 +171,21 @@ def test_every_world_says_what_its_total_choice_says(first: int) -> None:
             text = with_queries(program, logic)
             for probability in ("credal", "maxent"):
                 check_worlds(asked_of(text, f"{logic}, {probability}"))
+
+
+def test_models_are_counted_on_a_circuit_where_they_are_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dpasp.inference.sampling.inner.LISTED", 1)
+    for seed in range(12):
+        program = generate(seed)
+        if not program.credal:
+            for logic in ("stable", "partial", "lstable", "smproblog"):
+                check_worlds(asked_of(with_queries(program, logic), f"{logic}, maxent"))
+    many = "1 { c(V,1..3) } 1 :- V = 1..16. 0.5::e. :- e, c(1,C), c(2,C). #query c(1,1), c(2,1)."
+    (exact,) = dpasp.loads(many).query(semantics="maxent")
+    (found,) = dpasp.loads(many).query(semantics="maxent", engine="sample", n=500, seed=1)
+    assert found.numbers == pytest.approx(exact.numbers, abs=0.02)
 
 
 def with_queries(program: Program, logic: str) -> str:
@@ -334,6 +350,28 @@ def test_models_under_evidence_of_a_millionth() -> None:
     text = "".join(f"0.05::x({i}). " for i in range(5)) + "e :- x(0), x(1), x(2), x(3), x(4)."
     models = dpasp.loads(text).sample(50, given="e", seed=1)
     assert all(all(model.values()) for model in models)
+
+
+@pytest.mark.parametrize(("within", "a", "b"), [("lower", 0.6, 0.4), ("upper", 0.7, 0.3)])
+def test_models_are_drawn_within_intervals(within: str, a: float, b: float) -> None:
+    program = dpasp.loads("[0.2, 0.7]::a; [0.1, 0.4]::b. [0.3, 0.5]::c. d :- c.")
+    for way, wanted in ((within, {"a": a, "b": b}), ("middle", {"c": 0.4, "d": 0.4})):
+        models = program.sample(4000, seed=1, intervals=way)
+        for atom, chance in wanted.items():
+            share = sum(model[atom] is True for model in models) / len(models)
+            assert share == pytest.approx(chance, abs=0.03)
+    given = program.sample(50, given="a, not c", seed=1, intervals=within)
+    assert all(model["a"] and not model["c"] for model in given)
+
+
+def test_intervals_are_not_drawn_from_silently() -> None:
+    program = dpasp.loads("[0.2, 0.7]::a. 0.3::b.")
+    with pytest.raises(dpasp.ProgramError, match="this one is an interval") as caught:
+        program.sample(3)
+    assert 'intervals="middle"' in str(caught.value)
+    with pytest.raises(dpasp.UsageError, match="lower, middle, upper"):
+        program.sample(3, intervals="mean")
+    assert len(dpasp.loads("0.3::b.").sample(3, intervals="lower")) == 3
 
 
 def test_no_model_of_impossible_evidence() -> None:

@@ -36,6 +36,11 @@ HOW_MANY = OptionGroup(
     (
         Flag(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
         Flag(("--seed",), "same seed, same models", "N", whole_number),
+        Flag(
+            ("--intervals",),
+            "which probabilities within their intervals to draw with",
+            choices=("lower", "middle", "upper"),
+        ),
         CLUSTER,
     ),
 )
@@ -54,6 +59,7 @@ def execute(options: Namespace, console: Console) -> int:
         given=options.given,
         semantics=wanted_semantics(options),
         seed=options.seed,
+        intervals=options.intervals,
         cluster=options.cluster,
         limits=read_limits(options),
     )

@@ -12,7 +12,7 @@ and limits are answered at once, however hard the next model is to find.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,7 @@ class Solver:
 
     def blocks(
         self, chosen: Sequence[int], watch: Watch = UNLIMITED
-    ) -> Iterator[NDArray[np.bool_]]:
+    ) -> Generator[NDArray[np.bool_]]:
         """The same models as they are found, in blocks of rows."""
         return _solve(self._control, self.read, watch, chosen)
 
@@ -146,7 +146,7 @@ def control_of(
 
 def _solve(
     control: Control, read: Sequence[int], watch: Watch, chosen: Sequence[int] = ()
-) -> Iterator[NDArray[np.bool_]]:
+) -> Generator[NDArray[np.bool_]]:
     rows: list[bytes] = []
 
     def keep(model: Model) -> None:

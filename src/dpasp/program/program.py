@@ -28,7 +28,6 @@ from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.engines.circuit import on_circuit
-from dpasp.inference.engines.outcomes import check_intervals
 from dpasp.inference.method import TOP, Method, method
 from dpasp.language import ast
 from dpasp.language.arguments import (
@@ -37,7 +36,7 @@ from dpasp.language.arguments import (
     queries_given,
 )
 from dpasp.language.text.files import Reach
-from dpasp.limits import Limits, Report, Watch, silent, started
+from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import program_of_texts
 from dpasp.logic.shown import shown_atoms, shown_by
@@ -246,6 +245,7 @@ class Program:
         how = method(checked.program, engine, exact=exact)
         return self._answers(self._asked(checked, watch, how, inconsistent))
 
+    # More than six parameters: each is a word of the interface, as those of query are.
     def sample(
         self,
         n: int = 1,
@@ -253,6 +253,7 @@ class Program:
         given: object = (),
         semantics: str | None = None,
         seed: int | None = None,
+        intervals: str | None = None,
         cluster: Cluster = None,
         limits: Limits = NO_LIMITS,
     ) -> list[Assignment]:
@@ -261,20 +262,23 @@ class Program:
         A total choice is drawn by its probability and one of its models evenly, as maxent
         weighs them; ``given`` joins the program's evidence, which all of them satisfy. A
         ``cluster``, as that of :meth:`query`, shares the work; the same seed gives the same models.
-        Raises :class:`InferenceError` if no draw satisfies it.
+        Where probabilities are intervals, ``intervals`` says which to draw with: ``"middle"``,
+        or ``"lower"`` and ``"upper"``, where the values of a choice in their order have the
+        least, or the most, that they can have. Raises :class:`InferenceError` if no draw
+        satisfies it.
 
         >>> from dpasp import loads
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
         """
-        from dpasp.inference.sampling.draws import sample_models
+        from dpasp.inference.sampling.draws import sample_models, without_intervals
 
         if n < 0:
             raise UsageError(f"{n} models cannot be sampled")
         asked = self._asked(
             self._groundings.checked((), evidence_given(given), semantics), started(limits)
         )
-        check_intervals(asked.ground, "sampling")
+        asked = without_intervals(asked, intervals)
         with open_pool(cluster) as pool:
             asked = replace(asked, method=replace(asked.method, pool=pool))
             return sample_models(asked, n, seed=seed)
@@ -381,7 +385,8 @@ class Program:
         narrow: bool = False,
     ) -> Asked:
         """What is asked of the ground program, with what was learned for weights."""
-        ground = self._groundings.ground(checked, watch, narrow=narrow)
+        with before_any_answer():
+            ground = self._groundings.ground(checked, watch, narrow=narrow)
         self._warnings = ground.warnings
         return ask(
             self._torch.with_intervals(ground, checked.meaning),

@@ -133,6 +133,22 @@ def middle(lower: Weights, upper: Weights) -> Weights:
     return lower + share * (upper - lower)
 
 
+def extreme(lower: Weights, upper: Weights, most: bool) -> Weights:
+    """A distribution between the bounds: leaf by leaf, each has the ``most`` (or the least) it can.
+
+    >>> low, high = np.array([0.2, 0.1, 0.0]), np.array([0.7, 0.4, 1.0])
+    >>> extreme(low, high, most=True).round(3).tolist(), extreme(low, high, most=False).tolist()
+    ([0.7, 0.3, 0.0], [0.2, 0.1, 0.7])
+    """
+    weights, room = lower.copy(), 1.0 - float(lower.sum())
+    order = range(len(weights)) if most else range(len(weights) - 1, -1, -1)
+    for leaf in order:
+        step = max(0.0, min(room, float(upper[leaf] - lower[leaf])))
+        weights[leaf] += step
+        room -= step
+    return weights
+
+
 def same_layout(left: Sequence[Choice], other: Sequence[Choice]) -> bool:
     """Whether the leaf weights of one list of choices are also those of another.
 

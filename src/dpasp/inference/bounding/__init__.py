@@ -5,4 +5,5 @@
 - ``most_probable``: total choices one by one; ``bounds``: the engine ``bounds``
 - ``best_found``: ``#map`` and ``#mpe`` where no circuit fits
 - ``not_exact``: what to do where exact answers are too much; ``auto``: the engine ``auto``
+- ``beside_maps``: the engines ``sample`` and ``bounds`` with ``#map`` and ``#mpe`` beside
 """

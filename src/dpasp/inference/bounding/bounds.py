@@ -26,7 +26,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
 from dpasp.inference.bounding.most_probable import bounded
-from dpasp.inference.engines.outcomes import Outcomes, check_maps
+from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.engines.result import (
     Approximate,
     EngineResult,
@@ -45,7 +45,6 @@ GAP = 0.01
 
 def bounds(asked: Asked) -> EngineResult:
     """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
-    check_maps(asked.ground, "the engine bounds")
     if asked.has_intervals:
         return _with_intervals(asked)
     gap, most = asked.method.real("gap"), asked.method.whole("nmodels")

@@ -71,21 +71,24 @@ class Remainder:
         those from before.
         """
         rounds, look = self._rounds_drawn, self._rounds_drawn * LOOK + 1.0
+        limit = rounds + most
         for stream in self.streams:
             stream.watch = watch or self.watch
         try:
-            for sample in self._drawn_on():
+            for sample in self._drawn_on(most):
                 for place, samples in enumerate(sample):
                     for i, tallies in enumerate(self.tallies):
                         tallies[place].add(samples[:, i])
                 rounds += sample[0].shape[-1]
                 self._rounds_drawn = rounds
                 self.watch.report(self.worlds, None)
-                if rounds >= look:
+                if rounds >= limit:
+                    return True
+                if gap > 0 and rounds >= look:
                     look = rounds * LOOK
                     answers = self.answers()
                     self.watch.stage(estimated(answers))
-                    if rounds >= most or precise(answers, gap):
+                    if precise(answers, gap):
                         return True
         except LimitReached:
             return False
@@ -120,7 +123,7 @@ class Remainder:
         ends = (tally.interval(planned=False) for tallies in self.tallies for tally in tallies)
         return all(high - low <= width for low, high in ends)
 
-    def _drawn_on(self) -> Iterator[list[Array]]:
+    def _drawn_on(self, most: float) -> Iterator[list[Array]]:
         """Samples [2, queries, samples] for each number of an answer, in pieces."""
         number, piece = self._blocks, PIECE if self.prepared.situations else BLOCK
         while self.streams:
@@ -128,13 +131,14 @@ class Remainder:
             drawn = [stream.block(number) for stream in self.streams]
             start = 0
             while start < BLOCK:
-                began, part = time.monotonic(), slice(start, min(start + piece, BLOCK))
+                began, count = time.monotonic(), int(min(piece, most, BLOCK - start))
+                part = slice(start, start + count)
                 seen_by_stratum = [
                     s.seen(d, part) for s, d in zip(self.streams, drawn, strict=True)
                 ]
                 self.worlds += sum(seen.count for seen in seen_by_stratum)
                 yield self._joined([(seen.known, seen.weights) for seen in seen_by_stratum])
-                start = part.stop
+                start, most = part.stop, max(1.0, most - count)
                 if time.monotonic() - began < QUICK:
                     piece = min(2 * piece, BLOCK)
             number += 1

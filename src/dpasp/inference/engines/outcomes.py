@@ -19,12 +19,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import Diagnostic, ProgramError
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import Reader, least_undefined, live_groups
 from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.engines.reference.table import Condition
-from dpasp.logic.program import GroundMap, GroundProgram, IntervalWeights
 from dpasp.logic.solve import Solver
 from dpasp.semantics.masses import FIELDS, Array, Masses, completed
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
@@ -75,38 +73,6 @@ class Outcomes:
             whole = completed(Masses.of(values, lost), self.meaning, self.queries)
             masses = self._known[choice] = whole.array()
         return masses
-
-
-def check_maps(ground: GroundProgram, who: str) -> None:
-    """Raise :class:`ProgramError` for questions that an approximate engine does not answer."""
-    problems = [
-        Diagnostic(
-            "approximate-map",
-            f"{who} does not answer questions for the most probable values",
-            question.span,
-            "use --engine auto, which answers them exactly",
-        )
-        for question in ground.questions
-        if isinstance(question, GroundMap)
-    ]
-    if problems:
-        raise ProgramError(problems)
-
-
-def check_intervals(ground: GroundProgram, who: str) -> None:
-    """Raise :class:`ProgramError` for probabilities that are intervals."""
-    places = {c.statement: None for c in ground.choices if isinstance(c.weight, IntervalWeights)}
-    problems = [
-        Diagnostic(
-            "approximate-credal",
-            f"{who} does not take intervals of probabilities",
-            ground.program.statements[place].span,
-            "use --engine auto, or give one probability",
-        )
-        for place in places
-    ]
-    if problems:
-        raise ProgramError(problems)
 
 
 def _masses(bits: Bits, both: Condition, evidence: Condition) -> NDArray[np.float64]:

@@ -12,16 +12,23 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from dpasp.circuits.worlds import BLOCK, Worlds
-from dpasp.errors import Diagnostic, ImpossibleEvidence, InferenceError
+from dpasp.errors import (
+    Diagnostic,
+    ImpossibleEvidence,
+    InferenceError,
+    ProgramError,
+    UsageError,
+)
 from dpasp.inference.answers import Assignment, Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
@@ -31,14 +38,23 @@ from dpasp.inference.sampling.stream import Prepared
 from dpasp.inference.travel import light
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundLiteral, GroundProgram
+from dpasp.logic.program import FixedWeights, GroundLiteral, GroundProgram, IntervalWeights
 from dpasp.logic.solve import Solver
+from dpasp.semantics.leaves import Weights, extreme, leaf_bounds, middle
 from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate
 
 TRIES = 1_000_000  # draws in a row that may be rejected
 TOGETHER = 1000  # models of a run
+
+
+# Which probabilities within intervals models are drawn with.
+WITHIN: Mapping[str, Callable[[Weights, Weights], Weights]] = {
+    "lower": partial(extreme, most=False),
+    "middle": middle,
+    "upper": partial(extreme, most=True),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +87,44 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
         translate(asked.ground, asked.meaning.logic, asked.watch)  # refusals name places
     with closing(asked.pool.map(DrawingJob(asked, seed), runs, asked.watch)) as drawn:
         return [model for models in drawn for model in models]
+
+
+def without_intervals(asked: Asked, within: str | None) -> Asked:
+    """The same with one probability in place of each interval: ``lower``, ``middle`` or ``upper``.
+
+    Raises :class:`ProgramError` if there are intervals and nothing is said about them.
+    """
+    if within is not None and within not in WITHIN:
+        raise UsageError(f"intervals is one of {', '.join(WITHIN)}, not {within!r}")
+    if within is None:
+        check_intervals(asked.ground)
+        return asked
+    choices, weights = list(asked.ground.choices), asked.weights.copy()
+    for i, choice in enumerate(choices):
+        if isinstance(choice.weight, IntervalWeights):
+            bounds = leaf_bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
+            own = WITHIN[within](*bounds)
+            weights[asked.layout.of(i)] = own
+            fixed = FixedWeights(tuple(own[: len(choice.selectors)].tolist()))
+            choices[i] = replace(choice, weight=fixed)
+    return replace(asked, ground=replace(asked.ground, choices=tuple(choices)), weights=weights)
+
+
+def check_intervals(ground: GroundProgram) -> None:
+    """Raise :class:`ProgramError` for probabilities that are intervals."""
+    places = {c.statement: None for c in ground.choices if isinstance(c.weight, IntervalWeights)}
+    problems = [
+        Diagnostic(
+            "approximate-credal",
+            "models are drawn by their probabilities, and this one is an interval",
+            ground.program.statements[place].span,
+            'say which is meant: sample(…, intervals="middle"), or dpasp sample --intervals '
+            "middle (lower, middle or upper)",
+        )
+        for place in places
+    ]
+    if problems:
+        raise ProgramError(problems)
 
 
 @dataclass(frozen=True, slots=True)

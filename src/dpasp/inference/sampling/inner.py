@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from dpasp.inference.engines.reference.enumerate import least_undefined
 from dpasp.inference.engines.reference.rows import Bits
+from dpasp.inference.sampling.counting import CountedProgram, model_shares
 from dpasp.inference.sampling.free import Drawable
 from dpasp.limits import Watch
 from dpasp.logic.program import Rule
@@ -36,6 +38,7 @@ from dpasp.semantics.masses import Array
 from dpasp.semantics.translate import Conjunction, Translation
 
 Places = NDArray[np.intp]
+LISTED = 4096  # models of a situation; more than that are counted on a circuit
 
 # What is known of the models of a situation, each multiplicative over parts: whether there are
 # any; whether there are with every value that is free (see ``free``); whether all, or some,
@@ -171,6 +174,9 @@ class Situations:
             [*read, *self._minimised, *twins],
             project=not counted and not self._minimised,
         )
+        self._program = CountedProgram(part.rules, translation.size)
+        self._listing = not counted or bool(self._minimised) or bool(self._chosen)
+        self._many = False  # there were too many models to list before
         self._known: dict[bytes, Array] = {}
 
     def __len__(self) -> int:
@@ -194,7 +200,12 @@ class Situations:
 
     def _solved(self, border: Bits, watch: Watch) -> Array:
         chosen = [a if b else -a for a, b in zip(self.part.border, border.tolist(), strict=True)]
-        rows = self._solver.models(chosen, watch)
+        rows = self._listed(chosen, watch)
+        if rows is None:
+            facts = [atom for atom in chosen if atom > 0]
+            if (known := self._counted(facts, watch)) is not None:
+                return known
+            self._listing, rows = True, self._solver.models(chosen, watch)
         rows = rows[np.lexsort(rows[:, : self._chosen].T)] if self._chosen else rows
         free = rows[:, : self._chosen]
         if self._minimised and len(rows):
@@ -204,6 +215,37 @@ class Situations:
         counts = [self._count(rows, literals) for literals in self._literals]
         whole = self._whole(free, set(chosen))
         return known_from(len(rows), np.array(counts[::2]), np.array(counts[1::2]), whole)
+
+    def _listed(self, chosen: Sequence[int], watch: Watch) -> Bits | None:
+        """The models as rows; None where there are so many that they had better be counted."""
+        if self._listing:
+            return self._solver.models(chosen, watch)
+        rows: list[Bits] = []
+        if not self._many:
+            with closing(self._solver.blocks(chosen, watch)) as blocks:
+                for block in blocks:
+                    rows.append(block)
+                    if sum(map(len, rows)) > LISTED:
+                        self._many = True
+                        break
+        if self._many:
+            return None
+        return np.concatenate([*rows, np.empty((0, len(self._solver.read)), dtype=np.bool_)])
+
+    def _counted(self, facts: Sequence[int], watch: Watch) -> Array | None:
+        """What is ``KNOWN`` [known, queries] where every model counts, from a circuit.
+
+        Of the properties only those that are read then are known.
+        """
+        found = model_shares(self._program, facts, [(), *self._literals], watch)
+        if found is None:
+            return None
+        consistent, both, given = found[0] > 0, found[1::2], found[2::2]
+        known = np.zeros((len(KNOWN), len(both)))
+        read = {"models": consistent, "whole": consistent, "both": both, "given": given}
+        for name, values in read.items():
+            known[KNOWN.index(name)] = values
+        return known
 
     def _whole(self, free: Bits, chosen: set[int]) -> bool:
         """Whether there is a model for all values that are free."""

@@ -31,7 +31,6 @@ from dpasp.circuits.worlds import WORDS
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.outcomes import check_maps
 from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
 from dpasp.inference.sampling.chained import (
     STATES,
@@ -57,9 +56,8 @@ LOOK = 1.5  # how many times the samples of the last look at the precision the n
 
 def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed``, ``gap`` and ``chains``."""
-    check_maps(asked.ground, "the engine sample")
-    groups = [_Group(asked, queries) for queries in by_evidence(asked.queries)]
-    result = row_by_row(asked, "about ", lambda row: _sampled(asked, groups, row))
+    groups = [QueryGroup(asked, queries) for queries in by_evidence(asked.queries)]
+    result = row_by_row(asked, "about ", lambda row: sampled(asked, groups, row))
     parts = (part for group in groups for part in group.prepared.situations)
     return replace(result, statistics={"situations": sum(map(len, parts))})
 
@@ -73,8 +71,8 @@ def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
 
 
 @dataclass
-class _Group:
-    """Queries with the same evidence."""
+class QueryGroup:
+    """Queries with the same evidence, ready to be sampled."""
 
     asked: Asked
     queries: list[GroundQuery]
@@ -137,7 +135,7 @@ def numbered(query: str, tallies: Sequence[Tally], worlds: int, planned: bool) -
     return replace(estimate(query, values, (ends[0][0], ends[-1][1])), samples=worlds)
 
 
-def _sampled(asked: Asked, groups: Sequence[_Group], weights: Weights) -> Approximate:
+def sampled(asked: Asked, groups: Sequence[QueryGroup], weights: Weights) -> Approximate:
     """The sampled answers under weights [leaves]."""
     method = asked.method
     wanted, gap, seed = method.whole("n") or SAMPLES, method.real("gap"), method.whole("seed")

@@ -81,7 +81,7 @@ ENGINES: dict[str, Engine] = {
         ),
         Engine(
             "sample",
-            "dpasp.inference.sampling.sample:sample",
+            "dpasp.inference.bounding.beside_maps:sample_and_maps",
             {"n": COUNT, "gap": SHARE, "chains": CHAINS},
             aliases={"gibbs": {"chains": 16}},
             about="estimates from samples, with intervals of confidence",
@@ -89,7 +89,7 @@ ENGINES: dict[str, Engine] = {
         ),
         Engine(
             "bounds",
-            "dpasp.inference.bounding.bounds:bounds",
+            "dpasp.inference.bounding.beside_maps:bounds_and_maps",
             {"gap": SHARE, "nmodels": COUNT},
             aliases={"aseo": {"nmodels": 1000, "gap": 0.0}},
             about="sure bounds that close in on the answer",
