@@ -1,4 +1,10 @@
-"""What learning ascends, seen from the steps: a log-likelihood with its gradient."""
+"""What learning ascends, seen from the steps: a log-likelihood with its gradient.
+
+>>> import dpasp
+>>> history = dpasp.loads("?::a. b :- a.").learn([["b"], ["not b"]], niters=2)
+>>> history.likelihood, history[0].gap
+('exact', None)
+"""
 
 from __future__ import annotations
 

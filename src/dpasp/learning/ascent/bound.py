@@ -3,6 +3,11 @@
 What is compiled says what the observations have at least, under any parameters; so its logarithm
 is below the likelihood's, and what raises it is worth as much. Between iterations more is
 compiled, where the parameters of now make it matter.
+
+>>> import dpasp
+>>> history = dpasp.loads("?::a. b :- a.").learn([["b"], ["not b"]], niters=2, likelihood="bound")
+>>> history.likelihood, history[0].gap             # all of so small a program is compiled
+('bound', 0.0)
 """
 
 from __future__ import annotations

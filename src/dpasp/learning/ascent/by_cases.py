@@ -3,6 +3,11 @@
 A case says how some choices fell. The most probable case that is open, under the weights of
 now, is compiled if it is small enough and else split by one more choice; what is still open is
 worth nothing in the lower bound, and all of its probability in the upper one.
+
+>>> import dpasp
+>>> program = dpasp.loads("?::x(1..2). {a}. a :- x(1), x(2).")
+>>> program.learn([["a"], ["not a"]], niters=2, likelihood="bound")[1].likelihood
+'bound'
 """
 
 from __future__ import annotations

@@ -2,6 +2,11 @@
 
 Each observation is a goal (see :mod:`dpasp.inference.relaxing`): what surely holds of it when
 some choices are unknown has a circuit, and so has its complement.
+
+>>> import dpasp
+>>> ground = dpasp.loads("?::a. b :- a. {c}.").ground()
+>>> bound_by_goals(ground, Meaning(), {}, 1000) is None       # no observation yet
+False
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from torch import Tensor
 from dpasp.errors import LimitReached
 from dpasp.inference.relaxing.goals import RelaxedGoal, determined_part
 from dpasp.inference.relaxing.growing import Budget, Growing
-from dpasp.limits import Watch
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.mixtures import MassMixture
@@ -145,7 +150,7 @@ def bound_by_goals(
     meaning: Meaning,
     observations: Mapping[Observation, int],
     nodes: int,
-    watch: Watch,
+    watch: Watch = UNLIMITED,
 ) -> ByGoals | None:
     """Nothing known yet of observations, each with the number of its examples.
 

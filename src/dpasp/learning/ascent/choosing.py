@@ -1,4 +1,10 @@
-"""What learning ascends: the exact likelihood where it fits, else a lower bound or samples."""
+"""What learning ascends: the exact likelihood where it fits, else a lower bound or samples.
+
+>>> import dpasp
+>>> program = dpasp.loads("?::a. b :- a.")
+>>> [program.learn([["b"]], niters=1, likelihood=way).likelihood for way in ("auto", "sampled")]
+['exact', 'sampled']
+"""
 
 from __future__ import annotations
 
