@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = 20  # seconds for one seed
+PATIENCE = 60  # seconds for one seed, on a busy machine
 
 Examine = Callable[[int], str | None]
 

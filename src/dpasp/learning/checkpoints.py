@@ -56,7 +56,8 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]
             header = file.metadata() or {}
             if header.get("format") != FORMAT:
                 raise ValueError("this version of dPASP did not write it")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            # copies: who writes over the file must not change, or end, what was read
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
         if checksum(tensors, header["facts"]) != header["checksum"]:
             raise ValueError("it was damaged after it was written")
         return tensors, json.loads(header["facts"])

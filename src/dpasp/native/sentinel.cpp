@@ -35,8 +35,8 @@ void write_down(int descriptor, const std::string &text) {
 
 Sentinel::Sentinel(const Limits &limits, int descriptor, LastWords late, LastWords large)
     : away_(std::make_shared<std::atomic<bool>>(false)) {
-    auto work = [away = away_, limits, descriptor, late = std::move(late),
-                 large = std::move(large), start = Clock::now()] {
+    auto work = [away = away_, limits, descriptor, late = std::move(late), large = std::move(large),
+                 start = Clock::now()] {
         while (!away->load()) {
             std::this_thread::sleep_for(TICK);
             std::chrono::duration<double> elapsed = Clock::now() - start;
