@@ -45,7 +45,7 @@ def test_a_chain_is_in_the_first_world_with_the_weight_it_would_have(case: str) 
     choices = prepared.definitions.choices
     sizes = [len(choice.selectors) for choice in choices]
     selectors = [s for choice in choices for s in choice.selectors]
-    outputs = [prepared.given, *selectors]
+    outputs = [prepared.evidence_atom, *selectors]
     worlds = Worlds(prepared.definitions, prepared.size, outputs, prepared.worlds.pushes)
     drawn = worlds.draw(asked.weights, 3, 0, 1)
     good = np.flatnonzero(drawn.bits[0])[:WORDS]
