@@ -154,7 +154,7 @@ threads: export TSAN_OPTIONS = halt_on_error=1
 threads: LAUNCHER = setarch -R
 threads: .venv/test.stamp
 	$(call sanitized,threads,thread,libtsan.so,pytest -q -p no:cacheprovider \
-	    tests/circuits/test_native.py tests/circuits/test_random.py)
+	    tests/circuits/test_native.py tests/circuits/test_threads.py tests/circuits/test_random.py)
 
 smoke:
 	$(MAKE) fuzz FUZZ=4000

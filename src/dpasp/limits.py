@@ -42,6 +42,9 @@ def unnoticed() -> None:
 class Limits:
     """The most seconds and megabytes that a computation may take; None is no limit.
 
+    The compiler works in up to so many ``threads``, on independent parts and on several attempts;
+    the circuit is the same whatever their number, and more memory may be in use at a time.
+
     The clock starts with each computation, or for all of them at ``since`` (by
     ``time.monotonic``). ``noticed`` is called by the stage that stops at a limit.
     """
@@ -50,12 +53,15 @@ class Limits:
     megabytes: float | None = None
     since: float | None = None
     noticed: Callable[[], None] = field(default=unnoticed, repr=False, compare=False)
+    threads: int = 1
 
     def __post_init__(self) -> None:
         named: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
         for name, value in named:
             if value is not None and not (isinstance(value, int | float) and value > 0):
                 raise UsageError(f"the {name} limit must be a positive number, not {value!r}")
+        if type(self.threads) is not int or self.threads < 1:
+            raise UsageError(f"threads must be a whole number from 1 on, not {self.threads!r}")
 
     def start(self, report: Report = silent) -> Watch:
         """Start the clock; ``report`` is called with how far the work is."""

@@ -141,7 +141,7 @@ def compile_flat(
     """The circuit of a flattened program."""
     started = watch.elapsed()
     progress = None if watch.report is silent else lambda share: watch.report(share, 1.0)
-    asked = native_options(flat, meaning, options)
+    asked = native_options(flat, meaning, options, watch.limits.threads)
     with stopping(watch) as limits:
         native, report = _native.compile(native_ground(flat), asked, limits, progress)
     seconds = watch.elapsed() - started
@@ -156,13 +156,16 @@ def native_ground(flat: Flat) -> _native.Ground:
     )
 
 
-def native_options(flat: Flat, meaning: Meaning, options: Options) -> _native.Options:
+def native_options(
+    flat: Flat, meaning: Meaning, options: Options, threads: int = 1
+) -> _native.Options:
     """The options as the native compiler takes them."""
     mode: CompilerMode = "counts" if meaning.maxent else "bits"
     if len(flat.own_atoms):
         mode = "least"
     weights = [] if options.weights is None else options.weights.tolist()
-    return _native.Options(mode, options.way, options.order, options.nodes, options.work, weights)
+    how = (options.way, options.order, options.nodes, options.work)
+    return _native.Options(mode, *how, weights, threads)
 
 
 def _statistics(

@@ -61,8 +61,8 @@ def shares(
     flat = flatten(translation, ground.choices, ground.questions, ())
     options = native_options(flat, meaning, Options(work=int(most), weights=weights))
     with stopping(watch) as limits:
-        found = _native.shares(native_ground(flat), options, least, limits)
-    if found is None:
+        summed = _native.shares(native_ground(flat), options, least, limits)
+    if summed is None:
         return None
-    numbers, entries, width = found
+    numbers, entries, width = summed
     return Shares(numbers[:, 0], numbers[:, 1], entries, width)

@@ -18,6 +18,7 @@ from dpasp.cli.options import (
     OUTPUT,
     PYTHON,
     QUESTIONS,
+    THREADS,
     Flag,
     OptionGroup,
     drawing,
@@ -51,7 +52,10 @@ examples:
 """
 CIRCUIT_FILE = OptionGroup(
     "",
-    (Flag(("-o", "--output"), "write the circuit: .json, .nnf, .dot or .svg", "OUT"),),
+    (
+        Flag(("-o", "--output"), "write the circuit: .json, .nnf, .dot or .svg", "OUT"),
+        THREADS,
+    ),
 )
 OPTIONS = (FILES, CIRCUIT_FILE, drawing("the circuit"), QUESTIONS, LIMITS, PYTHON, OUTPUT)
 

@@ -109,13 +109,13 @@ def last_words(console: Console) -> LastWords:
     stream = console.answers if console.json else console.messages
 
     def text(error: LimitReached) -> bytes:
-        shown = printable(told(error, console), stream) + "\n"
+        shown = printable(error_text(error, console), stream) + "\n"
         return shown.encode(stream.encoding, errors="backslashreplace")
 
     return LastWords(stream.fileno(), text)
 
 
-def told(error: Error, console: Console) -> str:
+def error_text(error: Error, console: Console) -> str:
     """An error in JSON or for a person, as the command was asked for."""
     if console.json:
         from dpasp.display.diagnostics import diagnostics_json
@@ -127,7 +127,7 @@ def told(error: Error, console: Console) -> str:
 def fail(error: Error, console: Console) -> int:
     """Report an error and give its exit code."""
     if console.json:
-        console.answer(told(error, console))
+        console.answer(error_text(error, console))
     else:
         console.report(error.diagnostics)
     return error.exit_code

@@ -261,6 +261,14 @@ ENGINE = OptionGroup(
     ),
 )
 
+THREADS = Flag(
+    ("--threads",),
+    "how many the compiler may use (default: 1), and networks (default: all); "
+    "the answers are the same",
+    "N",
+    count,
+)
+
 LEARNING = OptionGroup(
     "learning",
     (
@@ -280,7 +288,7 @@ LEARNING = OptionGroup(
             dest="rules",
         ),
         Flag(("--seed",), "of everything random", "N", whole_number),
-        Flag(("--threads",), "how many networks may use", "N", count),
+        THREADS,
         Flag(("--device",), "where to learn: cpu, cuda or auto (default: cpu)", "DEVICE", device),
     ),
 )

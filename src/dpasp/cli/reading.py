@@ -83,7 +83,9 @@ def wanted_semantics(options: Namespace) -> str | None:
 
 def read_limits(options: Namespace) -> Limits:
     """The limits that the command line sets, with one clock for all that it does."""
-    return Limits(options.time_limit, options.memory_limit, options.started, options.noticed)
+    threads = getattr(options, "threads", None) or 1
+    clock = (options.started, options.noticed)
+    return Limits(options.time_limit, options.memory_limit, *clock, threads)
 
 
 def python_allowed(options: Namespace) -> bool:

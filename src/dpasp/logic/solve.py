@@ -117,10 +117,10 @@ def found_at_random(
     rows: list[NDArray[np.bool_]] = []
     for number in range(count):
         settings.solver.seed = seed + number
-        found = list(_solve(control, read, watch))
-        if not found:
+        blocks = list(_solve(control, read, watch))
+        if not blocks:
             break
-        rows.append(found[0][0])
+        rows.append(blocks[0][0])
     return np.array(rows, dtype=np.bool_).reshape(len(rows), len(read))
 
 

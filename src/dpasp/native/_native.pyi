@@ -43,6 +43,7 @@ class Options:
         nodes: int,
         work: int,
         weights: Sequence[float] = (),
+        threads: int = 1,
     ) -> None: ...
 
 class Limits:

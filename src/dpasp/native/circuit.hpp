@@ -60,6 +60,10 @@ class Builder {
     // One child for each value of a choice whose first weight is `first`.
     uint32_t decision(uint32_t first, const std::vector<uint32_t> &children);
 
+    // What is below the roots of another builder, in the order in which it was made there; gives
+    // back the roots here.
+    std::vector<uint32_t> take(Builder &&other, std::vector<uint32_t> roots, Watch &watch);
+
   private:
     // A node and the upper half of its hash, which says most often that it is not the right one.
     struct Slot {

@@ -33,6 +33,9 @@ double megabytes_in_use() {
 void Watch::look() {
     if (stop_ && stop_->load(std::memory_order_relaxed))
         throw Stopped(Reason::Interrupt, "interrupted");
+    for (const Lane *lane = lane_; lane; lane = lane->outer)
+        if (lane->ended.load(std::memory_order_relaxed) < lane->number)
+            throw Stopped(Reason::Interrupt, "not needed any more");
     auto now = Clock::now();
     if (now < next_) return;
     next_ = now + std::chrono::milliseconds(5);

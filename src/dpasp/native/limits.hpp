@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,14 @@ inline uintptr_t stack_address() {
 #endif
 }
 
+// One of several tasks that run at the same time, numbered in the order in which they count:
+// `ended` is the smallest number of those that have ended them all.
+struct Lane {
+    const std::atomic<size_t> &ended;
+    size_t number;
+    const Lane *outer;  // that of the task which all of them belong to
+};
+
 // Looks at the limits of a run; all of it throws Stopped. One watch belongs to one thread.
 class Watch {
   public:
@@ -62,12 +71,21 @@ class Watch {
 
     // The lowest address that the stack of this thread may reach.
     void set_floor(uintptr_t floor) { floor_ = floor; }
+    uintptr_t floor() const { return floor_; }
     // A watch over the same limits for another thread.
     Watch copy() const {
         Watch other(*this);
         other.floor_ = 0;
         return other;
     }
+    // One for a task among others, which also stops when it is not needed any more.
+    Watch copy(const Lane &lane, uintptr_t floor) const {
+        Watch other(*this);
+        other.lane_ = &lane;
+        other.floor_ = floor;
+        return other;
+    }
+    const Lane *lane() const { return lane_; }
 
   private:
     [[noreturn]] static void too_deep();
@@ -77,6 +95,7 @@ class Watch {
     Clock::time_point start_, next_;
     uint32_t ticks_ = 0;
     uintptr_t floor_ = 0;
+    const Lane *lane_ = nullptr;
 };
 
 }  // namespace dpasp

@@ -72,8 +72,10 @@ Ground ground(int64_t atoms, const Integers &rules, const Integers &choices,
 }
 
 Options options(const std::string &mode, const std::string &way, const std::string &order,
-                size_t nodes, uint64_t work, std::vector<double> weights) {
-    Options result{std::nullopt, std::nullopt, mode_named(mode), nodes, work, std::move(weights)};
+                size_t nodes, uint64_t work, std::vector<double> weights, int threads) {
+    Options result{std::nullopt, std::nullopt,       mode_named(mode), nodes,
+                   work,         std::move(weights), threads};
+    if (threads < 1) throw std::invalid_argument("there is at least one thread");
     if (way != "auto") result.way = way_named(way);
     if (order != "auto") result.order = order_named(order);
     if (nodes < 1 || nodes > MOST_NODES)
@@ -363,7 +365,7 @@ NB_MODULE(_native, m) {
              "observed"_a);
     nb::class_<Options>(m, "Options")
         .def(nb::new_(&options), "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a,
-             "weights"_a = std::vector<double>());
+             "weights"_a = std::vector<double>(), "threads"_a = 1);
     nb::class_<Limits>(m, "Limits").def(nb::init<double, double>(), "seconds"_a, "megabytes"_a);
     nb::class_<Sentinel>(m, "Sentinel")
         .def("__init__", &sentinel, "limits"_a, "descriptor"_a, "late"_a, "large"_a)

@@ -42,6 +42,7 @@ struct Options {
     // Of the leaves, if they are known: a large elimination then ends in numbers, and the circuit
     // is of these weights alone.
     std::vector<double> weights;
+    int threads = 1;  // at most; the circuit does not depend on it
 };
 
 }  // namespace dpasp

@@ -1,9 +1,12 @@
 #include "worker.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <mutex>
+#include <vector>
 #if defined(_WIN32)
 #define NOMINMAX
 #include <windows.h>
@@ -12,8 +15,6 @@
 #else
 #include <pthread.h>
 #endif
-
-#include "limits.hpp"
 
 namespace dpasp {
 namespace {
@@ -85,19 +86,22 @@ void join(Thread thread) { pthread_join(thread, nullptr); }
 
 #endif
 
+// The stack is reserved, not used; where so much address space is not allowed, take less.
+bool start_deep(Thread &thread, Task &task) {
+    for (uint64_t megabytes = 4096; megabytes >= 4; megabytes /= 4) {
+        if ((megabytes << 20) > SIZE_MAX / 2) continue;
+        task.stack = size_t(megabytes << 20);
+        if (start(thread, task)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 void run_deep(const std::function<void(uintptr_t)> &work, const std::function<void()> &tick) {
     Task task(work);
     Thread thread{};
-    bool started = false;
-    // The stack is reserved, not used; where so much address space is not allowed, take less.
-    for (uint64_t megabytes = 4096; megabytes >= 4 && !started; megabytes /= 4) {
-        if ((megabytes << 20) > SIZE_MAX / 2) continue;
-        task.stack = size_t(megabytes << 20);
-        started = start(thread, task);
-    }
-    if (!started) throw Stopped(Reason::Memory, "no thread could be started");
+    if (!start_deep(thread, task)) throw Stopped(Reason::Memory, "no thread could be started");
     {
         std::unique_lock<std::mutex> lock(task.mutex);
         // Most work is done within the first tick; do not make it wait for a second one.
@@ -110,6 +114,71 @@ void run_deep(const std::function<void(uintptr_t)> &work, const std::function<vo
     }
     join(thread);
     if (task.problem) std::rethrow_exception(task.problem);
+}
+
+size_t Spare::take(size_t most) {
+    int left = left_.load();
+    while (true) {
+        int taken = int(std::min<size_t>(most, size_t(std::max(left, 0))));
+        if (left_.compare_exchange_weak(left, left - taken)) return size_t(taken);
+    }
+}
+
+namespace {
+
+// Takes tasks in turn and does them, in as many threads as call serve().
+class Turns {
+  public:
+    Turns(size_t count, const Watch &watch, const std::function<bool(size_t, Watch &)> &work)
+        : count_(count), watch_(watch), work_(work), ended_(count), problems_(count) {}
+
+    void serve(uintptr_t floor) {
+        for (size_t i; (i = next_.fetch_add(1)) < count_ && i < ended_;) {
+            Lane lane{ended_, i, watch_.lane()};
+            Watch own = watch_.copy(lane, floor);
+            bool last = true;
+            try {
+                last = work_(i, own);
+            } catch (...) {
+                problems_[i] = std::current_exception();
+            }
+            size_t known = ended_;
+            while (last && i < known && !ended_.compare_exchange_weak(known, i)) {
+            }
+        }
+    }
+
+    size_t result() const {
+        if (ended_ < count_ && problems_[ended_]) std::rethrow_exception(problems_[ended_]);
+        return ended_;
+    }
+
+  private:
+    size_t count_;
+    const Watch &watch_;
+    const std::function<bool(size_t, Watch &)> &work_;
+    std::atomic<size_t> next_{0}, ended_;
+    std::vector<std::exception_ptr> problems_;  // by task
+};
+
+}  // namespace
+
+size_t run_in_turn(size_t count, Spare &spare, const Watch &watch,
+                   const std::function<bool(size_t, Watch &)> &work) {
+    size_t more = count > 1 ? spare.take(count - 1) : 0;
+    Turns turns(count, watch, work);
+    const std::function<void(uintptr_t)> serve = [&](uintptr_t floor) { turns.serve(floor); };
+    std::deque<Task> tasks;  // they stay where they are
+    std::vector<Thread> threads;
+    while (threads.size() < more) {
+        Thread thread{};
+        if (!start_deep(thread, tasks.emplace_back(serve))) break;  // fewer will do
+        threads.push_back(thread);
+    }
+    turns.serve(watch.floor());
+    for (Thread thread : threads) join(thread);
+    spare.give_back(more);
+    return turns.result();
 }
 
 }  // namespace dpasp

@@ -148,9 +148,9 @@ def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...
         return rest.answers(), ()
     if rest.cases.asked.queries[0].evidence and not rest.tells(TELLING):
         stream = Stream(rest.prepared, rest.cases.asked.weights, rest.seed, watch)
-        found = chained(stream, Wanted(states=MANY, gap=GAP))
-        if found is not None and found.good:
-            return found.answers, (_CHAINS,)
+        from_chains = chained(stream, Wanted(states=MANY, gap=GAP))
+        if from_chains is not None and from_chains.good:
+            return from_chains.answers, (_CHAINS,)
     rest.draw(GAP)
     return rest.answers(), ()
 

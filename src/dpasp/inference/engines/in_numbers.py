@@ -39,12 +39,12 @@ FEW_CHOICES = 20  # whose tables are small
 class InNumbers:
     """Elimination in numbers as an :class:`~dpasp.inference.engines.evaluator.Evaluator`.
 
-    ``found`` are the shares under the weights of what is ``asked``; under others they are
+    ``known`` are the shares under the weights of what is ``asked``; under others they are
     computed again.
     """
 
     asked: Asked
-    found: Shares
+    known: Shares
 
     @property
     def name(self) -> str:
@@ -63,8 +63,8 @@ class InNumbers:
     def statistics(self) -> Mapping[str, int | float | str]:
         """How large the tables are, and for how many questions they were made."""
         return {
-            "table_entries": self.found.entries,
-            "width": self.found.width,
+            "table_entries": self.known.entries,
+            "width": self.known.width,
             "way": "elimination",
             "together": len(self.asked.questions),
         }
@@ -85,10 +85,10 @@ class InNumbers:
 
     def _shares(self, weights: Weights, watch: Watch) -> Shares:
         if np.array_equal(weights, self.asked.weights):
-            return self.found
-        found = shares(self.asked.ground, self.asked.meaning, weights, watch=watch)
-        assert found is not None  # under other weights it is the same network
-        return found
+            return self.known
+        computed = shares(self.asked.ground, self.asked.meaning, weights, watch=watch)
+        assert computed is not None  # under other weights it is the same network
+        return computed
 
 
 def answered_in_numbers(asked: Asked) -> InNumbers | None:
@@ -103,7 +103,7 @@ def answered_in_numbers(asked: Asked) -> InNumbers | None:
     if alike is None or not alike.certain or not all(alike.atoms):
         return None
     try:
-        found = shares(
+        known = shares(
             asked.ground,
             asked.meaning,
             asked.weights,
@@ -112,4 +112,4 @@ def answered_in_numbers(asked: Asked) -> InNumbers | None:
         )
     except SizeLimit:
         return None
-    return None if found is None else InNumbers(asked, found)
+    return None if known is None else InNumbers(asked, known)

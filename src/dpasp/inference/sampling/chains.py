@@ -95,7 +95,7 @@ class Walk:
 
         False if none is found. Raises what the watch raises.
         """
-        found: list[NDArray[np.int64]] = []
+        starts: list[NDArray[np.int64]] = []
         missing = []
         for chain in range(self.chains):
             state = self._drawn_start(chain)
@@ -103,14 +103,14 @@ class Walk:
                 missing.append(chain)
             else:
                 self._states[chain, self._moved] = state
-                found.append(state)
+                starts.append(state)
         for chain, state in zip(missing, self._solved_starts(len(missing)), strict=False):
             self._states[chain, self._moved] = state
-            found.append(state)
-        if not found:
+            starts.append(state)
+        if not starts:
             return False
-        for chain in range(len(found), self.chains):
-            self._states[missing[chain - self.chains], self._moved] = found[chain % len(found)]
+        for chain in range(len(starts), self.chains):
+            self._states[missing[chain - self.chains], self._moved] = starts[chain % len(starts)]
         return True
 
     def _drawn_start(self, chain: int) -> NDArray[np.int64] | None:
@@ -160,8 +160,8 @@ class Walk:
 
     def sweep(self) -> None:
         """Move every group of choices once at least. Raises what the watch raises."""
-        told = [self._move(free) for free in self.groups.sweep(self._generator)]
-        self._series.append(np.mean(told, axis=0))
+        numbers = [self._move(free) for free in self.groups.sweep(self._generator)]
+        self._series.append(np.mean(numbers, axis=0))
         chosen = self._starts[self._moved] + self._states[:, self._moved]
         self._energies.append(self._logs[chosen].sum(axis=1))
 
@@ -220,8 +220,8 @@ class Walk:
         known = self.stream.known(drawn.bits[: self._told, columns])
         numbers = np.stack(outcomes(known, prepared.asked.meaning, prepared.queries))
         possible = (numbers.sum(axis=1) > 0).any(axis=(0, 1))
-        own = drawn.weights[columns] if len(drawn.weights) else np.ones(len(columns))
-        return own * possible, numbers
+        weights = drawn.weights[columns] if len(drawn.weights) else np.ones(len(columns))
+        return weights * possible, numbers
 
     def _read(self, drawn: Drawn, worlds: Places) -> NDArray[np.int64]:
         """The values of the choices that are moved [choices, worlds]."""

@@ -114,7 +114,7 @@ class Groups:
 
     def _children(self, group: int) -> tuple[int, ...]:
         """The groups that draw next for something that a group draws."""
-        found: dict[int, None] = {}
+        children: dict[int, None] = {}
         todo = self._atoms(group)
         seen = set(todo)
         while todo and len(seen) < LOOKED:
@@ -123,36 +123,36 @@ class Groups:
                     continue
                 seen.add(atom)
                 drawn = {self._of[choice] for choice in self._heads.get(atom, ())} - {group}
-                found |= dict.fromkeys(sorted(drawn))
+                children |= dict.fromkeys(sorted(drawn))
                 if not drawn:
                     todo.append(atom)
-        return tuple(found)
+        return tuple(children)
 
     def _search(self, group: int) -> list[int]:
         rules = self._definitions.rules
         todo = self._atoms(group)
-        seen, found = set(todo), dict[int, None]()
+        seen, near = set(todo), dict[int, None]()
         for atom in todo:
             below = (abs(b) for rule in rules.get(atom, ()) for b in rule.body)
             for other in (*self._above[atom], *below):
                 if other not in seen and len(seen) < LOOKED:
                     seen.add(other)
                     todo.append(other)
-                    found |= dict.fromkeys(self._of[c] for c in self._heads.get(other, ()))
-            if len(found) > NEAR:
+                    near |= dict.fromkeys(self._of[c] for c in self._heads.get(other, ()))
+            if len(near) > NEAR:
                 break
-        found.pop(group, None)
-        return list(found)[:NEAR]
+        near.pop(group, None)
+        return list(near)[:NEAR]
 
 
 def _below(definitions: Definitions, roots: Iterable[int]) -> Sequence[int]:
     """The atoms that some depend on, with themselves."""
-    found = dict.fromkeys(roots)
-    todo = list(found)
+    atoms = dict.fromkeys(roots)
+    todo = list(atoms)
     while todo:
         for rule in definitions.rules.get(todo.pop(), ()):
             for literal in rule.body:
-                if abs(literal) not in found:
-                    found[abs(literal)] = None
+                if abs(literal) not in atoms:
+                    atoms[abs(literal)] = None
                     todo.append(abs(literal))
-    return list(found)
+    return list(atoms)

@@ -61,8 +61,8 @@ def mixture(for_: Array, against: Array, energies: Array) -> Mixture:
         return Mixture(None, (0.0, 1.0), 0.0, math.inf)
     value = float(for_.mean()) / mean
     spread = (for_ - value * whole) / mean  # of the ratio, to first order
-    told = spread if float(spread.std()) > 1e-9 else energies
-    effective, agreement = effective_states(told), r_hat(told)
+    moving = spread if float(spread.std()) > 1e-9 else energies
+    effective, agreement = effective_states(moving), r_hat(moving)
     if effective < 1:
         return Mixture(value, (0.0, 1.0), effective, agreement)
     chains = len(spread)
@@ -95,11 +95,11 @@ def effective_states(series: Array) -> float:
     size = int(2 ** math.ceil(math.log2(2 * length)))
     spectrum = np.fft.rfft(centred, size, axis=1)
     lags = np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :length] / length
-    own = float(lags[:, 0].mean()) * length / (length - 1)
-    total = own * (length - 1) / length + float(series.mean(axis=1).var(ddof=1))
+    within = float(lags[:, 0].mean()) * length / (length - 1)
+    total = within * (length - 1) / length + float(series.mean(axis=1).var(ddof=1))
     if not total > 0:
         return float(chains)  # none of them ever moved
-    correlations = 1 - (own - lags.mean(axis=0)) / total
+    correlations = 1 - (within - lags.mean(axis=0)) / total
     pairs = correlations[: length // 2 * 2].reshape(-1, 2).sum(axis=1)
     pairs[0] = correlations[:2].sum()
     falling = np.minimum.accumulate(pairs)

@@ -147,17 +147,17 @@ def sampled(asked: Asked, groups: Sequence[QueryGroup], weights: Weights) -> App
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
         job = Samples(replace(asked, watch=watch), group.queries, weights, seed, group.prepared)
         estimates = Estimates(asked, group.queries, group.prepared)
-        found = _by_chains(job, estimates) if method.whole("chains") else None
-        if found is None:
+        group_answers = _by_chains(job, estimates) if method.whole("chains") else None
+        if group_answers is None:
             stopped = _draw(job, estimates, wanted, gap)
-            found = _by_chains(job, estimates) if _hopeless(estimates) else None
-        if found is None:
+            group_answers = _by_chains(job, estimates) if _hopeless(estimates) else None
+        if group_answers is None:
             # Whether a limit is reached may depend on what the worlds are.
             planned = gap is None and not _limited(asked)
-            told = tuple(_warnings(estimates, stopped, wanted))
-            found = Chained(tuple(estimates.answers(planned)), told, good=True)
-        answers.update(zip(group.queries, found.answers, strict=True))
-        warnings += found.warnings
+            notes = tuple(_warnings(estimates, stopped, wanted))
+            group_answers = Chained(tuple(estimates.answers(planned)), notes, good=True)
+        answers.update(zip(group.queries, group_answers.answers, strict=True))
+        warnings += group_answers.warnings
         lost = max(lost, _lost(asked, estimates, weights, seed))
     return Approximate(tuple(answers[q] for q in asked.queries), lost, tuple(warnings))
 
@@ -176,10 +176,10 @@ def _by_chains(job: Samples, estimates: Estimates) -> Chained | None:
         states = None  # so many independent samples would have been enough
     wanted = Wanted(asked_for or WORDS, states, method.real("gap"))
     stream = Stream(estimates.prepared, job.weights, job.seed, watch)
-    found = chained(stream, wanted)
-    if found is None or asked_for:
-        return found
-    return replace(found, warnings=(_instead(estimates, wanted), *found.warnings))
+    from_chains = chained(stream, wanted)
+    if from_chains is None or asked_for:
+        return from_chains
+    return replace(from_chains, warnings=(_instead(estimates, wanted), *from_chains.warnings))
 
 
 def _instead(estimates: Estimates, wanted: Wanted) -> Diagnostic:

@@ -1,0 +1,281 @@
+#include "race.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace dpasp {
+namespace {
+
+constexpr double MOST_ELIMINATED = 3e8;  // entries of tables, above which other ways are tried
+constexpr double MANY_ENTRIES = 5e6;     // of tables: under known weights, numbers will do
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+const std::vector<uint32_t> &Orders::positions(Order order, Watch &watch) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto &known = positions_[size_t(order)];
+    if (known.empty()) known = arrange(problem_, order, watch);
+    return known;
+}
+
+PartReport Race::described(const Attempt &attempt, uint32_t width) const {
+    return {uint32_t(part_.choices.size()),
+            uint32_t(part_.guesses.size()),
+            uint32_t(part_.gates.size()),
+            width,
+            static_cast<const Attempted &>(attempt),
+            0,
+            0};
+}
+
+// A part that cannot be eliminated has no way of its own then.
+bool Race::allowed(Way way) const {
+    return !options_.way || *options_.way == way || options_.way == Way::Elimination;
+}
+
+bool Race::counting() const { return options_.mode != Mode::Bits && !part_.guesses.empty(); }
+
+// Whether the attempts may run at the same time; the circuit depends on it, and so it does not
+// depend on the number of threads.
+bool Race::large() const { return part_.gates.size() >= SMALL_PART; }
+
+// What to try; `hard` adds what takes long to prepare.
+std::vector<Race::Attempt> Race::attempts(bool hard) {
+    std::vector<Attempt> list;
+    bool least = options_.mode == Mode::Least && !part_.undefined.empty();
+    if (!least && allowed(Way::Diagram)) add_sweeps(Way::Diagram, hard, list);
+    if (least || allowed(Way::Tables)) add_sweeps(Way::Tables, hard, list);
+    std::stable_sort(list.begin(), list.end(), [](auto &a, auto &b) { return a.width < b.width; });
+    if (!least && !hard && allowed(Way::Search))
+        for (Order order : {Order::Width, Order::Frequency})
+            if (!options_.order || *options_.order == order)
+                list.push_back({{Way::Search, order}, {}});
+    return list;
+}
+
+// The attempts of a way that reads the inputs in an order, forwards and backwards.
+void Race::add_sweeps(Way way, bool hard, std::vector<Attempt> &list) {
+    bool any_order = !options_.order || int(*options_.order) >= SWEEPS;  // none is forced
+    bool tiny = part_.choices.size() + part_.guesses.size() <= 6;
+    // Diagrams that count have the choices first, whatever the order: few are enough.
+    bool few = any_order && !hard && (tiny || (counting() && way == Way::Diagram));
+    bool least = options_.mode == Mode::Least && !part_.undefined.empty();
+    bool narrow_only = way == Way::Tables && !options_.way && !least;
+    for (int s = 0; s < (few ? 1 : SWEEPS); ++s) {
+        auto order = Order(s);
+        bool costly = order == Order::Polished;
+        if (any_order ? costly != hard : *options_.order != order) continue;
+        const auto &positions = orders_.positions(order, watch_);
+        Attempt forwards{{way, order, false}, order_inputs(problem_, part_, positions)};
+        Attempt reverse{{way, order, true}, forwards.inputs};
+        std::reverse(reverse.inputs.begin(), reverse.inputs.end());
+        for (Attempt *one : {&forwards, &reverse}) {
+            one->width = cut_width(problem_, part_, one->inputs);
+            if (narrow_only && one->width > WIDEST_TABLE) continue;
+            list.push_back(std::move(*one));
+        }
+    }
+}
+
+std::vector<PartReport> Race::plan() {
+    Budget budget = this->budget(options_.work);
+    std::vector<PartReport> reports;
+    if (auto way = elimination(true, MOST_ELIMINATED, budget)) {
+        reports.push_back(described({{Way::Elimination, Order::Tree}, {}}, way->width()));
+        reports.back().entries = way->cost();
+        return reports;
+    }
+    for (const Attempt &attempt : attempts(false))
+        reports.push_back(described(attempt, attempt.width));
+    return reports;
+}
+
+// All attempts get a little work; the better half of them more, and so on, until one ends.
+std::vector<uint32_t> Race::run() {
+    std::vector<Attempt> list = attempts(false);
+    const std::vector<Attempt> first = list;
+    if (auto nodes = eliminate(true, MOST_ELIMINATED); !nodes.empty()) return nodes;
+    // Counting favours tables, everything else diagrams.
+    Way favourite = counting() ? Way::Tables : Way::Diagram;
+    // A small width promises a quick end: the narrowest orders are given time for it.
+    std::vector<Attempt> promising;
+    for (const Attempt &one : list)
+        if (one.way != Way::Search && one.width <= 24 && one.order == Order::Narrow && !one.reverse)
+            promising.push_back(one);
+    if (auto nodes = race(promising, 240000); !nodes.empty()) return nodes;
+    auto work =
+        std::max<uint64_t>(30000, 4 * uint64_t(part_.gates.size()));  // preparing takes its part
+    for (int round = 0;; ++round, work *= 4) {
+        if (auto nodes = race(list, work); !nodes.empty()) return nodes;
+        if (round == (part_.guesses.empty() ? 2 : 3)) {
+            auto more = attempts(true);
+            std::stable_partition(more.begin(), more.end(),
+                                  [&](const Attempt &one) { return one.way == favourite; });
+            if (auto nodes = race(more, work); !nodes.empty()) return nodes;
+            list.insert(list.begin(), std::make_move_iterator(more.begin()),
+                        std::make_move_iterator(more.end()));
+        }
+        if (round >= 2)  // by now the others took as much as this would
+            if (auto nodes = eliminate(false, double(work) / 10); !nodes.empty()) return nodes;
+        narrow(list, !part_.guesses.empty(), round < 4);
+        if (list.empty() || work >= options_.work) throw Stopped(Reason::Size, too_large(first));
+    }
+}
+
+// Elimination, if there are groups (or it does not matter) and it is not too much: its cost is
+// known.
+std::unique_ptr<Elimination> Race::elimination(bool groups, double most, Budget &budget) {
+    bool forced = options_.way == Way::Elimination;
+    if (asks_.empty() || !part_.guesses.empty() || !allowed(Way::Elimination)) return nullptr;
+    auto way = std::make_unique<Elimination>(
+        Job{problem_, part_, asks_, options_.mode, budget, builder_, watch_,
+            options_.weights.empty() ? nullptr : &options_.weights, forced ? 0 : MANY_ENTRIES});
+    if (!forced && way->grouped() != groups) return nullptr;
+    if (forced) most = double(options_.work);
+    way->prepare(most);
+    if (way->cost() <= most) return way;
+    allowed_ = most;
+    if (!forced) return nullptr;
+    throw Stopped(Reason::Size, "elimination would make tables of more entries than the " +
+                                    std::to_string(options_.work) + " steps that are allowed");
+}
+
+std::vector<uint32_t> Race::eliminate(bool groups, double most) {
+    auto start = Clock::now();
+    size_t before = builder_.nodes.size();
+    Budget budget = this->budget(options_.work);
+    auto way = elimination(groups, most, budget);
+    if (!way) return {};
+    try {
+        auto roots = way->run();
+        of_weights = way->numbered();
+        report = described({{Way::Elimination, Order::Tree}, {}}, way->width());
+        report.nodes = builder_.nodes.size() - before;
+        report.seconds = seconds_since(start);
+        return roots;
+    } catch (const Stopped &stopped) {
+        if (stopped.reason != Reason::Size || options_.way == Way::Elimination) throw;
+        largest_ = std::max(largest_, budget.size);
+        came_[Way::Elimination] = budget.progress;
+        return {};
+    }
+}
+
+// The roots from the first attempt in the list that ends within so much work; none if no one does.
+std::vector<uint32_t> Race::race(std::vector<Attempt> &list, uint64_t work) {
+    if (list.empty()) return {};
+    std::vector<Trial> trials(list.size());
+    for (Trial &trial : trials) trial.budget = budget(work);
+    Spare none(1);
+    auto run = [&](size_t i, Watch &watch) {
+        Builder &builder = large() ? trials[i].own.emplace() : builder_;
+        return attempt(list[i], trials[i], builder, watch);
+    };
+    size_t winner = run_in_turn(list.size(), large() ? spare_ : none, watch_, run);
+    for (size_t i = 0; i < winner; ++i) failed(list[i], trials[i].budget);
+    if (winner == list.size()) return {};
+    ended(list[winner], trials[winner]);
+    return std::move(trials[winner].roots);
+}
+
+// Whether it ended within its budget.
+bool Race::attempt(const Attempt &attempt, Trial &trial, Builder &builder, Watch &watch) const {
+    auto start = Clock::now();
+    size_t before = builder.nodes.size();
+    Job job{problem_, part_, asks_, options_.mode, trial.budget, builder, watch};
+    try {
+        switch (attempt.way) {
+        case Way::Diagram:
+            trial.roots = compile_diagram(job, attempt.inputs);
+            break;
+        case Way::Tables:
+            trial.roots = compile_tables(job, attempt.inputs);
+            break;
+        default:
+            trial.roots = compile_search(job, attempt.order);
+        }
+    } catch (const Stopped &stopped) {
+        if (stopped.reason != Reason::Size) throw;
+        trial.own.reset();
+        return false;
+    }
+    trial.seconds = seconds_since(start);
+    trial.nodes = builder.nodes.size() - before;
+    return true;
+}
+
+void Race::failed(Attempt &attempt, const Budget &budget) {
+    attempt.progress = budget.progress;
+    double &came = came_[attempt.way];
+    came = std::max(came, budget.progress);
+    largest_ = std::max(largest_, budget.size);
+    attempt.full = budget.spent <= budget.work;  // more work will not help
+}
+
+void Race::ended(const Attempt &attempt, Trial &trial) {
+    report = described(attempt, std::max(attempt.width, trial.budget.width));
+    report.nodes = trial.nodes;
+    report.seconds = trial.seconds;
+    if (large()) trial.roots = builder_.take(std::move(*trial.own), trial.roots, watch_);
+}
+
+Budget Race::budget(uint64_t work) const {
+    Budget budget;
+    budget.nodes = options_.nodes;
+    budget.work = std::min(work, options_.work);
+    budget.shown = &progress_.shown;
+    budget.before = progress_.before, budget.share = progress_.share;
+    return budget;
+}
+
+// Keep the better half of the attempts, the best first, but one of every way. When the
+// rounds become long: the best two, or with guesses, where nothing tells beforehand which
+// way is the best, the best of every way; but of searches, which say little of how far they
+// came, both.
+void Race::narrow(std::vector<Attempt> &list, bool guesses, bool brief) {
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [](const Attempt &attempt) { return attempt.full; }),
+               list.end());
+    std::stable_sort(list.begin(), list.end(),
+                     [](auto &a, auto &b) { return a.progress > b.progress; });
+    if (!brief && !guesses) {
+        list.resize(std::min<size_t>(list.size(), 2));
+        return;
+    }
+    std::map<Way, int> seen;
+    for (Attempt &attempt : list)
+        attempt.rank = attempt.way == Way::Search && guesses ? 0 : seen[attempt.way]++;
+    std::stable_sort(list.begin(), list.end(), [](auto &a, auto &b) { return a.rank < b.rank; });
+    size_t half = brief ? (list.size() + 1) / 2 : 0, best = 0;
+    while (best < list.size() && list[best].rank == 0) ++best;
+    list.resize(std::max(best, std::min(list.size(), half)));
+}
+
+std::string Race::too_large(const std::vector<Attempt> &tried) const {
+    uint32_t width = UINT32_MAX;
+    for (const Attempt &attempt : tried)
+        if (!attempt.inputs.empty()) width = std::min(width, attempt.width);
+    return "a part of the program with " + std::to_string(part_.choices.size()) + " choices and " +
+           std::to_string(part_.guesses.size()) + " inner variables" +
+           (width == UINT32_MAX ? "" : " (width " + std::to_string(width) + ")") + " reached " +
+           std::to_string(largest_) + " nodes; allowed are " + std::to_string(options_.nodes) +
+           ", and " + std::to_string(options_.work) + " steps; tried were " + tried_ways();
+}
+
+// The ways that were tried, and what share of its work the best attempt of each had done.
+std::string Race::tried_ways() const {
+    std::string text;
+    for (auto [way, share] : came_)
+        text += (text.empty() ? "" : ", ") + std::string(name(way)) + " (" +
+                std::to_string(int(100 * std::min(share, 1.0))) + " % done)";
+    if (allowed_ > 0 && !came_.count(Way::Elimination))
+        text += (text.empty() ? "" : ", ") + std::string("and not elimination, whose tables ") +
+                "would have more than " + std::to_string(uint64_t(allowed_)) + " entries";
+    return text;
+}
+
+}  // namespace dpasp
