@@ -67,6 +67,7 @@ INSIDE = {
         ["travel"],
         ["engines"],
         ["sampling"],
+        ["relaxing"],
         ["credal"],
         ["probable"],
         ["exact"],

@@ -77,3 +77,45 @@ def test_missing_observations(dpasp: Command) -> None:
     assert (code, out) == (65, "")
     assert err.startswith("p.plp:3:8: error: ")
     assert "seen.csv" in err
+
+
+WAYS = """?::x(1..8). y :- x(N), x(N+1), not x(N+3). #semantics maxent.
+#learn "ways.csv", niters = 2, display = "loglikelihood". #query y.
+"""
+
+
+@pytest.mark.parametrize("kind", ["exact", "bound", "sampled"])
+def test_what_is_ascended_can_be_said(dpasp: Command, kind: str) -> None:
+    Path("ways.csv").write_text("y\n1\n1\n0\n")
+    done = dpasp("run", "--json", "--likelihood", kind, text=WAYS)
+    said = [record.get("likelihood", "exact") for record in done.json["history"]]
+    assert said == [kind, kind]
+    assert ("gap" in done.json["history"][0]) == (kind == "bound")
+    words = {
+        "bound": "  lower bound of the log-likelihood ",
+        "sampled": "  sampled log-likelihood ",
+    }
+    assert words.get(kind, "  log-likelihood ") in done.err
+
+
+@pytest.mark.filterwarnings("default")  # the command prints it
+def test_what_does_not_fit_is_said_and_exact_insists(dpasp: Command) -> None:
+    Path("ways.csv").write_text("y\n1\n1\n0\n")
+    small = WAYS.replace("niters = 2", "niters = 2, nodes = 9")
+    done = dpasp("run", text=small)
+    assert done.code == 0
+    assert "learning ascends a lower bound" in done.err
+    assert dpasp("run", "--exact", text=small).code == 125
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--no-learn"], "nothing is learned here"),
+        (["--exact"], "--exact does not go with --likelihood bound"),
+    ],
+)
+def test_what_is_ascended_where_it_has_no_use(dpasp: Command, words: list[str], said: str) -> None:
+    done = dpasp("run", "--likelihood", "bound", *words, text=FLIPS)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err

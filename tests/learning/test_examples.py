@@ -129,3 +129,10 @@ def test_loops_of_other_libraries(name: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.syspath_prepend(str(EXAMPLES))
     main: Callable[[int, int], float] = runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]
     assert main(4, 2) > 0.5
+
+
+def test_roads_whose_circuit_does_not_fit() -> None:
+    program = load("roads_learn")
+    history = program.learn(likelihood="sampled", niters=10, samples=300)
+    assert program.learned()[0]["values"][0] == pytest.approx(0.6, abs=0.05)
+    assert history.likelihood == "sampled"

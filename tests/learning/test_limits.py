@@ -10,7 +10,7 @@ import torch
 
 import dpasp
 from dpasp import Limits
-from dpasp.learning import train
+from dpasp.learning.ascent import choosing
 from dpasp.limits import Watch, memory_in_use
 from dpasp.neural.likelihood import Likelihood, likelihood_of
 
@@ -43,10 +43,11 @@ def test_compiling_what_is_learned_has_the_same_limits(monkeypatch: pytest.Monke
         seen.append((watch.limits.seconds, watch.limits.megabytes))
         return likelihood_of(*values, watch=watch, **named)
 
-    monkeypatch.setattr(train, "likelihood_of", spied)
+    monkeypatch.setattr(choosing, "likelihood_of", spied)
     limits = Limits(seconds=1000, megabytes=1_000_000)
+    dpasp.loads(COIN).learn([["b"]], niters=1, limits=limits, likelihood="exact")
     dpasp.loads(COIN).learn([["b"]], niters=1, limits=limits)
-    assert seen == [(1000, 1_000_000)]
+    assert seen == [(1000, 1_000_000), (1000, 750_000)]  # the rest is for a bound
 
 
 def test_compiling_for_a_module_is_limited() -> None:

@@ -30,6 +30,10 @@ def learn_first(program: Program, options: Namespace, console: Console) -> None:
         raise UsageError("--force goes with --load or --resume")
     if options.resume and statement is None:
         raise UsageError("--resume goes on learning, but the program has no #learn")
+    if options.likelihood and (statement is None or options.load or options.no_learn):
+        raise UsageError("--likelihood is of learning, and nothing is learned here")
+    if options.exact and options.likelihood not in (None, "exact"):
+        raise UsageError(f"--exact does not go with --likelihood {options.likelihood}")
     if options.rules and (options.force or not options.load):
         raise UsageError("--rule goes with --load, and without --force")
     if options.load:
@@ -56,7 +60,12 @@ def speaks() -> bool:
 
 def _learn(program: Program, statement: ast.Learn, options: Namespace, console: Console) -> None:
     display = next((str(o.value) for o in statement.options if o.name == "display"), "progress")
-    written = {"seed": options.seed, "device": options.device}
+    insisted = "exact" if options.exact else None
+    written = {
+        "seed": options.seed,
+        "device": options.device,
+        "likelihood": options.likelihood or insisted,
+    }
     wanted = {name: value for name, value in written.items() if value is not None}
     kept = checkpoint(options)
     stream = None if console.quiet or not speaks() else console.messages

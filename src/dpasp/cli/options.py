@@ -250,7 +250,10 @@ ENGINE = OptionGroup(
         ),
         Flag(("--chains",), "sample by 2 to 16 chains, for evidence that is rare", "N", chains),
         Flag(("--nmodels",), "the most total choices that bounds looks at", "N", count),
-        Flag(("--exact",), "fail at a limit (124, 125) rather than answer with bounds"),
+        Flag(
+            ("--exact",),
+            "fail at a limit (124, 125) rather than answer, or learn, with bounds",
+        ),
         CLUSTER,
         Flag(
             ("--inconsistent",),
@@ -276,6 +279,12 @@ LEARNING = OptionGroup(
         Flag(("--save",), "write what was learned to a file", "F"),
         Flag(("--learned",), "write the program with the learned numbers in place", "F.plp"),
         Flag(("--load",), "read what was learned; do not learn", "F"),
+        Flag(
+            ("--likelihood",),
+            "what learning ascends: auto (exact if it fits, else a lower bound), exact, bound or "
+            "sampled (default: what #learn says, or auto)",
+            choices=("auto", "exact", "bound", "sampled"),
+        ),
         Flag(("--resume",), "go on with learning that was interrupted", "F"),
         Flag(("--force",), "load or resume what another program learned, in its order"),
         Flag(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from dpasp.display.style import in_terminal
+from dpasp.learning.history import ASCENT_WORDS
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -55,7 +56,10 @@ def line(moment: Moment) -> str:
     """An iteration in one line."""
     record = moment.finished
     number = moment.iteration if record is None else record.iteration
-    text = f"iteration {number}/{moment.iterations}  log-likelihood {moment.log_likelihood:.6f}"
+    what = ASCENT_WORDS["exact" if record is None else record.likelihood]
+    text = f"iteration {number}/{moment.iterations}  {what} {moment.log_likelihood:.6f}"
+    if record is not None and record.gap is not None:
+        text += f"  gap {record.gap / max(moment.examples, 1):.6f}"
     if record is not None and record.validation is not None:
         text += f"  validation {record.validation:.6f}"
     return f"{text}  {moment.seconds:.1f} s"

@@ -13,10 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display
+
+AscentKind = Literal["exact", "bound", "sampled"]
+ASCENT_WORDS: dict[AscentKind, str] = {
+    "exact": "log-likelihood",
+    "bound": "lower bound of the log-likelihood",
+    "sampled": "sampled log-likelihood",
+}
 
 
 class StopReason(Enum):
@@ -28,19 +35,29 @@ class StopReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One iteration: the log-likelihood summed over the examples seen, before each step."""
+    """One iteration: the log-likelihood summed over the examples seen, before each step.
+
+    ``likelihood`` says what that is: exact, a lower bound (then it is at most ``gap`` more), or
+    sampled (an estimate).
+    """
 
     iteration: int
     log_likelihood: float
     validation: float | None = None  # the same of the examples held out, after the iteration
+    likelihood: AscentKind = "exact"
+    gap: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form; validation only where there is some."""
+        """The JSON form; validation only where there is some, likelihood where it is not exact."""
         fields: dict[str, Any] = {
             "iteration": self.iteration,
             "log_likelihood": self.log_likelihood,
         }
-        return fields if self.validation is None else fields | {"validation": self.validation}
+        if self.validation is not None:
+            fields["validation"] = self.validation
+        if self.likelihood != "exact":
+            fields["likelihood"] = self.likelihood
+        return fields if self.gap is None else fields | {"gap": self.gap}
 
 
 @dataclass(frozen=True)
@@ -68,6 +85,11 @@ class History(Sequence[Record]):
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
 
+    @property
+    def likelihood(self) -> AscentKind:
+        """What was ascended in the end: exact, bound (a lower bound) or sampled."""
+        return self.records[-1].likelihood if self.records else "exact"
+
     def to_list(self) -> list[dict[str, Any]]:
         """The JSON form."""
         return [record.to_dict() for record in self.records]
@@ -80,10 +102,12 @@ class History(Sequence[Record]):
         if not self.records:
             return f"no iteration: {self.reason.value}"
         first, last = self.records[0].log_likelihood, self.records[-1].log_likelihood
-        count = len(self.records)
+        count, gap = len(self.records), self.records[-1].gap
+        what = ASCENT_WORDS[self.records[-1].likelihood]
+        off = "" if gap is None else f" (at most {gap:.6f} below the exact one)"
         return (
             f"{count} iteration{'s' * (count != 1)} over {self.examples:,} "
-            f"example{'s' * (self.examples != 1)}: log-likelihood {first:.6f} → {last:.6f}; "
+            f"example{'s' * (self.examples != 1)}: {what} {first:.6f} → {last:.6f}{off}; "
             f"{self.reason.value} ({self.seconds:.1f} s)"
         )
 

@@ -46,6 +46,9 @@ class LearnOptions:
     accumulate: int = 1
     precision: str = "full"
     workers: int = 0
+    likelihood: str = "auto"
+    nodes: int | None = None
+    samples: int = 1000
 
     @property
     def place(self) -> str:
@@ -73,7 +76,7 @@ class LearnOptions:
         return asdict(self)
 
 
-_WHOLE = {"niters", "batch", "seed", "patience", "accumulate", "workers"}
+_WHOLE = {"niters", "batch", "seed", "patience", "accumulate", "workers", "nodes", "samples"}
 _SWITCHES = {"shuffle", "capture"}
 
 

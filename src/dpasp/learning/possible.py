@@ -13,7 +13,7 @@ from itertools import pairwise
 import torch
 
 from dpasp.errors import DataError, Diagnostic, Span
-from dpasp.neural.likelihood import Likelihood
+from dpasp.learning.ascent.ascents import LogLikelihood
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.observations import Observations, observation_brief
 from dpasp.semantics.leaves import layout
@@ -22,7 +22,7 @@ SHOWN = 5
 
 
 def check_possible(
-    model: ProgramModule, likelihood: Likelihood, observations: Observations, span: Span | None
+    model: ProgramModule, likelihood: LogLikelihood, observations: Observations, span: Span | None
 ) -> None:
     """Raise a :class:`DataError` that names observations of probability 0.
 

@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.autograd.profiler import record_function
 from torch.optim import LBFGS, Optimizer
 
+from dpasp.learning.ascent.ascents import Ascent, LogLikelihood
 from dpasp.learning.averaging import Average
 from dpasp.learning.entropy import MeanEntropy
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
@@ -28,7 +29,6 @@ from dpasp.learning.rules import direction, fixpoint, lagrange, leaf_groups, wit
 from dpasp.learning.schedules import Rates, factor
 from dpasp.neural.ahead import Ahead
 from dpasp.neural.data import DataRows
-from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.sums import Sums
 
@@ -48,6 +48,7 @@ class SeenBatch:
     weights: Tensor
     slopes: Tensor
     mass: Tensor  # how many examples a column sums up
+    gap: Tensor | None = None  # what the likelihood may be above it; None: nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,12 @@ class Learner:
     """A model, what it learns from, and how: it makes one step at a time."""
 
     def __init__(
-        self, model: ProgramModule, likelihood: Likelihood, examples: Examples, steps: Steps
+        self, model: ProgramModule, ascent: Ascent, examples: Examples, steps: Steps
     ) -> None:
         device = examples.ids.device
         self.model, self.examples, self.steps = model, examples, steps
-        self.observed = likelihood.to(device)
+        self.ascent = ascent.to(device)
+        self.gap: Tensor | None = None  # of the steps since it was last taken
         self.groups = leaf_groups(model.ground).to(device)
         parameter = model.leaf_sources_on(torch.device("cpu")).parameter.numpy()
         self.learned = torch.from_numpy(np.flatnonzero(parameter >= 0)).to(device)
@@ -91,6 +93,28 @@ class Learner:
         self._ahead = Ahead(examples.data, (), 0)
         self.average = Average(moved, average) if average else None
         self.entropy = MeanEntropy(model.ground, device) if steps.options.entropy else None
+
+    @property
+    def observed(self) -> LogLikelihood:
+        """The likelihood that is ascended."""
+        return self.ascent.likelihood
+
+    @torch.no_grad()
+    def tighten(self, examples: Tensor, iteration: int) -> None:
+        """Bring a bound closer to the likelihood, after an iteration."""
+        if self.ascent.kind != "bound":
+            return
+        self.model.eval()
+        weights = self._weights(examples[:CHUNK]).mean(dim=1)
+        self.ascent = self.ascent.tightened(weights.cpu().double().numpy(), iteration)
+
+    def take_gap(self) -> float | None:
+        """How far the likelihood may be above what the steps since the last time say."""
+        gap, self.gap = self.gap, None
+        if gap is None:
+            return None
+        self.steps.group.add([gap])
+        return float(gap)
 
     def schedule(self, done: float) -> None:
         """Set the learning rates for when this share of all steps is done."""
@@ -114,6 +138,7 @@ class Learner:
             return self._expect(batch, computing)
         with computing():
             seen = self._ascend(batch)
+        self._add_gap(seen)
         with record_function("dpasp: optimisers"):
             for optimiser in self.steps.optimisers:
                 if isinstance(optimiser, LBFGS):
@@ -130,6 +155,10 @@ class Learner:
     def likelihood(self, batch: Tensor) -> Tensor:
         """The log-likelihood of some examples, summed."""
         return self._look(self._weights(batch), batch).total
+
+    def _add_gap(self, seen: SeenBatch) -> None:
+        if seen.gap is not None:
+            self.gap = seen.gap.clone() if self.gap is None else self.gap + seen.gap
 
     def _ascend(self, batch: Tensor) -> SeenBatch:
         """Set the gradients of everything that an optimiser moves; what the batch says."""
@@ -182,11 +211,15 @@ class Learner:
             return SeenBatch(weights.new_zeros(()), weights, weights, weights.new_ones(1))
         if self.examples.data:
             logs, slopes = self.observed.log(weights, ids)
-            return SeenBatch(_finite(logs).sum(), weights, slopes, weights.new_ones(1))
+            above = self.ascent.above(weights, ids)
+            gap = None if above is None else above.sum()
+            return SeenBatch(_finite(logs).sum(), weights, slopes, weights.new_ones(1), gap)
         counts = torch.bincount(ids, minlength=self.observed.count).to(weights.dtype)
         logs, slopes = self.observed.log_shared(weights, counts)
         total = torch.where(counts > 0, _finite(logs), 0.0) @ counts
-        return SeenBatch(total, weights, slopes, counts.sum().reshape(1))
+        above = self.ascent.above(weights, torch.arange(len(counts), device=counts.device))
+        gap = None if above is None else above @ counts
+        return SeenBatch(total, weights, slopes, counts.sum().reshape(1), gap)
 
     def _weights(self, batch: Tensor) -> Tensor:
         """The leaf weights of some examples; a process may be left without any."""
@@ -224,6 +257,7 @@ class Learner:
             whole = with_omitted(seen.slopes, seen.weights, self.groups, seen.mass)
             counts += self._by_parameter(seen.weights * whole)
             total += seen.total
+            self._add_gap(seen)
         self.steps.group.add([counts, total])
         return counts, total
 
@@ -310,11 +344,13 @@ def _together(seen: Sequence[SeenBatch]) -> SeenBatch:
     """What the parts of a batch say together."""
     if len(seen) == 1:
         return seen[0]
+    gaps = [part.gap for part in seen if part.gap is not None]
     return SeenBatch(
         torch.stack([part.total for part in seen]).sum(),
         torch.cat([part.weights for part in seen], dim=1),
         torch.cat([part.slopes for part in seen], dim=1),
         seen[0].mass,
+        torch.stack(gaps).sum() if gaps else None,
     )
 
 

@@ -22,6 +22,8 @@ from torch import Tensor
 
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
 from dpasp.learning import unfinished
+from dpasp.learning.ascent.ascents import Exact
+from dpasp.learning.ascent.choosing import WantedAscent, ascent_of
 from dpasp.learning.capture import Captured, check_capture, check_optimisers
 from dpasp.learning.errors import Fit
 from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
@@ -36,7 +38,6 @@ from dpasp.learning.steps import Examples, Learner, Steps
 from dpasp.learning.unfinished import Position
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.neural.data import DataRows, side_by_side
-from dpasp.neural.likelihood import likelihood_of
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.networks import trainable
 from dpasp.neural.observations import Observations
@@ -102,16 +103,10 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
     if job.options.imprecise is not None:
         check_imprecise(model, job.span)
     model.to(device)
-    likelihood = likelihood_of(
-        model.ground,
-        model.meaning,
-        job.observations.distinct,
-        job.options.goal,
-        watch=job.how.watch,
-    )
-    check_possible(model, likelihood, job.observations, job.span)
-    if trainable(model.nets):
-        warn_of_shortcuts(model, likelihood)
+    ascent = ascent_of(WantedAscent(model, job.observations, job.options, job.how.watch, job.span))
+    check_possible(model, ascent.likelihood, job.observations, job.span)
+    if trainable(model.nets) and isinstance(ascent, Exact):
+        warn_of_shortcuts(model, ascent.likelihood)
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
@@ -124,7 +119,7 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
         movers.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
     job.group.copy(model.state_dict().values())
     examples = Examples(job.observations.ids.to(device), _on(device, job.data))
-    learner = Learner(model, likelihood, examples, Steps(rule, job.options, movers, job.group))
+    learner = Learner(model, ascent, examples, Steps(rule, job.options, movers, job.group))
     return Loop(learner, job, device)
 
 
@@ -227,6 +222,8 @@ class Loop:
 
     def iterate(self, request: StopRequest) -> None:
         """One pass over the examples."""
+        if self.position.iteration and not self.position.step:
+            self.learner.tighten(self.train.to(self.device), self.position.iteration)
         self.model.train()
         batches = torch.split(self.order(), self.size)
         self.learner.expect(batches[self.position.step :])
@@ -236,6 +233,7 @@ class Loop:
                 self._check(request, total)
                 done = self.position.iteration + step / len(batches)
                 self.learner.schedule(done / self.job.options.niters)
+                self.learner.ascent.begin(self.position.iteration, step)
                 while (gained := self._step(batches[step], request)) is None:
                     self._check(request, total)
                 total += gained
@@ -280,7 +278,8 @@ class Loop:
     def _record(self, validation: float | None) -> None:
         """Write down what an iteration gave; keep the weights if they are the best so far."""
         position = self.position
-        record = Record(position.iteration + 1, position.total, validation)
+        kind, gap = self.learner.ascent.kind, self.learner.take_gap()
+        record = Record(position.iteration + 1, position.total, validation, kind, gap)
         score = position.total if validation is None else validation
         if score > position.best:
             position.best, position.waited = score, 0

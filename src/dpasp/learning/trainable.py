@@ -255,10 +255,13 @@ class Trainable:
     def errors(self, most: int | None = None) -> Errors | None:
         """The standard errors of what was learned; None where nothing was learned here.
 
-        Also None if more than ``most`` probabilities move, for which it takes long.
+        Also None where the likelihood was not exact, or if more than ``most`` probabilities
+        move, for which it takes long.
         """
         if self._fit is None or not len(self.model.probabilities):
             return None
+        if self._fit.learner.ascent.kind != "exact":
+            return None  # the curvature of the likelihood is not known
         now = self.model.probabilities.logits.detach().clone()
         if self._errors is None or not torch.equal(self._errors[0], now):
             if most is not None and len(self._fit.directions()) > most:

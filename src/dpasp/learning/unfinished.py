@@ -23,7 +23,7 @@ from torch import Tensor
 
 from dpasp.errors import DataError, Diagnostic
 from dpasp.learning import belongs, checkpoints
-from dpasp.learning.history import Record
+from dpasp.learning.history import ASCENT_WORDS, Record
 from dpasp.learning.options import LearnOptions
 from dpasp.learning.steps import Learner
 from dpasp.neural.module import ProgramModule
@@ -102,6 +102,8 @@ def save(run: LearningRun, path: Path) -> None:
         "waited": position.waited,
         "records": [record.to_dict() for record in position.records],
         "optimisers": packed,
+        "ascent": [run.learner.ascent.kind, run.learner.ascent.state],
+        "gap": None if run.learner.gap is None else float(run.learner.gap),
     }
     checkpoints.write_checkpoint(path, tensors, facts)
 
@@ -127,11 +129,25 @@ def restore(run: LearningRun, path: Path) -> None:
         torch.cuda.set_rng_state(tensors["random.cuda"], run.device)
     for optimiser, packed in zip(run.learner.steps.optimisers, facts["optimisers"], strict=True):
         optimiser.load_state_dict(checkpoints.unpack_optimiser(packed, tensors))
+    _restore_ascent(run, path, facts)
     best = -float("inf") if facts["best"] is None else facts["best"]
     records = tuple(Record(**record) for record in facts["records"])
     run.position = Position(
         facts["iteration"], facts["step"], facts["total"], best, facts["waited"], records
     )
+
+
+def _restore_ascent(run: LearningRun, path: Path, facts: dict[str, Any]) -> None:
+    """Go on with the same bound, or draw the same worlds."""
+    learner, (kind, state) = run.learner, facts.get("ascent", ["exact", []])
+    if kind != learner.ascent.kind:
+        message = f"{path} was learned by the {ASCENT_WORDS[kind]}, and this is the "
+        message += ASCENT_WORDS[learner.ascent.kind]
+        help = f'say likelihood = "{kind}", or start anew without --resume'
+        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+    learner.ascent = learner.ascent.restored(state)
+    gap = facts.get("gap")
+    learner.gap = None if gap is None else torch.tensor(gap, dtype=torch.float64).to(run.device)
 
 
 def _check_same(run: LearningRun, path: Path, facts: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dpasp.circuits import FIELDS, Circuit
+from dpasp.circuits import FIELDS, Circuit, Options
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
@@ -75,6 +75,11 @@ class NativeEngine:
         return self.circuit.questions
 
     @property
+    def definite(self) -> bool:
+        """Whether the models of a total choice never disagree on a question."""
+        return self.circuit.definite
+
+    @property
     def size(self) -> int:
         """How many products an evaluation takes."""
         return self.circuit.statistics.edges
@@ -124,10 +129,12 @@ def native_engine(
     questions: Sequence[GroundQuery],
     observed: Sequence[int] = (),
     watch: Watch = UNLIMITED,
+    options: Options = Options(),  # noqa: B008 - frozen
 ) -> NativeEngine:
     """The circuit of some questions; ``observed`` atoms add two leaves each, true and false."""
     asked = replace(ground, questions=tuple(questions))
-    return NativeEngine(on_circuit(asked, meaning, observed=observed, watch=watch).circuit)
+    circuit = on_circuit(asked, meaning, observed=observed, options=options, watch=watch).circuit
+    return NativeEngine(circuit)
 
 
 class _Masses(torch.autograd.Function):

@@ -154,7 +154,7 @@ def at_extremes(
         help = f"give single probabilities in place of some intervals, to have at most {MOST:,}"
         raise SizeLimit(Diagnostic("learn-intervals", message, help=help))
     sides = tuple(
-        Side(mixture_of(engine, meaning, observations, float(least)), share, least)
+        Side(mixture_of(engine.definite, meaning, observations, float(least)), share, least)
         for least, share in ((True, objective.lower), (False, 1.0 - objective.lower))
         if share
     )

@@ -24,6 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dpasp.circuits import Options
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
@@ -31,7 +32,7 @@ from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.neural.engines import MassEngine, masses, native_engine
 from dpasp.neural.extremes import AtExtremes, at_extremes
 from dpasp.neural.mixtures import LEAST_LINEAR, MassMixture, log_or_never, mixture_of
-from dpasp.neural.observations import Observation, observation_text
+from dpasp.neural.observations import Observation, questions_of
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.objective import Objective
@@ -154,10 +155,12 @@ Likelihood = AsRoots | AsLeaves | AtExtremes
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What helps to choose a way: how many observations are few, and what more will be about."""
+    """What helps to choose a way: how many observations are few, what more will be about, and
+    how large a circuit may be."""
 
     few: int = FEW
     atoms: frozenset[int] = frozenset()
+    options: Options = Options()  # noqa: RUF009 - frozen
 
 
 def _logarithm(
@@ -221,16 +224,14 @@ def likelihood_of(
     intervals = any(isinstance(choice.weight, IntervalWeights) for choice in ground.choices)
     many = len(observations) > outlook.few or sum(map(len, observations)) > LONG
     if (many or outlook.atoms) and not intervals:
-        as_leaves = _leaf_for_each(ground, meaning, observations, watch, outlook.atoms)
+        as_leaves = _leaf_for_each(ground, meaning, observations, watch, outlook)
         if as_leaves is not None:
             return as_leaves
-    questions = [
-        GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
-    ]
-    engine = native_engine(ground, meaning, questions, watch=watch)
+    questions = questions_of(observations)
+    engine = native_engine(ground, meaning, questions, watch=watch, options=outlook.options)
     if intervals:
         return at_extremes(ground, meaning, observations, objective, engine)
-    return AsRoots(engine, mixture_of(engine, meaning, observations, objective.lower))
+    return AsRoots(engine, mixture_of(engine.definite, meaning, observations, objective.lower))
 
 
 def _leaf_for_each(
@@ -238,7 +239,7 @@ def _leaf_for_each(
     meaning: Meaning,
     observations: Sequence[Observation],
     watch: Watch,
-    expected: frozenset[int] = frozenset(),
+    outlook: Outlook,
 ) -> AsLeaves | None:
     """The second way, where all observed atoms are determined; None where it does not go."""
     literals = {literal for observation in observations for literal in observation}
@@ -247,11 +248,11 @@ def _leaf_for_each(
     literals = {literal for literal in literals if literal.atom}
     if not all(known[literal.atom] and literal.mode is not Mode.UNDEFINED for literal in literals):
         return None
-    more = (atom for atom in expected if known[atom])
+    more = (atom for atom in outlook.atoms if known[atom])
     atoms = tuple(sorted({*more, *(literal.atom for literal in literals)}))
     always = GroundQuery((), (), "", NOWHERE)
     try:
-        engine = native_engine(ground, meaning, [always], atoms, watch)
+        engine = native_engine(ground, meaning, [always], atoms, watch, outlook.options)
     except (InferenceError, SizeLimit):
         return None
     whole, zero = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)

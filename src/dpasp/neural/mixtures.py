@@ -4,7 +4,7 @@
 >>> from dpasp.neural.engines import native_engine
 >>> ground = loads("0.3::a. {b} :- a. #query b.").ground()
 >>> engine = native_engine(ground, Meaning(), ground.questions)
->>> mixture = mixture_of(engine, Meaning(), [ground.questions[0].literals], lower=0.5)
+>>> mixture = mixture_of(engine.definite, Meaning(), [ground.questions[0].literals], lower=0.5)
 >>> mixture.fields, mixture.coefficients
 (('a', 'b'), tensor([[0.5000, 0.5000]], dtype=torch.float64))
 """
@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from dpasp.neural.engines import NativeEngine
 from dpasp.neural.observations import Observation
 from dpasp.neural.walks import Fields
 from dpasp.semantics.meaning import Meaning
@@ -42,11 +41,14 @@ class MassMixture:
 
 
 def mixture_of(
-    engine: NativeEngine, meaning: Meaning, observations: Sequence[Observation], lower: float
+    definite: bool, meaning: Meaning, observations: Sequence[Observation], lower: float
 ) -> MassMixture:
-    """What the semantics makes of the masses; ``lower`` is the share of the lower probability."""
+    """What the semantics makes of the masses; ``lower`` is the share of the lower probability.
+
+    ``definite`` says that the models of a total choice never disagree.
+    """
     parts = {"qe": 1.0} if meaning.maxent else {"a": lower, "b": 1.0 - lower}
-    if not meaning.maxent and engine.circuit.definite:
+    if not meaning.maxent and definite:
         parts = {"a": 1.0}  # lower and upper are the same
     parts = {name: share for name, share in parts.items() if share}
     undefined = [meaning.holds_without_models(o) for o in observations]

@@ -22,10 +22,10 @@ from torch import Tensor
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from dpasp.errors import DataError, Diagnostic, Span, nearest
-from dpasp.language.ast import Mode, Neural
+from dpasp.language.ast import NOWHERE, Mode, Neural
 from dpasp.language.observations import Example, examples
 from dpasp.logic.constants import parse_symbol
-from dpasp.logic.program import GroundLiteral, GroundProgram
+from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
 
 Observation = tuple[GroundLiteral, ...]
 AnyObservations = object  # observations in any shape that dpasp.language.observations reads
@@ -100,6 +100,13 @@ default_collate_fn_map[Observations] = lambda batch, **_: join_observations(batc
 def observation_text(observation: Observation) -> str:
     """An observation as text; the empty one holds of every example."""
     return ", ".join(map(str, observation)) or "nothing"
+
+
+def questions_of(observations: Sequence[Observation]) -> tuple[GroundQuery, ...]:
+    """The questions how probable observations are."""
+    return tuple(
+        GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
+    )
 
 
 def observation_brief(observation: Observation) -> str:

@@ -95,7 +95,7 @@ class Cases:
         self.known = np.zeros((len(Masses.__slots__), len(queries)))
         self.closed: list[ClosedCase] = []
         self._number = 0
-        self._order = _by_influence(asked.ground)
+        self._order = by_influence(asked.ground)
         first = _said(self.asked, weights) if said is None else said
         self.first = first
         self._share = self._probability(first)  # all masses are relative to this one
@@ -265,7 +265,7 @@ def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgra
     return replace(ground, rules=(*ground.rules, *facts), choices=choices)
 
 
-def _by_influence(ground: GroundProgram) -> list[int]:
+def by_influence(ground: GroundProgram) -> list[int]:
     """The choices that have effects, those whose effects are read most often first."""
     read = Counter(abs(literal) for rule in ground.rules for literal in rule.body)
     uses = [sum(read[atom] for atom in {*choice.heads}) for choice in ground.choices]

@@ -240,9 +240,9 @@ class Situations:
         found = model_shares(self._program, facts, [(), *self._literals], watch)
         if found is None:
             return None
-        consistent, both, given = found[0] > 0, found[1::2], found[2::2]
+        consistent, both, evidence = found[0] > 0, found[1::2], found[2::2]
         known = np.zeros((len(KNOWN), len(both)))
-        read = {"models": consistent, "whole": consistent, "both": both, "given": given}
+        read = {"models": consistent, "whole": consistent, "both": both, "evidence": evidence}
         for name, values in read.items():
             known[KNOWN.index(name)] = values
         return known

@@ -72,6 +72,9 @@ LEARN = {
     "accumulate": COUNT,
     "precision": _word("full", "bfloat16"),
     "workers": WHOLE,
+    "likelihood": _word("auto", "exact", "bound", "sampled"),
+    "nodes": COUNT,
+    "samples": COUNT,
 }
 
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own

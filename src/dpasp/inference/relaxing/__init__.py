@@ -1,0 +1,7 @@
+"""Programs of which some choices are unknown: sure bounds where the whole is too large.
+
+- ``goals``: what is asked as one atom that the choices determine.
+- ``reasons``: which choices make it hold, in random worlds.
+- ``relaxed``: the program in which some choices are unknown: what holds there holds surely.
+- ``growing``: circuits of ever more choices, as far as a budget goes.
+"""

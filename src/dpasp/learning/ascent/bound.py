@@ -1,0 +1,108 @@
+"""A lower bound of the likelihood: that of the circuits which are there.
+
+What is compiled says what the observations have at least, under any parameters; so its logarithm
+is below the likelihood's, and what raises it is worth as much. Between iterations more is
+compiled, where the parameters of now make it matter.
+
+>>> import dpasp
+>>> history = dpasp.loads("?::a. b :- a.").learn([["b"], ["not b"]], niters=2, likelihood="bound")
+>>> history.likelihood, history[0].gap             # all of so small a program is compiled
+('bound', 0.0)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
+
+import torch
+from torch import Tensor
+
+from dpasp.learning.history import AscentKind
+from dpasp.neural.likelihood import AsRoots
+from dpasp.neural.mixtures import MassMixture
+from dpasp.neural.pieces import CircuitPieces
+from dpasp.semantics.leaves import Weights
+
+LEAST = 1e-300  # what a probability of 0 counts as, for the gap
+
+
+class Source(Protocol):
+    """Where the circuits of a bound come from."""
+
+    @property
+    def engine(self) -> CircuitPieces:
+        """The circuits that are there."""
+
+    @property
+    def exact(self) -> list[bool]:
+        """Which observations have no more than their bound."""
+
+    @property
+    def mixture(self) -> MassMixture:
+        """What a probability is of their masses."""
+
+    def most(self, weights: Tensor, probability: Tensor) -> Tensor:
+        """The probability [observations, batch] that each has at most."""
+
+    def tightened(self, weights: Weights, iteration: int) -> Self:
+        """With more of it compiled."""
+
+    @property
+    def state(self) -> list[Any]:
+        """What is compiled, as JSON has it."""
+
+    def restored(self, state: list[Any]) -> Self:
+        """What was written as ``state``."""
+
+
+@dataclass(frozen=True)
+class BoundAscent:
+    """The lower bound by a source, on a device."""
+
+    source: Source
+    likelihood: AsRoots
+    iteration: int = -1  # after which it was last tightened
+    kind: ClassVar[AscentKind] = "bound"
+
+    @classmethod
+    def of(cls, source: Source, iteration: int = -1) -> BoundAscent:
+        """The bound that a source gives now."""
+        return cls(source, AsRoots(source.engine, source.mixture), iteration)
+
+    def to(self, device: torch.device) -> BoundAscent:
+        """The same on a device."""
+        return replace(self, likelihood=self.likelihood.to(device))
+
+    def above(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """By how much log P [batch] is above the bound, at most."""
+        low = self.likelihood.probability(weights.detach())
+        high = self.source.most(weights.detach(), low)
+        place = ids, torch.arange(len(ids), device=ids.device)
+        if weights.shape[1] == 1:
+            place = ids, torch.zeros_like(ids)
+        least, most = low[place].clamp(LEAST, 1.0), high[place].clamp(LEAST, 1.0)
+        return (most.log() - least.log()).clamp(min=0.0)
+
+    def tightened(self, weights: Weights, iteration: int) -> BoundAscent:
+        """With more compiled, where that matters under the weights; once an iteration."""
+        if iteration == self.iteration:
+            return self
+        return self._with(self.source.tightened(weights, iteration), iteration)
+
+    @property
+    def state(self) -> list[Any]:
+        """What is compiled, as JSON has it."""
+        return [self.iteration, self.source.state]
+
+    def restored(self, state: list[Any]) -> BoundAscent:
+        """The bound that was written as ``state``."""
+        iteration, source = state
+        return self._with(self.source.restored(source), iteration)
+
+    def _with(self, source: Source, iteration: int) -> BoundAscent:
+        device = self.likelihood.mixture.constant.device
+        return BoundAscent.of(source, iteration).to(device)
+
+    def begin(self, iteration: int, step: int) -> None:
+        """Nothing is random within a step."""
