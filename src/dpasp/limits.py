@@ -112,10 +112,12 @@ class Watch:
         return part
 
     def with_memory(self, share: float) -> Watch:
-        """The same clock with a share of the memory that is allowed."""
+        """The same clock with a share of the memory that is still free below the limit."""
         if self.limits.megabytes is None:
             return self
-        part = Watch(replace(self.limits, megabytes=share * self.limits.megabytes), self.report)
+        used = min(memory_in_use(), self.limits.megabytes)
+        megabytes = used + share * (self.limits.megabytes - used)
+        part = Watch(replace(self.limits, megabytes=megabytes), self.report)
         part.started, part._deadline = self.started, self._deadline
         return part
 

@@ -7,6 +7,10 @@
 namespace dpasp {
 namespace {
 
+// Entries of the tables of a part without groups: beyond them a circuit is the better way, and
+// looking for an order would take longer than making it.
+constexpr double MOST_UNGROUPED = 1e6;
+
 // A part: what is asked of it, each literal once, its elimination, and what came out.
 struct Asked {
     std::vector<Ask> asks;  // by literal; the last has no query
@@ -81,10 +85,12 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, doubl
         own.way =
             std::make_unique<Elimination>(Job{problem, parts[p], own.asks, options.mode, own.budget,
                                               own.builder, watch, &options.weights});
-        own.way->prepare_together(most);
+        double allowed = own.way->grouped() ? most : MOST_UNGROUPED;
+        if (allowed < least) return {};
+        own.way->prepare_together(allowed);
         result.entries += own.way->cost();
         result.width = std::max(result.width, own.way->width());
-        if (result.entries > most)
+        if (own.way->cost() > allowed || result.entries > most)
             throw Stopped(Reason::Size, "elimination would make tables of too many entries");
     }
     if (result.entries < least) return {};

@@ -33,7 +33,7 @@ class Greedy {
         EliminationOrder result;
         for (uint32_t v = 0; v < near_.size(); ++v) queue_.insert({score_[v] = score(v), v});
         while (!queue_.empty()) {
-            watch_.check();
+            watch_.look();  // a step may take long
             uint32_t v = queue_.begin()->second;
             queue_.erase(queue_.begin());
             double size = std::exp2(bits(v));
@@ -115,7 +115,10 @@ class Greedy {
             for (uint32_t u : near) changed.insert(changed.end(), near_[u].begin(), near_[u].end());
         std::sort(changed.begin(), changed.end());
         changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-        for (uint32_t u : changed) rescore(u);
+        for (uint32_t u : changed) {
+            watch_.look();
+            rescore(u);
+        }
     }
 };
 
