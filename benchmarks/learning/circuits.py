@@ -121,20 +121,25 @@ def _compare(circuit: Circuit, weights: Tensor) -> None:
         assert torch.allclose(one.cpu(), other, rtol=1e-10, atol=1e-14)
 
 
+def print_table(table: Iterator[list[str]], file: Path | None) -> None:
+    """Print the rows of a table, the first of them its head, and write them to a file."""
+    lines = []
+    for i, row in enumerate(table):
+        lines.append(f"| {' | '.join(row)} |")
+        if i == 0:
+            lines.append("|---" * len(row) + "|")
+        print("\n".join(lines) if i == 0 else lines[-1], flush=True)
+    if file:
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Print the table, and write it to a file if one is named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--write", type=Path)
     told = parser.parse_args()
-    lines = []
-    for i, row in enumerate(rows(torch.device(told.device))):
-        lines.append(f"| {' | '.join(row)} |")
-        if i == 0:
-            lines.append("|---" * len(row) + "|")
-        print(lines[-1], flush=True)
-    if told.write:
-        told.write.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print_table(rows(torch.device(told.device)), told.write)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from benchmarks.learning.circuits import BATCHES, PROGRAMS, milliseconds, weights_of
+from benchmarks.learning.circuits import BATCHES, PROGRAMS, milliseconds, print_table, weights_of
 from torch import Tensor
 
 import dpasp
@@ -97,14 +97,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    lines = []
-    for i, row in enumerate(rows()):
-        lines.append(f"| {' | '.join(row)} |")
-        if i == 0:
-            lines.append("|---" * len(row) + "|")
-        print(lines[-1], flush=True)
-    if options.write:
-        options.write.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print_table(rows(), options.write)
 
 
 if __name__ == "__main__":

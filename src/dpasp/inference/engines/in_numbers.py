@@ -32,7 +32,7 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import FIELDS, Masses
 
 MANY_ENTRIES = 5e6  # of tables: from there on it is worth it for one question as well
-FEW_CHOICES = 20  # whose tables are small
+FEW_CHOICES = 200  # a network has one for each row of a table; with fewer, tables are small
 
 
 @dataclass(frozen=True)
