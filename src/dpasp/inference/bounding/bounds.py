@@ -1,6 +1,7 @@
 """The engine ``bounds``: intervals that surely hold the answers, and close in on them.
 
-The program is compiled, whole or in cases (see ``cases``), or, with the option ``nmodels``,
+The program is compiled, whole or in cases (see ``cases``); where that takes long, also with some
+of its choices unknown (see ``relaxed``). Or, with the option ``nmodels``,
 its most probable total choices are solved one by one (see ``most_probable``).
 
 >>> from dpasp.inference.asked import ask
@@ -26,6 +27,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
 from dpasp.inference.bounding.most_probable import bounded
+from dpasp.inference.bounding.relaxed import RelaxedBounds
 from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.engines.result import (
     Approximate,
@@ -41,6 +43,7 @@ from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
 
 GAP = 0.01
+CASES = 20.0  # seconds after which cases are left for a while, where there is no limit
 
 
 def bounds(asked: Asked) -> EngineResult:
@@ -78,8 +81,7 @@ def by_cases(
     for place, queries in enumerate(groups):
         cases = Cases(asked, queries, weights, whole)
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
-        limit = close_in(cases, wanted, watch)
-        group_bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
+        group_bounds, limit = _closed_in(cases, wanted, watch)
         if limit is None and cases.rest == 0 and _says_nothing(cases):
             # There is no such evidence, or so little that floats lose it: the exact engine knows.
             return _exactly(asked, weights), 1
@@ -90,6 +92,29 @@ def by_cases(
         counted += cases.compiled
     answers = tuple(bounds[query].answer(query.text) for query in asked.queries)
     return Approximate(answers, lost, tuple(warnings)), counted
+
+
+def _closed_in(
+    cases: Cases, wanted: float, watch: Watch
+) -> tuple[list[Bound], LimitReached | None]:
+    """The bounds by cases, and where that takes long also by unknown choices; and the limit."""
+    left = watch.remaining()
+    limit = close_in(cases, wanted, watch.within(CASES if left is None else left / 3, watch.report))
+    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
+    if limit is None:
+        return bounds, None
+    cases.whole = False  # that was tried
+    try:
+        relaxed = RelaxedBounds(cases.asked, cases.asked.queries, cases.weights)
+    except LimitReached as late:
+        return bounds, late
+    left = watch.remaining()
+    relaxed.close_in(wanted, watch.within(5 * CASES if left is None else 0.7 * left, watch.report))
+    if widest(relaxed.met(bounds)) <= wanted:
+        return relaxed.met(bounds), None
+    limit = close_in(cases, wanted, watch)
+    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
+    return (bounds if limit is None else relaxed.met(bounds)), limit
 
 
 def close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
