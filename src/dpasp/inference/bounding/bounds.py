@@ -112,17 +112,23 @@ def _closed_in(
     relaxed.close_in(wanted, watch.within(5 * CASES if left is None else 0.7 * left, watch.report))
     if widest(relaxed.met(bounds)) <= wanted:
         return relaxed.met(bounds), None
-    limit = close_in(cases, wanted, watch)
+    limit = close_in(cases, wanted, watch, relaxed)
     bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
-    return (bounds if limit is None else relaxed.met(bounds)), limit
+    return (relaxed.met(bounds) if cases.rest else bounds), limit
 
 
-def close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
-    """Compile cases until the gap is as wanted; the limit that was reached before, if any."""
+def close_in(
+    cases: Cases, wanted: float, watch: Watch, relaxed: RelaxedBounds | None = None
+) -> LimitReached | None:
+    """Compile cases until the gap is as wanted; the limit that was reached before, if any.
+
+    What is known by unknown choices counts, too, where it is given.
+    """
     meaning = cases.asked.meaning
     try:
         for _ in cases.steps(watch):
-            gap = widest(bounds_of(cases.masses, meaning, cases.rest))
+            bounds = bounds_of(cases.masses, meaning, cases.rest)
+            gap = widest(bounds if relaxed is None else relaxed.met(bounds))
             watch.stage(f"bounds, {gap:.2g} wide")
             watch.report(1.0 - cases.rest, 1.0)
             if gap <= wanted:

@@ -131,7 +131,7 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
         part = watch.within(CASES * (watch.remaining() or 0.0), watch.report)
         relaxed = RelaxedBounds(timed, queries, asked.weights)
         relaxed.close_in(GAP, part.within(RELAXED * (part.remaining() or 0.0), watch.report))
-        close_in(cases, GAP, part)
+        close_in(cases, 0.0, part, relaxed)  # exact, if that is possible
         sure = _sure(cases, relaxed)
         lost = float(cases.inconsistent.max(initial=0.0))
         if not cases.closed:

@@ -15,7 +15,7 @@ is small enough to compile: also where none is, the bounds close in.
 ...     low, high = relaxed.intervals[0]
 ...     print(f"{low:.3f} {high:.3f}")
 0.500 1.000
-0.500 1.000
+0.500 0.650
 0.650 0.650
 """
 
