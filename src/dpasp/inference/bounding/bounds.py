@@ -1,6 +1,7 @@
 """The engine ``bounds``: intervals that surely hold the answers, and close in on them.
 
-The program is compiled, whole or in cases (see ``cases``), or, with the option ``nmodels``,
+The program is compiled, whole or in cases (see ``cases``); where that takes long, also with some
+of its choices unknown (see ``relaxed``). Or, with the option ``nmodels``,
 its most probable total choices are solved one by one (see ``most_probable``).
 
 >>> from dpasp.inference.asked import ask
@@ -26,6 +27,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
 from dpasp.inference.bounding.most_probable import bounded
+from dpasp.inference.bounding.relaxed import RelaxedBounds
 from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.engines.result import (
     Approximate,
@@ -41,6 +43,7 @@ from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
 
 GAP = 0.01
+CASES = 20.0  # seconds after which cases are left for a while, where there is no limit
 
 
 def bounds(asked: Asked) -> EngineResult:
@@ -78,8 +81,7 @@ def by_cases(
     for place, queries in enumerate(groups):
         cases = Cases(asked, queries, weights, whole)
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
-        limit = close_in(cases, wanted, watch)
-        group_bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
+        group_bounds, limit = _closed_in(cases, wanted, watch)
         if limit is None and cases.rest == 0 and _says_nothing(cases):
             # There is no such evidence, or so little that floats lose it: the exact engine knows.
             return _exactly(asked, weights), 1
@@ -92,12 +94,41 @@ def by_cases(
     return Approximate(answers, lost, tuple(warnings)), counted
 
 
-def close_in(cases: Cases, wanted: float, watch: Watch) -> LimitReached | None:
-    """Compile cases until the gap is as wanted; the limit that was reached before, if any."""
+def _closed_in(
+    cases: Cases, wanted: float, watch: Watch
+) -> tuple[list[Bound], LimitReached | None]:
+    """The bounds by cases, and where that takes long also by unknown choices; and the limit."""
+    left = watch.remaining()
+    limit = close_in(cases, wanted, watch.within(CASES if left is None else left / 3, watch.report))
+    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
+    if limit is None:
+        return bounds, None
+    cases.whole = False  # that was tried
+    try:
+        relaxed = RelaxedBounds(cases.asked, cases.asked.queries, cases.weights)
+    except LimitReached as late:
+        return bounds, late
+    left = watch.remaining()
+    relaxed.close_in(wanted, watch.within(5 * CASES if left is None else 0.7 * left, watch.report))
+    if widest(relaxed.met(bounds)) <= wanted:
+        return relaxed.met(bounds), None
+    limit = close_in(cases, wanted, watch, relaxed)
+    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
+    return (relaxed.met(bounds) if cases.rest else bounds), limit
+
+
+def close_in(
+    cases: Cases, wanted: float, watch: Watch, relaxed: RelaxedBounds | None = None
+) -> LimitReached | None:
+    """Compile cases until the gap is as wanted; the limit that was reached before, if any.
+
+    What is known by unknown choices counts, too, where it is given.
+    """
     meaning = cases.asked.meaning
     try:
         for _ in cases.steps(watch):
-            gap = widest(bounds_of(cases.masses, meaning, cases.rest))
+            bounds = bounds_of(cases.masses, meaning, cases.rest)
+            gap = widest(bounds if relaxed is None else relaxed.met(bounds))
             watch.stage(f"bounds, {gap:.2g} wide")
             watch.report(1.0 - cases.rest, 1.0)
             if gap <= wanted:

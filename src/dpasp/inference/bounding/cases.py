@@ -101,7 +101,7 @@ class Cases:
         self._share = self._probability(first)  # all masses are relative to this one
         self._open = [Case(0.0, 0, first)]
         self._begun = len(first)
-        self._whole = whole
+        self.whole = whole
 
     @property
     def compiled(self) -> int:
@@ -158,7 +158,7 @@ class Cases:
 
         There are as many in a round whatever the number of workers, and so the same answers.
         """
-        job = CompilingCases(self.asked, self.weights, self._whole)
+        job = CompilingCases(self.asked, self.weights, self.whole)
         while self._open:
             tried = self._to_try()
             with closing(self.asked.pool.map(job, tried, watch)) as compiled:
@@ -192,7 +192,7 @@ class Cases:
     def _worth_a_try(self, case: Case) -> bool:
         """Whether a case was made much smaller since it was last tried: 1, 2, 4, 8, … choices."""
         depth = len(case.fallen) - self._begun
-        enough = depth & (depth - 1) == 0 and (self._whole or depth > 0)
+        enough = depth & (depth - 1) == 0 and (self.whole or depth > 0)
         return enough or self._next(case) is None
 
     def compile(self, case: Case, watch: Watch) -> Array | None:

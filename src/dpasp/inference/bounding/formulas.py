@@ -28,6 +28,8 @@ from dpasp.inference.answers import Answer
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
 
+SureInterval = tuple[float, float]
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -37,9 +39,20 @@ class Bound:
     """
 
     numbers: tuple[float, ...]
-    interval: tuple[float, float]
+    interval: SureInterval
     gap: float
-    ends: tuple[tuple[float, float], ...] = ((0.0, 1.0), (0.0, 1.0))
+    ends: tuple[SureInterval, ...] = ((0.0, 1.0), (0.0, 1.0))
+
+    def met(self, interval: SureInterval) -> Bound:
+        """With one more interval that surely holds the answer, all of it."""
+        if len(self.numbers) == 1:
+            low, high = _met(self.interval, interval)
+            known = self.interval != (0.0, 1.0)
+            value = self.numbers[0] if known else (low + high) / 2
+            return Bound((min(max(value, low), high),), (low, high), high - low)
+        lower, upper = (_met(end, interval) for end in self.ends)
+        ends = (lower[0], upper[1])
+        return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]), (lower, upper))
 
     def answer(self, query: str) -> Answer:
         """The answer to a query."""
@@ -77,6 +90,12 @@ def _credal(masses: Masses, rest: float) -> Bound:
     ends = (lower[0], upper[1])
     gap = max(lower[1] - lower[0], upper[1] - upper[0])
     return Bound(ends, ends, gap, (lower, upper))
+
+
+def _met(one: SureInterval, other: SureInterval) -> SureInterval:
+    """What two intervals that hold the same number have in common, rounding aside."""
+    low, high = max(one[0], other[0]), min(one[1], other[1])
+    return (low, high) if low <= high else (high, low)
 
 
 def _share(part: float, other: float, otherwise: float) -> float:

@@ -1,8 +1,8 @@
 """Answers when a limit leaves no time for exact ones: estimates inside intervals that are sure.
 
-Queries with the same evidence are taken together. Cases of the program are compiled for sure
-bounds, and worlds are drawn from the others (see ``cases`` and ``remainder``); for most probable
-values see ``best_found``.
+Queries with the same evidence are taken together. The program with some choices unknown, and
+cases of it, are compiled for sure bounds, and worlds are drawn from the cases that are open (see
+``relaxed``, ``cases`` and ``remainder``); for most probable values see ``best_found``.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -31,6 +31,7 @@ from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
 from dpasp.inference.bounding.cases import Cases, said
 from dpasp.inference.bounding.formulas import Bound, bounds_of
+from dpasp.inference.bounding.relaxed import RelaxedBounds
 from dpasp.inference.bounding.remainder import Remainder
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import not_surely_best
@@ -43,6 +44,7 @@ from dpasp.logic.program import GroundMap, GroundQuery
 from dpasp.semantics.masses import Question
 
 CASES = 0.4  # of the time is for bounds, the rest for samples
+RELAXED = 0.7  # of that, for those with unknown choices
 DRAWN = 0.5  # of the time that is left after that shows whether they tell anything
 TELLING = 0.1  # how wide the interval of a number may be then, or chains are tried
 GAP = 0.001  # samples go on until the time is over, or they are so precise
@@ -126,8 +128,11 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
     try:
         prepared = Prepared(timed, queries)
         cases = Cases(timed, queries, asked.weights, False, _said(timed, prepared))
-        close_in(cases, GAP, watch.within(CASES * (watch.remaining() or 0.0), watch.report))
-        sure = _sure(cases)
+        part = watch.within(CASES * (watch.remaining() or 0.0), watch.report)
+        relaxed = RelaxedBounds(timed, queries, asked.weights)
+        relaxed.close_in(GAP, part.within(RELAXED * (part.remaining() or 0.0), watch.report))
+        close_in(cases, 0.0, part, relaxed)  # exact, if that is possible
+        sure = _sure(cases, relaxed)
         lost = float(cases.inconsistent.max(initial=0.0))
         if not cases.closed:
             return _sampled(timed, sure, seed)
@@ -171,8 +176,10 @@ def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:
     return _Found(sure, result.answers, result.inconsistent, warnings)
 
 
-def _sure(cases: Cases) -> list[Answer]:
+def _sure(cases: Cases, relaxed: RelaxedBounds) -> list[Answer]:
     bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
+    if cases.open:  # else they are exact
+        bounds = relaxed.met(bounds)
     return [b.answer(q.text) for q, b in zip(cases.asked.queries, bounds, strict=True)]
 
 

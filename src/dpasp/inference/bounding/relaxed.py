@@ -1,0 +1,147 @@
+"""Sure bounds of queries that the choices determine, by programs in which some are unknown.
+
+What is for a query (it holds, with the evidence) and what is against it (the evidence holds and
+it does not) are goals, and so are their complements: what surely holds of each bounds the answer
+from both sides (see :mod:`dpasp.inference.relaxing`). It takes no case of the program that
+is small enough to compile: also where none is, the bounds close in.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c.")), Meaning())
+>>> relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
+>>> for _ in relaxed.steps(asked.watch):
+...     low, high = relaxed.intervals[0]
+...     print(f"{low:.3f} {high:.3f}")
+0.500 1.000
+0.500 0.650
+0.650 0.650
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dpasp.errors import LimitReached
+from dpasp.inference.asked import Asked
+from dpasp.inference.bounding.formulas import Bound, SureInterval
+from dpasp.inference.relaxing.goals import DeterminedPart, RelaxedGoal, determined_part
+from dpasp.inference.relaxing.growing import Budget, Growing
+from dpasp.inference.relaxing.reasons import Ranked
+from dpasp.limits import Watch
+from dpasp.logic.program import GroundQuery
+from dpasp.semantics.leaves import Weights
+
+FIRST_BUDGET = Budget(
+    nodes=300_000, work=300_000, reasons=200
+)  # of an attempt; if all fail, twice that,
+MOST = 1 << 32  # up to this work
+ROUNDING = 1e-12  # of what is evaluated
+GoalPlaces = tuple[
+    int, int, int, int
+]  # of what is for a query and its complement; the same against
+
+
+class RelaxedBounds:
+    """What is sure about queries, under weights [leaves]; nothing where it does not apply."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        queries: Sequence[GroundQuery],
+        weights: Weights,
+        budget: Budget = FIRST_BUDGET,
+    ) -> None:
+        self.weights, self.budget = weights, budget
+        self.growing: list[Growing] = []
+        part = determined_part(asked.ground, asked.meaning, asked.watch)
+        self.places = [None if part is None else self._add(part, query) for query in queries]
+        self._ranked: dict[int, Ranked] = {}
+        self._least = [0.0] * len(self.growing)
+
+    @property
+    def intervals(self) -> list[SureInterval | None]:
+        """What holds the answer of each query; None where nothing is known."""
+        return [None if places is None else self._interval(places) for places in self.places]
+
+    def met(self, bounds: Sequence[Bound]) -> list[Bound]:
+        """Other bounds of the queries, with what is sure here."""
+        pairs = zip(bounds, self.intervals, strict=True)
+        return [bound if interval is None else bound.met(interval) for bound, interval in pairs]
+
+    def close_in(self, wanted: float, watch: Watch) -> None:
+        """Go on until no interval is wider than wanted, nothing more helps, or a limit is met."""
+        try:
+            for _ in self.steps(watch):
+                widths = [high - low for low, high in filter(None, self.intervals)]
+                watch.stage(f"bounds, {max(widths):.2g} wide")
+                if max(widths) <= wanted:
+                    return
+        except LimitReached:
+            return
+
+    def steps(self, watch: Watch) -> Iterator[None]:
+        """Let one goal after the other grow; raises what the watch raises."""
+        failed: set[int] = set()  # within the budget of now
+        while todo := [n for n, growing in enumerate(self.growing) if not growing.whole]:
+            for number in todo:
+                if number not in failed and self._grow(number, watch):
+                    yield
+                elif not self.growing[number].whole:
+                    failed.add(number)
+            if failed.issuperset(todo):
+                if self.budget.work >= MOST:
+                    return
+                self._raise(todo)
+                failed.clear()
+
+    def _grow(self, number: int, watch: Watch) -> bool:
+        """Try to know more choices of a goal; whether that went."""
+        growing = self.growing[number]
+        if number not in self._ranked:
+            self._ranked[number] = self.budget.ranked(growing.goal, self.weights, number, watch)
+        self.growing[number] = new = growing.grown(self._ranked[number], self.budget, watch)
+        if new.circuit is growing.circuit:
+            return False
+        self._least[number] = max(self._least[number], new.at_least(self.weights))
+        return True
+
+    def _raise(self, todo: Sequence[int]) -> None:
+        """Allow twice the work, and let those that are stuck try again."""
+        budget = self.budget
+        twice = {"nodes": 2 * budget.nodes, "work": 2 * budget.work, "reasons": 2 * budget.reasons}
+        self.budget = replace(budget, **twice)
+        self._ranked = {}
+        for number in todo:
+            if self.growing[number].stuck:
+                self.growing[number] = replace(self.growing[number], step=-1)
+
+    def _interval(self, places: GoalPlaces) -> SureInterval:
+        low = [self._least[place] for place in places]
+        held, fails, against, not_against = low[0], low[1], low[2], low[3]
+        least = held * (1 - ROUNDING), against * (1 - ROUNDING)
+        most = min(1.0, 1 - fails + ROUNDING), min(1.0, 1 - not_against + ROUNDING)
+        return least[0] / (least[0] + most[1]), most[0] / (most[0] + least[1])
+
+    def _add(self, part: DeterminedPart, query: GroundQuery) -> GoalPlaces | None:
+        """The goals of a query; None if the choices do not determine them."""
+        both = part.conjunction((*query.evidence, *query.literals))
+        given, asked = part.conjunction(query.evidence), part.conjunction(query.literals)
+        if both is None or given is None or asked is None:
+            return None
+        held = part.goal([both])
+        against = part.goal([(*given, -literal) for literal in asked])
+        if not given and not part.constraints:  # what is not for it is against it
+            first = self._grown(held, against)
+            return (first, first + 1, first + 1, first)
+        fails = part.complement([(-literal,) for literal in both])
+        not_against = part.complement([asked, *((-literal,) for literal in given)])
+        first = self._grown(held, fails, against, not_against)
+        return (first, first + 1, first + 2, first + 3)
+
+    def _grown(self, *goals: RelaxedGoal) -> int:
+        """Add goals; the place of the first."""
+        self.growing += map(Growing, goals)
+        return len(self.growing) - len(goals)

@@ -1,0 +1,130 @@
+"""Sure bounds by unknown choices: they hold the answer, only shrink, and end exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+import dpasp
+from dpasp.inference.asked import Asked
+from dpasp.inference.bounding.formulas import Bound
+from dpasp.inference.bounding.relaxed import RelaxedBounds
+from dpasp.inference.relaxing.growing import Budget
+from dpasp.limits import UNLIMITED
+from tests.inference.test_bounding import exact_of, grid
+from tests.inference.test_sampling import LOGICS, asked_of, with_queries
+from tests.oracle.generate import generate
+
+TINY = Budget(nodes=4, work=200, reasons=20)
+NEAR = 1e-9
+
+
+def check_steps(asked: Asked, exact: dict[str, tuple[float, float]]) -> Iterator[bool]:
+    """The intervals hold the answers and only shrink; whether each was known, and exactly."""
+    relaxed = RelaxedBounds(asked, asked.queries, asked.weights, TINY)
+    before = [(0.0, 1.0)] * len(asked.queries)
+    for _ in relaxed.steps(UNLIMITED):
+        for place, interval in enumerate(relaxed.intervals):
+            if interval is not None:
+                low, high = exact[asked.queries[place].text]
+                assert interval[0] <= low + NEAR
+                assert high - NEAR <= interval[1]
+                assert interval[0] >= before[place][0] - NEAR
+                assert interval[1] <= before[place][1] + NEAR
+                before[place] = interval
+    for places, (low, high) in zip(relaxed.places, before, strict=True):
+        if places is not None:
+            yield high - low <= NEAR
+
+
+@pytest.mark.parametrize("first", [0, 20])
+def test_random_programs_with_tiny_budgets(first: int) -> None:
+    ended: list[bool] = []
+    for seed in range(first, first + 20):
+        program = generate(seed)
+        if program.credal:
+            continue
+        for logic in LOGICS:
+            if logic == "wellfounded" and program.disjunctive:
+                continue
+            text, semantics = with_queries(program, logic), f"{logic}, credal"
+            if exact := exact_of(text, semantics):
+                ended += check_steps(asked_of(text, semantics), exact)
+    assert len(ended) > 10
+    assert sum(ended) > 0.9 * len(ended)  # others were never seen to hold, or to fail
+
+
+def test_both_probabilistic_semantics() -> None:
+    text = "0.3::a. 0.6::b. c :- a, not b. c :- b. d :- c, a. #query d | c. #query not d."
+    for semantics in ("stable, credal", "stable, maxent", "lstable, maxent"):
+        exact = exact_of(text, semantics)
+        assert all(check_steps(asked_of(text, semantics), exact))
+
+
+def test_what_two_intervals_have_in_common() -> None:
+    one = Bound((0.5,), (0.2, 0.8), 0.6).met((0.6, 0.9))
+    assert (one.numbers, one.interval) == ((0.6,), (0.6, 0.8))
+    assert one.gap == pytest.approx(0.2)
+    nothing = Bound((0.5,), (0.0, 1.0), 1.0).met((0.1, 0.3))
+    assert nothing.numbers == pytest.approx((0.2,))
+    two = Bound((0.1, 0.9), (0.1, 0.9), 0.4, ((0.1, 0.5), (0.5, 0.9))).met((0.2, 0.7))
+    assert two.interval == (0.2, 0.7)
+    assert two.gap == pytest.approx(0.3)
+
+
+def test_a_grid_that_does_not_compile_has_bounds() -> None:
+    asked = asked_of(grid(12))
+    relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
+    list(islice(relaxed.steps(UNLIMITED), 4))
+    (interval,) = relaxed.intervals
+    assert interval is not None
+    assert 0 < interval[0] < interval[1] < 0.6
+
+
+def late(*_: object) -> dpasp.TimeLimit:
+    """No time is enough to compile anything by cases."""
+    return dpasp.TimeLimit("stopped")
+
+
+@pytest.mark.parametrize("semantics", ["credal", "maxent"])
+def test_the_engine_bounds_does_without_cases(
+    monkeypatch: pytest.MonkeyPatch, semantics: str
+) -> None:
+    program = dpasp.loads(grid(3))
+    exact = float(program.query(semantics=semantics)[0].numbers[0])
+    monkeypatch.setattr("dpasp.inference.bounding.bounds.close_in", late)
+    answers = program.query(semantics=semantics, engine="bounds", gap=0.001)
+    (answer,) = answers
+    assert isinstance(answer, dpasp.Answer)
+    assert answer.interval is not None
+    assert float(answer.interval[0]) <= exact <= float(answer.interval[1])
+    assert float(answer.interval[1]) - float(answer.interval[0]) <= 0.001
+    assert not answers.warnings
+
+
+def test_estimates_of_auto_lie_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_much(asked: Asked) -> None:
+        raise asked.watch.out_of_time()
+
+    program = dpasp.loads(grid(3))
+    exact = float(program.query(semantics="maxent")[0].numbers[0])
+    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", too_much)
+    monkeypatch.setattr("dpasp.inference.bounding.not_exact.close_in", late)
+    limits = dpasp.Limits(seconds=20)
+    (answer,) = program.query(semantics="maxent", limits=limits, seed=1)
+    assert isinstance(answer, dpasp.Answer)
+    assert answer.interval is not None
+    assert answer.gap is not None
+    assert float(answer.gap) < 0.01
+    assert answer.numbers[0] == pytest.approx(exact, abs=0.01)
+
+
+def test_rare_evidence_keeps_the_interval_honest() -> None:
+    text = "1e-9::x(1..2). 0.4::y. e :- x(1), x(2). a :- y, e. #query a | e."
+    relaxed = RelaxedBounds(asked_of(text), asked_of(text).queries, asked_of(text).weights)
+    for _ in relaxed.steps(UNLIMITED):
+        (interval,) = relaxed.intervals
+        assert interval is not None
+        assert interval[0] <= 0.4 <= interval[1]
