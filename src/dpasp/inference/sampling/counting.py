@@ -89,17 +89,17 @@ class CountingCircuit:
     border: int
     guesses: int
 
-    def counted(self, border: NDArray[np.bool_], watch: Watch = UNLIMITED) -> Counts:
+    def counted(self, border: NDArray[np.bool_], watch: Watch = UNLIMITED) -> ModelCounts:
         """The models of situations [border, situations]."""
         weights = np.full((2 * (self.border + self.guesses), border.shape[1]), 0.5)
         weights[: 2 * self.border : 2] = border
         weights[1 : 2 * self.border : 2] = ~border
         masses = self.circuit.masses(weights, fields=("a", "d"), watch=watch)
         a, d = masses[:, FIELDS.index("a")], masses[:, FIELDS.index("d")]
-        return Counts(a[1:], d[1:], a[0], d[0])
+        return ModelCounts(a[1:], d[1:], a[0], d[0])
 
 
-class Counts(NamedTuple):
+class ModelCounts(NamedTuple):
     """Models of situations [queries, situations], up to a factor that they have in common."""
 
     both: Array  # that satisfy query and evidence

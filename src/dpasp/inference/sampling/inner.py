@@ -3,7 +3,7 @@
 The rules about atoms that the choices do not determine fall into parts that share no such
 atom. What a part makes of a world depends on a few determined atoms only, its border; worlds
 that agree on the border are one situation. Where there may be many of them, a circuit counts the
-models of them all. Counts of models multiply over parts, and so does all that is ``KNOWN``.
+models of them all. ModelCounts of models multiply over parts, and so does all that is ``KNOWN``.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -32,7 +32,7 @@ from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.counting import (
     CountedProgram,
     CountingCircuit,
-    Counts,
+    ModelCounts,
     counting_circuit,
     model_shares,
 )
@@ -317,7 +317,7 @@ def known_from(n: int, both: NDArray[np.int64], evidence: NDArray[np.int64], who
     return np.array([np.asarray(row, dtype=np.float64) for row in rows])
 
 
-def known_counts(counts: Counts) -> Array:
+def known_counts(counts: ModelCounts) -> Array:
     """What is ``KNOWN`` [known, queries, situations] from counts that a circuit gives.
 
     That all models satisfy something is that no other was counted: such a 0 is exact.
