@@ -25,7 +25,7 @@ from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
-from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
+from dpasp.inference.bounding.formulas import Bound, bounds_of, unsure, widest
 from dpasp.inference.bounding.most_probable import bounded
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.outcomes import Outcomes
@@ -44,6 +44,7 @@ from dpasp.semantics.leaves import Weights
 
 GAP = 0.01
 CASES = 20.0  # seconds after which cases are left for a while, where there is no limit
+EXACT = 0.6  # of the time is for a circuit, where probabilities are intervals
 
 
 def bounds(asked: Asked) -> EngineResult:
@@ -149,17 +150,36 @@ def _exactly(asked: Asked, weights: Weights) -> Approximate:
 
 
 def _with_intervals(asked: Asked) -> EngineResult:
-    """With intervals of probabilities the exact engine searches; a limit leaves it with bounds."""
+    """With intervals of probabilities the exact engine searches; a limit leaves it with bounds.
+
+    Where there is no circuit in most of the time, the rest goes to programs with unknown choices.
+    """
+    watch, left = asked.watch, asked.watch.remaining()
+    part = watch if left is None else watch.within(EXACT * left, watch.report)
     try:
-        result = compiled(asked)
+        result = compiled(replace(asked, watch=part))
     except LimitReached as limit:
-        answers = tuple(
-            Answer(query.text, lower=0.0, upper=1.0, interval=(0.0, 1.0), gap=1.0)
-            for query in asked.queries
-        )
-        warning = stopped_early(limit.diagnostics[0].message, 1.0)
+        bounds = _relaxed(asked)
+        answers = tuple(b.answer(q.text) for q, b in zip(asked.queries, bounds, strict=True))
+        warning = stopped_early(limit.diagnostics[0].message, widest(bounds))
         return EngineResult(answers, "bounds", warnings=(warning,))
     return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
+
+
+def _relaxed(asked: Asked) -> list[Bound]:
+    """What unknown choices say within nearly all of the time that is left."""
+    nothing = [unsure(asked.meaning)] * len(asked.queries)
+    if asked.has_rows:
+        return nothing
+    watch, left = asked.watch, asked.watch.remaining()
+    try:
+        relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
+    except LimitReached:
+        return nothing
+    gap = asked.method.real("gap")
+    part = watch.within(5 * CASES if left is None else 0.9 * left, watch.report)
+    relaxed.close_in(GAP if gap is None else gap, part)
+    return relaxed.met(nothing)
 
 
 def _sure(answers: Sequence[object], gap: float) -> tuple[Answer, ...]:
