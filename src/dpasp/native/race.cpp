@@ -7,7 +7,8 @@ namespace dpasp {
 namespace {
 
 constexpr double MOST_ELIMINATED = 3e8;  // entries of tables, above which other ways are tried
-constexpr double MANY_ENTRIES = 5e6;     // of tables: under known weights, numbers will do
+constexpr int LONG_ROUND = 3;  // of the race: from here on, numbers will do under known weights
+constexpr double MANY_ENTRIES = 5e6;  // of tables: under known weights, numbers will do
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -38,6 +39,11 @@ bool Race::allowed(Way way) const {
 }
 
 bool Race::counting() const { return options_.mode != Mode::Bits && !part_.guesses.empty(); }
+
+// Whether tables may end in numbers.
+bool Race::numbers() const {
+    return counting() && options_.mode == Mode::Counts && !options_.weights.empty();
+}
 
 // Whether the attempts may run at the same time; the circuit depends on it, and so it does not
 // depend on the number of threads.
@@ -98,6 +104,7 @@ std::vector<PartReport> Race::plan() {
 std::vector<uint32_t> Race::run() {
     std::vector<Attempt> list = attempts(false);
     const std::vector<Attempt> first = list;
+    if (options_.way == Way::Tables) sum_up(list);
     if (auto nodes = eliminate(true, MOST_ELIMINATED); !nodes.empty()) return nodes;
     // Counting favours tables, everything else diagrams.
     Way favourite = counting() ? Way::Tables : Way::Diagram;
@@ -110,9 +117,11 @@ std::vector<uint32_t> Race::run() {
     auto work =
         std::max<uint64_t>(30000, 4 * uint64_t(part_.gates.size()));  // preparing takes its part
     for (int round = 0;; ++round, work *= 4) {
+        if (round == LONG_ROUND) sum_up(list);
         if (auto nodes = race(list, work); !nodes.empty()) return nodes;
         if (round == (part_.guesses.empty() ? 2 : 3)) {
             auto more = attempts(true);
+            sum_up(more);
             std::stable_partition(more.begin(), more.end(),
                                   [&](const Attempt &one) { return one.way == favourite; });
             if (auto nodes = race(more, work); !nodes.empty()) return nodes;
@@ -131,9 +140,9 @@ std::vector<uint32_t> Race::run() {
 std::unique_ptr<Elimination> Race::elimination(bool groups, double most, Budget &budget) {
     bool forced = options_.way == Way::Elimination;
     if (asks_.empty() || !part_.guesses.empty() || !allowed(Way::Elimination)) return nullptr;
-    auto way = std::make_unique<Elimination>(
-        Job{problem_, part_, asks_, options_.mode, budget, builder_, watch_,
-            options_.weights.empty() ? nullptr : &options_.weights, forced ? 0 : MANY_ENTRIES});
+    auto way =
+        std::make_unique<Elimination>(Job{problem_, part_, asks_, options_.mode, budget, builder_,
+                                          watch_, weights(), forced ? 0 : MANY_ENTRIES});
     if (!forced && way->grouped() != groups) return nullptr;
     if (forced) most = double(options_.work);
     way->prepare(most);
@@ -186,14 +195,15 @@ std::vector<uint32_t> Race::race(std::vector<Attempt> &list, uint64_t work) {
 bool Race::attempt(const Attempt &attempt, Trial &trial, Builder &builder, Watch &watch) const {
     auto start = Clock::now();
     size_t before = builder.nodes.size();
-    Job job{problem_, part_, asks_, options_.mode, trial.budget, builder, watch};
+    Job job{problem_, part_, asks_, options_.mode, trial.budget, builder, watch, weights()};
     try {
         switch (attempt.way) {
         case Way::Diagram:
             trial.roots = compile_diagram(job, attempt.inputs);
             break;
         case Way::Tables:
-            trial.roots = compile_tables(job, attempt.inputs);
+            trial.roots = attempt.numbers ? sum_tables(job, attempt.inputs)
+                                          : compile_tables(job, attempt.inputs);
             break;
         default:
             trial.roots = compile_search(job, attempt.order);
@@ -220,6 +230,7 @@ void Race::ended(const Attempt &attempt, Trial &trial) {
     report = described(attempt, std::max(attempt.width, trial.budget.width));
     report.nodes = trial.nodes;
     report.seconds = trial.seconds;
+    of_weights = attempt.numbers;
     if (large()) trial.roots = builder_.take(std::move(*trial.own), trial.roots, watch_);
 }
 
@@ -230,6 +241,11 @@ Budget Race::budget(uint64_t work) const {
     budget.shown = &progress_.shown;
     budget.before = progress_.before, budget.share = progress_.share;
     return budget;
+}
+
+// Tables in numbers are never more than the others, where they will do.
+void Race::sum_up(std::vector<Attempt> &list) const {
+    for (Attempt &attempt : list) attempt.numbers = numbers() && attempt.way == Way::Tables;
 }
 
 // Keep the better half of the attempts, the best first, but one of every way. When the

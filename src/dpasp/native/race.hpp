@@ -65,7 +65,8 @@ class Race {
         uint32_t width = 0;
         double progress = 0;
         bool full = false;
-        int rank = 0;  // among those of its way
+        bool numbers = false;  // tables that end in numbers of the weights
+        int rank = 0;          // among those of its way
     };
     // An attempt that is being made, in a builder of its own where it may be one of several.
     struct Trial {
@@ -92,6 +93,10 @@ class Race {
     PartReport described(const Attempt &attempt, uint32_t width) const;
     bool allowed(Way way) const;
     bool counting() const;
+    bool numbers() const;
+    const std::vector<double> *weights() const {
+        return options_.weights.empty() ? nullptr : &options_.weights;
+    }
     bool large() const;
     std::vector<Attempt> attempts(bool hard);
     void add_sweeps(Way way, bool hard, std::vector<Attempt> &list);
@@ -102,6 +107,7 @@ class Race {
     void failed(Attempt &attempt, const Budget &budget);
     void ended(const Attempt &attempt, Trial &trial);
     Budget budget(uint64_t work) const;
+    void sum_up(std::vector<Attempt> &list) const;
     static void narrow(std::vector<Attempt> &list, bool guesses, bool brief);
     std::string too_large(const std::vector<Attempt> &tried) const;
     std::string tried_ways() const;
