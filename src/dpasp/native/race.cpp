@@ -7,7 +7,6 @@ namespace dpasp {
 namespace {
 
 constexpr double MOST_ELIMINATED = 3e8;  // entries of tables, above which other ways are tried
-constexpr int LONG_ROUND = 3;  // of the race: from here on, numbers will do under known weights
 constexpr double MANY_ENTRIES = 5e6;  // of tables: under known weights, numbers will do
 
 double seconds_since(Clock::time_point start) {
@@ -80,6 +79,7 @@ void Race::add_sweeps(Way way, bool hard, std::vector<Attempt> &list) {
         Attempt reverse{{way, order, true}, forwards.inputs};
         std::reverse(reverse.inputs.begin(), reverse.inputs.end());
         for (Attempt *one : {&forwards, &reverse}) {
+            one->numbers = way == Way::Tables && numbers();
             one->width = cut_width(problem_, part_, one->inputs);
             if (narrow_only && one->width > WIDEST_TABLE) continue;
             list.push_back(std::move(*one));
@@ -104,7 +104,6 @@ std::vector<PartReport> Race::plan() {
 std::vector<uint32_t> Race::run() {
     std::vector<Attempt> list = attempts(false);
     const std::vector<Attempt> first = list;
-    if (options_.way == Way::Tables) sum_up(list);
     if (auto nodes = eliminate(true, MOST_ELIMINATED); !nodes.empty()) return nodes;
     // Counting favours tables, everything else diagrams.
     Way favourite = counting() ? Way::Tables : Way::Diagram;
@@ -117,11 +116,9 @@ std::vector<uint32_t> Race::run() {
     auto work =
         std::max<uint64_t>(30000, 4 * uint64_t(part_.gates.size()));  // preparing takes its part
     for (int round = 0;; ++round, work *= 4) {
-        if (round == LONG_ROUND) sum_up(list);
         if (auto nodes = race(list, work); !nodes.empty()) return nodes;
         if (round == (part_.guesses.empty() ? 2 : 3)) {
             auto more = attempts(true);
-            sum_up(more);
             std::stable_partition(more.begin(), more.end(),
                                   [&](const Attempt &one) { return one.way == favourite; });
             if (auto nodes = race(more, work); !nodes.empty()) return nodes;
@@ -241,11 +238,6 @@ Budget Race::budget(uint64_t work) const {
     budget.shown = &progress_.shown;
     budget.before = progress_.before, budget.share = progress_.share;
     return budget;
-}
-
-// Tables in numbers are never more than the others, where they will do.
-void Race::sum_up(std::vector<Attempt> &list) const {
-    for (Attempt &attempt : list) attempt.numbers = numbers() && attempt.way == Way::Tables;
 }
 
 // Keep the better half of the attempts, the best first, but one of every way. When the

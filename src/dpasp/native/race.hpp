@@ -107,7 +107,6 @@ class Race {
     void failed(Attempt &attempt, const Budget &budget);
     void ended(const Attempt &attempt, Trial &trial);
     Budget budget(uint64_t work) const;
-    void sum_up(std::vector<Attempt> &list) const;
     static void narrow(std::vector<Attempt> &list, bool guesses, bool brief);
     std::string too_large(const std::vector<Attempt> &tried) const;
     std::string tried_ways() const;
