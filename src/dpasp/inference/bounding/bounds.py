@@ -1,7 +1,7 @@
 """The engine ``bounds``: intervals that surely hold the answers, and close in on them.
 
 The program is compiled, whole or in cases (see ``cases``); where that takes long, also with some
-of its choices unknown (see ``relaxed``). Or, with the option ``nmodels``,
+of its choices unknown (see ``unknown_choices``). Or, with the option ``nmodels``,
 its most probable total choices are solved one by one (see ``most_probable``).
 
 >>> from dpasp.inference.asked import ask
@@ -27,7 +27,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
 from dpasp.inference.bounding.most_probable import bounded
-from dpasp.inference.bounding.relaxed import RelaxedBounds
+from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.engines.result import (
     Approximate,

@@ -2,7 +2,7 @@
 
 Queries with the same evidence are taken together. The program with some choices unknown, and
 cases of it, are compiled for sure bounds, and worlds are drawn from the cases that are open (see
-``relaxed``, ``cases`` and ``remainder``); for most probable values see ``best_found``.
+``unknown_choices``, ``cases`` and ``remainder``); for most probable values see ``best_found``.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -31,8 +31,8 @@ from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
 from dpasp.inference.bounding.cases import Cases, said
 from dpasp.inference.bounding.formulas import Bound, bounds_of
-from dpasp.inference.bounding.relaxed import RelaxedBounds
 from dpasp.inference.bounding.remainder import Remainder
+from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import not_surely_best
 from dpasp.inference.method import Method

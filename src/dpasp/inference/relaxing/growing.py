@@ -29,7 +29,7 @@ from dpasp import circuits
 from dpasp.errors import SizeLimit
 from dpasp.inference.relaxing.goals import RelaxedGoal
 from dpasp.inference.relaxing.reasons import MANY_REASONS, Ranked, important
-from dpasp.inference.relaxing.relaxed import relaxed
+from dpasp.inference.relaxing.two_sides import relaxed
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning

@@ -2,7 +2,8 @@
 
 - ``intervals``: what samples say about a probability, at any number of them
 - ``free``: intervals of probabilities, as they can be drawn
-- ``counting``: how many models there are, on a circuit, where they are very many
+- ``guessing``: rules whose models are told apart by guesses; ``counting``: how many models there
+  are, on a circuit, where they are very many
 - ``inner``: where models differ: each distinct situation solved once
 - ``pushing``: evidence turned into how choices are drawn
 - ``stream``: worlds one after the other (drawn by :mod:`dpasp.circuits.worlds`)

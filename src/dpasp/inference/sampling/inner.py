@@ -2,8 +2,8 @@
 
 The rules about atoms that the choices do not determine fall into parts that share no such
 atom. What a part makes of a world depends on a few determined atoms only, its border; worlds
-that agree on the border are one situation. Counts of models multiply over parts, and so do the
-properties that :class:`Situation` holds.
+that agree on the border are one situation. Where there may be many of them, a circuit counts the
+models of them all. ModelCounts of models multiply over parts, and so does all that is ``KNOWN``.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -26,9 +26,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.errors import LimitReached
 from dpasp.inference.engines.reference.enumerate import least_undefined
 from dpasp.inference.engines.reference.rows import Bits
-from dpasp.inference.sampling.counting import CountedProgram, model_shares
+from dpasp.inference.sampling.counting import (
+    CountedProgram,
+    CountingCircuit,
+    ModelCounts,
+    counting_circuit,
+    model_shares,
+)
 from dpasp.inference.sampling.free import Drawable
 from dpasp.limits import Watch
 from dpasp.logic.program import Rule
@@ -38,6 +45,8 @@ from dpasp.semantics.masses import Array
 from dpasp.semantics.translate import Conjunction, Translation
 
 Places = NDArray[np.intp]
+FEW = 8  # atoms of a border: so few situations are solved one by one
+TRIED = 0.3  # of the time that is left goes to a circuit of all situations, at most
 LISTED = 4096  # models of a situation; more than that are counted on a circuit
 
 # What is known of the models of a situation, each multiplicative over parts: whether there are
@@ -178,9 +187,12 @@ class Situations:
         self._listing = not counted or bool(self._minimised) or bool(self._chosen)
         self._many = False  # there were too many models to list before
         self._known: dict[bytes, Array] = {}
+        self._worth_a_circuit = len(part.border) > FEW and not self._minimised and not self._chosen
+        self._circuit: CountingCircuit | None = None
+        self._counted_together = 0  # situations, by that circuit
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._known) + self._counted_together
 
     def of(self, border: Bits, watch: Watch) -> Array:
         """What is ``KNOWN`` for each query in each world [known, queries, worlds].
@@ -189,6 +201,9 @@ class Situations:
         """
         watch.check()
         firsts, place = _distinct(border)
+        if (circuit := self._one_circuit(watch)) is not None:
+            self._counted_together += len(firsts)
+            return known_counts(circuit.counted(border[:, firsts], watch))[..., place]
         known = []
         for column in border.T[firsts]:
             key = column.tobytes()
@@ -197,6 +212,19 @@ class Situations:
                 self._known[key] = self._solved(column, watch)
             known.append(self._known[key])
         return np.stack(known, axis=-1)[..., place]
+
+    def _one_circuit(self, watch: Watch) -> CountingCircuit | None:
+        """The circuit of all situations, where there may be many and it is of a modest size."""
+        if self._circuit is None and self._worth_a_circuit:
+            pairs = list(zip(self._literals[::2], self._literals[1::2], strict=True))
+            left = watch.remaining()
+            part = watch if left is None else watch.within(TRIED * left, watch.report)
+            self._worth_a_circuit = False  # it was tried
+            try:
+                self._circuit = counting_circuit(self._program, self.part.border, pairs, part)
+            except LimitReached:
+                watch.check()
+        return self._circuit
 
     def _solved(self, border: Bits, watch: Watch) -> Array:
         chosen = [a if b else -a for a, b in zip(self.part.border, border.tolist(), strict=True)]
@@ -287,3 +315,21 @@ def known_from(n: int, both: NDArray[np.int64], evidence: NDArray[np.int64], who
         evidence / n,
     )
     return np.array([np.asarray(row, dtype=np.float64) for row in rows])
+
+
+def known_counts(counts: ModelCounts) -> Array:
+    """What is ``KNOWN`` [known, queries, situations] from counts that a circuit gives.
+
+    That all models satisfy something is that no other was counted: such a 0 is exact.
+    """
+    models = counts.evidence + counts.others
+    some, only = counts.both > 0, (counts.both > 0) & (counts.only_evidence == 0)
+    every = (counts.evidence > 0) & (counts.others == 0)
+    with np.errstate(invalid="ignore"):
+        both = np.where(models > 0, counts.both / models, 0.0)
+        evidence = np.where(models > 0, counts.evidence / models, 0.0)
+    alike = (models > 0, models > 0, every & only, some, counts.evidence > 0, only, every)
+    known: Array = np.empty((len(KNOWN), *counts.both.shape))
+    for i, values in enumerate((*alike, both, evidence)):
+        known[i] = values
+    return known

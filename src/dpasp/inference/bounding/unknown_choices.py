@@ -34,14 +34,13 @@ from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 
-FIRST_BUDGET = Budget(
-    nodes=300_000, work=300_000, reasons=200
-)  # of an attempt; if all fail, twice that,
-MOST = 1 << 32  # up to this work
+# Of an attempt to know more choices; where all fail, twice that, up to the most work.
+FIRST_BUDGET = Budget(nodes=300_000, work=300_000, reasons=200)
+MOST_WORK = 1 << 32
 ROUNDING = 1e-12  # of what is evaluated
-GoalPlaces = tuple[
-    int, int, int, int
-]  # of what is for a query and its complement; the same against
+
+# The places of four goals: what is for a query, its complement, what is against it, and its.
+GoalPlaces = tuple[int, int, int, int]
 
 
 class RelaxedBounds:
@@ -92,7 +91,7 @@ class RelaxedBounds:
                 elif not self.growing[number].whole:
                     failed.add(number)
             if failed.issuperset(todo):
-                if self.budget.work >= MOST:
+                if self.budget.work >= MOST_WORK:
                     return
                 self._raise(todo)
                 failed.clear()
