@@ -77,7 +77,7 @@ FAMILIES = {
         Family("addition", families.addition, (1, 2, 4, 10, 30, 100), (1, 100)),
         Family("fault_tree", families.fault_tree, (10, 20, 50, 100, 200), (10, 100)),
         Family(
-            "smokers_with_negation", families.smokers_with_negation, (4, 6, 8, 10, 15, 20, 30), (4,),
+            "smokers_with_negation", families.smokers_with_negation, (4, 6, 8, 10, 20, 30), (4,),
             stratified=False,
         ),
         Family("strip", families.strip, (4, 8, 12, 20, 50, 100), (6,), stratified=False),

@@ -1,4 +1,4 @@
-"""Maxent over programs with many models, under weights that are known: sums in place of circuits."""
+"""Maxent over programs with many models, under known weights: sums in place of circuits."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ namespace dpasp {
 namespace {
 
 constexpr double MOST_ELIMINATED = 3e8;  // entries of tables, above which other ways are tried
-constexpr double MANY_ENTRIES = 5e6;  // of tables: under known weights, numbers will do
+constexpr double MANY_ENTRIES = 5e6;     // of tables: under known weights, numbers will do
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
