@@ -106,6 +106,18 @@ def test_many_smokers_with_negation() -> None:
     assert found == pytest.approx(in_numbers(ground, "search")[1], rel=1e-9)
 
 
+def test_evidence_too_improbable_for_numbers_has_a_circuit() -> None:
+    rare = "".join(f"1e-40::x({i}). " for i in range(8))
+    text = f"{rare} 0.4::y. {{a; b}} :- y. :- a, b. c :- x(0..7), not a. c :- a. "
+    evidence = ", ".join(f"x({i})" for i in range(8))
+    program = dpasp.loads(f"{text} d :- {evidence}, a. #query a | d. #query b | {evidence}, y.")
+    found = program.query(semantics="maxent")
+    assert [answer.value for answer in found] == pytest.approx([1.0, 1 / 3])
+    program = dpasp.loads("0.4::y. {a; b} :- y. :- a, b. :- a. #query b | a, not b.")
+    with pytest.raises(dpasp.ImpossibleEvidence):
+        program.query(semantics="maxent")
+
+
 def test_the_most_probable_values_are_not_summed() -> None:
     program = dpasp.loads(smokers(3).replace("#query", "#mpe | smokes(2). #query"))
     found, exact = (program.query(semantics="maxent", engine=e) for e in ("auto", "enumerate"))

@@ -199,8 +199,9 @@ bool Race::attempt(const Attempt &attempt, Trial &trial, Builder &builder, Watch
             trial.roots = compile_diagram(job, attempt.inputs);
             break;
         case Way::Tables:
-            trial.roots = attempt.numbers ? sum_tables(job, attempt.inputs)
-                                          : compile_tables(job, attempt.inputs);
+            if (attempt.numbers) trial.roots = sum_tables(job, attempt.inputs);
+            trial.numbered = !trial.roots.empty();
+            if (!trial.numbered) trial.roots = compile_tables(job, attempt.inputs);
             break;
         default:
             trial.roots = compile_search(job, attempt.order);
@@ -227,7 +228,7 @@ void Race::ended(const Attempt &attempt, Trial &trial) {
     report = described(attempt, std::max(attempt.width, trial.budget.width));
     report.nodes = trial.nodes;
     report.seconds = trial.seconds;
-    of_weights = attempt.numbers;
+    of_weights = trial.numbered;
     if (large()) trial.roots = builder_.take(std::move(*trial.own), trial.roots, watch_);
 }
 

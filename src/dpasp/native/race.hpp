@@ -73,6 +73,7 @@ class Race {
         std::optional<Builder> own;
         Budget budget;
         std::vector<uint32_t> roots;
+        bool numbered = false;  // they are of the weights alone
         double seconds = 0;
         size_t nodes = 0;
     };

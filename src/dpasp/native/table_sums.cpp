@@ -26,7 +26,11 @@ struct State {
 };
 
 struct Shares {
+    bool any = false;  // some total choice has a model with the evidence
     double qe = 0, e = 0;
+
+    // So improbable that digits may be lost.
+    bool doubtful() const { return any && !(e > TINY); }
 };
 
 class TableSums {
@@ -139,6 +143,7 @@ class TableSums {
         for (uint32_t i = 0; i < table.count; ++i) {
             const Word *entry = table.words.data() + size_t(i) * width;
             double count = get_count(entry + width - 1);
+            shares.any = true;
             shares.e += count;
             if (!(entry[0] >> Entries::QUERY & 1)) shares.qe += count;
         }
@@ -159,6 +164,8 @@ std::vector<uint32_t> sum_tables(const Job &job, const std::vector<Input> &order
     for (const Ask &ask : job.asks)
         if (!ask.query.empty() || !ask.evidence.empty()) open.push_back(ask);
     std::vector<Shares> shares = TableSums(job, order, open).sum();
+    for (const Shares &own : shares)
+        if (own.doubtful()) return {};
     uint32_t models = consistent(job, order);
     uint32_t other = job.builder.product(job.builder.leaf({Value::OTHER, 0, 0}), models);
     std::vector<uint32_t> roots;
