@@ -57,7 +57,7 @@ def model_shares(
     conjunctions: Sequence[Conjunction],
     watch: Watch = UNLIMITED,
 ) -> Array | None:
-    """Of the stable models, the share that satisfies each conjunction of literals; 0 of none.
+    """The share of the stable models that satisfy each conjunction of literals; 0 without models.
 
     None if the rules cannot be compiled, or not into a modest circuit.
     """
