@@ -22,7 +22,7 @@ from dpasp.circuits.layers import Integers
 from dpasp.circuits.regroup import Factors, Terms
 
 SHALLOW = 32  # levels that are not worth fewer
-WIDEST = 3  # numbers that a section may depend on: each of them costs a copy of it
+WIDEST = 6  # numbers that a section may depend on: each of them costs a copy of it
 EARLY = (32, 16, 8, 4)  # what is known after this part of all levels may be used anywhere
 
 
@@ -47,7 +47,6 @@ def into_sections(
     above = depth[terms.row]
     np.maximum.at(last, terms.left, above)
     np.maximum.at(last, terms.right, above)
-    last[wanted] = total
     plans = [_planned(depth, last, total // part, total) for part in EARLY]
     best = min(plans, key=lambda plan: plan.levels)
     if total < SHALLOW or best.levels > total // 2:
@@ -80,9 +79,11 @@ def _planned(depth: Integers, last: Integers, early: int, total: int) -> _Cuts:
     width = np.cumsum(change)[:total]
     good = np.flatnonzero((width > 0) & (width <= WIDEST))
     step, cuts = max(1, round(float(np.sqrt(total)))), list[int]()
-    for cut in good.tolist():
-        if cut > early and cut >= (cuts[-1] + step if cuts else step):
-            cuts.append(cut)
+    least = max(early + 1, step)
+    while len(ahead := good[good >= least]):
+        near = ahead[ahead <= ahead[0] + step // 2]
+        cuts.append(int(near[np.argmin(width[near])]))
+        least = cuts[-1] + step
     gaps = [high - low for low, high in pairwise((-1, *cuts, total - 1))]
     return _Cuts(tuple(cuts), early, max(gaps) + len(cuts))
 
@@ -91,7 +92,7 @@ class _Sections:
     """Sums that are written anew, section by section, those that others need first."""
 
     def __init__(self, terms: Terms, depth: Integers, place: Place) -> None:
-        self.place, self.old = place, depth
+        self.place = place
         self.before: list[list[Factors]] = [[] for _ in depth]
         for row, left, right in zip(*(column.tolist() for column in _columns(terms)), strict=True):
             self.before[row].append((left, right))
