@@ -45,7 +45,15 @@ result(n, C) :- carry(n, C).
 #learn @sums.
 """
 # Sums a step and passes over the data, by the digits of a number; the last is for all longer ones.
-STEPS = {1: (128, 100), 2: (64, 100), 4: (32, 100), 15: (16, 500), 100: (4, 500), 500: (1, 400)}
+STEPS = {
+    1: (128, 100),
+    2: (64, 100),
+    4: (32, 100),
+    15: (16, 500),
+    100: (4, 500),
+    200: (2, 300),
+    500: (1, 400),
+}
 CHANCE = math.log(0.1)  # what a network that reads nothing makes of a digit of a sum
 
 
