@@ -7,6 +7,7 @@
 #   make bench    exact inference beside other systems, small sizes; bench-full: all sizes
 #   make random   a long comparison of random programs with the definitions, by every way
 #   make exit-codes  limits and Ctrl-C, 200 times each: only the exit codes 124, 125 and 130
+#   make limits   how late every command stops at its limits, in every stage: 0.3 s and 10 % at most
 #   make fuzz     200,000 damaged programs through the reading and checking of programs
 #   make border   200,000 damaged arrays and files through the border of the native code
 #   make files    200,000 damaged files of data, parameters, checkpoints and circuits
@@ -57,7 +58,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test check docs bench bench-full random exit-codes fuzz border files guided kills cluster soak mutants sanitize sanitize-border threads smoke page format tidy clean
+.PHONY: demo test check docs bench bench-full random exit-codes limits fuzz border files guided kills cluster soak mutants sanitize sanitize-border threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -82,6 +83,9 @@ bench-full: .venv/test.stamp
 
 exit-codes: .venv/test.stamp
 	$(BIN)/python tests/stress/exit_codes.py 200
+
+limits: .venv/test.stamp
+	$(BIN)/python -m tests.stress.limits 5
 
 random: .venv/test.stamp
 	DPASP_RANDOM=100000 DPASP_RANDOM_CIRCUITS=100000 \

@@ -1,6 +1,6 @@
 """How good answers are after so many seconds, beside ProbLog's sampling and k-best.
 
-    python -m benchmarks.approximate.against_time [SECONDS ...]
+    python -m benchmarks.approximate.against_time [SECONDS … [INSTANCE …]]
 
 Every run is a process of its own, start-up and grounding included; beside the limit of wall time
 stands the CPU time that it had, which is less where the machine is busy. ``dpasp run --time-limit
@@ -180,11 +180,15 @@ def measured(instance: Instance, times: tuple[float, ...]) -> Iterator[Result]:
 
 def main() -> None:
     """Print a table."""
-    times = tuple(map(float, sys.argv[1:])) or SECONDS
+    numbers = [word for word in sys.argv[1:] if word.replace(".", "", 1).isdigit()]
+    names = [word for word in sys.argv[1:] if word not in numbers]
+    times = tuple(map(float, numbers)) or SECONDS
     write = sys.stdout.write
     write("| instance | system | limit, s | CPU, s | sure width | 95 % width | samples | ")
     write("estimate | error |\n|---|---|---|---|---|---|---|---|---|\n")
     for instance in instances():
+        if names and instance.name not in names:
+            continue
         results = list(measured(instance, times))
         exact = instance.exact
         if exact is None:

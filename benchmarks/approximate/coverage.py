@@ -1,12 +1,12 @@
 """How often the intervals of sampled answers hold the exact answer.
 
-    python -m benchmarks.approximate.coverage [SEEDS [worlds|beside|chains …]]
+    python -m benchmarks.approximate.coverage [SEEDS [worlds|beside|chains|CASE …]]
 
 For every case and number of samples: the share of the seeds for which the interval of 95 %
 holds the exact answer (under credal, both ends of it), and the mean width of the interval. There
 are three kinds of samples: plain worlds; worlds beside what is compiled, where the most probable
 case that has no choices left is compiled and the rest is open; and states of chains, whose
-interval holds in the long run only.
+interval holds in the long run only. Without a kind all are asked for, without a case all cases.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ RARE = {
         "0.001::f. 0.002::t. 0.3::n. 0.01::c :- f. 0.004::c :- t, n. {a} :- f. #query f | c."
     ),
 }
+KINDS = ("worlds", "beside", "chains")
 NUMBERS = (1, 10, 100, 1000)
 GAP = 0.2
 MOST = 1000  # samples where a gap decides when to stop
@@ -142,18 +143,20 @@ def _ends(answers: Sequence[dpasp.Answer]) -> Ends:
 
 
 def results(seeds: int, wanted: Sequence[str]) -> Iterator[Result]:
-    """All cases under both semantics, at every number of samples and stopping at a gap."""
+    """The cases under both semantics, at every number of samples and stopping at a gap."""
     kinds = {"worlds": lambda n, gap: plain(n=n, **({"gap": gap} if gap else {})), "beside": beside}
+    cases = [case for case in (*CASES, *RARE) if case in wanted] or [*CASES, *RARE]
     for kind in (kind for kind in kinds if kind in wanted):
         find = kinds[kind]
-        for case, text in CASES.items():
+        for case, text in ((case, CASES[case]) for case in cases if case in CASES):
             for semantics in ("credal", "maxent"):
                 for n in NUMBERS:
                     held = covered(text, semantics, seeds, find(n, 0.0))
                     yield Result(kind, case, semantics, str(n), *held)
                 held = covered(text, semantics, seeds, find(MOST, GAP))
                 yield Result(kind, case, semantics, f"gap {GAP}", *held)
-    for case, text in RARE.items() if "chains" in wanted else ():
+    for case in (case for case in cases if case in RARE and "chains" in wanted):
+        text = RARE[case]
         held = covered(text, "maxent", seeds, plain(n=STATES, chains=16))
         yield Result("chains", case, "maxent", str(STATES), *held)
 
@@ -161,7 +164,12 @@ def results(seeds: int, wanted: Sequence[str]) -> Iterator[Result]:
 def main() -> None:
     """Print a table."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    wanted = sys.argv[2:] or ["worlds", "beside", "chains"]
+    wanted = sys.argv[2:]
+    unknown = [word for word in wanted if word not in (*KINDS, *CASES, *RARE)]
+    if unknown:
+        sys.exit(f"{unknown[0]} is none of: {', '.join((*KINDS, *CASES, *RARE))}")
+    if not any(kind in wanted for kind in KINDS):
+        wanted += KINDS
     write = sys.stdout.write
     write(f"{seeds} seeds\n\n| samples of | case | semantics | samples | held | mean width |\n")
     write("|---|---|---|---|---|---|\n")

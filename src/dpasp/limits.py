@@ -46,7 +46,8 @@ class Limits:
     the circuit is the same whatever their number, and more memory may be in use at a time.
 
     The clock starts with each computation, or for all of them at ``since`` (by
-    ``time.monotonic``). ``noticed`` is called by the stage that stops at a limit.
+    ``time.monotonic``). ``noticed`` is called by the stage that stops at a limit. Where the
+    process itself ends at a limit (``ends_process``), what was stopped may be left in it.
     """
 
     seconds: float | None = None
@@ -54,6 +55,7 @@ class Limits:
     since: float | None = None
     noticed: Callable[[], None] = field(default=unnoticed, repr=False, compare=False)
     threads: int = 1
+    ends_process: bool = False
 
     def __post_init__(self) -> None:
         named: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
@@ -77,6 +79,11 @@ class Watch:
         self.started = time.monotonic() if limits.since is None else limits.since
         self._deadline = None if limits.seconds is None else self.started + limits.seconds
         self._next_memory = 0.0
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return self._deadline is not None or self.limits.megabytes is not None
 
     def elapsed(self) -> float:
         """Seconds since the start."""
@@ -123,7 +130,7 @@ class Watch:
 
     def check(self) -> None:
         """Raise :class:`TimeLimit` or :class:`MemoryLimit` if a limit is exceeded."""
-        if self._deadline is None and self.limits.megabytes is None:
+        if not self.limited:
             return
         now = time.monotonic()
         if self._deadline is not None and now > self._deadline:
@@ -184,15 +191,18 @@ def started(limits: object, report: Report = silent) -> Watch:
     return limits.start(report)
 
 
-def memory_in_use() -> float:
-    """Megabytes of memory that this process holds now.
+def memory_in_use(process: int | None = None) -> float:
+    """Megabytes of memory that this process, or another one, holds now; 0 if it has ended.
 
     Linux tells it in a file; elsewhere psutil knows (it is installed with dPASP there).
     """
     try:
-        with open("/proc/self/statm", "rb") as statm:
+        with open(f"/proc/{process or 'self'}/statm", "rb") as statm:
             return int(statm.read().split()[1]) * _PAGE_MB
     except OSError:
         import psutil
 
-        return float(psutil.Process().memory_info().rss) / 2**20
+        try:
+            return float(psutil.Process(process).memory_info().rss) / 2**20
+        except psutil.NoSuchProcess:
+            return 0.0

@@ -46,7 +46,8 @@ BLOCKS = list(zip(range(0, PROGRAMS, BLOCK), cycle(LOGICS), strict=False))
 def test_every_way(first: int, logic: Logic, tmp_path: Path) -> None:
     compared = 0
     for seed, ground in programs(logic, range(first, first + BLOCK)):
-        cache = Cache(tmp_path / str(seed), worth=0.0)
+        # files are synced, which takes longer than all the rest
+        cache = Cache(tmp_path / str(seed), worth=0.0) if seed % 10 == 0 else None
         runs = [compare(f"seed {seed}", ground, Meaning(logic, p), cache) for p in Probability]
         compared += any(runs)
     assert compared > BLOCK / 2  # the others have no meaning or a head cycle

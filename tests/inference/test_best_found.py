@@ -11,7 +11,7 @@ import dpasp
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.probable.search import OPEN, best_first
-from dpasp.inference.probable.task import Search
+from dpasp.inference.probable.task import SearchLimits
 from dpasp.limits import Limits, Watch
 from dpasp.logic.program import GroundMap
 from tests.inference.test_bounding import grid
@@ -138,14 +138,14 @@ def test_a_search_that_is_stopped_knows_what_none_exceeds(looks: int) -> None:
         return each.prod(axis=0), np.ones(boxes.shape[1], dtype=np.bool_)
 
     values = [range(2)] * 12
-    best = best_first(values, bounds, Search(Late(looks), at_any_time=True))
+    best = best_first(values, bounds, SearchLimits(Late(looks), at_any_time=True))
     truth = max(table.values())
     assert table[tuple(best.assignments[0].tolist())] == pytest.approx(best.value)
     if looks < 100_000:
         assert best.most is not None
         assert best.value <= truth + ROUNDING <= best.most + 2 * ROUNDING
         with pytest.raises(dpasp.TimeLimit):
-            best_first(values, bounds, Search(Late(looks)))
+            best_first(values, bounds, SearchLimits(Late(looks)))
     else:
         assert best.most is None
         assert best.value == pytest.approx(truth)
@@ -159,6 +159,6 @@ def test_many_ties_do_not_hide_what_is_better() -> None:
         return np.where(best, 0.5, 0.1), np.ones(boxes.shape[1], dtype=np.bool_)
 
     rows = np.array([[number >> bit & 1 for bit in range(11)] for number in range(1_500)])
-    search = Search(Limits(seconds=60).start(), at_any_time=True)
+    search = SearchLimits(Limits(seconds=60).start(), at_any_time=True)
     found = best_first([range(2)] * 11, bounds, search, tried=rows)
     assert (found.value, found.assignments.tolist()) == (0.5, [[1] * 11])

@@ -10,7 +10,7 @@ import pytest
 import dpasp
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.formulas import Bound
-from dpasp.inference.bounding.relaxed import RelaxedBounds
+from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.relaxing.growing import Budget
 from dpasp.limits import UNLIMITED
 from tests.inference.test_bounding import exact_of, grid

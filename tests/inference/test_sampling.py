@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,13 +16,18 @@ from dpasp.circuits.worlds import BLOCK, Worlds
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.sampling.by_circuit import descent, spread
+from dpasp.inference.sampling.counting import counting_circuit
 from dpasp.inference.sampling.draws import sample_models
+from dpasp.inference.sampling.guessing import guessed
 from dpasp.inference.sampling.intervals import betting, binomial
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
 from dpasp.inference.sampling.tally import ALONE, Tally
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
+from dpasp.logic.program import Rule
+from dpasp.logic.solve import Group, Solver
+from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
@@ -141,6 +147,18 @@ def test_intervals_hold_at_any_number_of_samples(case: str, semantics: str) -> N
 
 # --- worlds -------------------------------------------------------------------------------------
 
+GUESSED = {
+    "an odd loop": "0.4::x. a :- x, not b. b :- x, not c. c :- x, not a. #query a.",
+    "a choice with bounds": "0.4::x. 1 { a; b; c } 2 :- x. :- a, b. #query a | not c.",
+    "two choices of one atom": "0.4::x. 0.6::y. { a } :- x. { a } :- y. a :- x, y. #query a.",
+    "a choice inside of a loop": "0.4::x. { a } :- b. { b } :- a. { a } :- x. #query b.",
+    "a sum as a condition": "0.4::x. {a; b}. { c } :- #sum { 2: a; 3: b; 1: x } >= 3. #query c.",
+    "a sum inside of a loop": (
+        "0.4::x. {b}. a :- #sum { 1: not c; 2: x; 1: b } >= 2. c :- not a. #query a | b."
+    ),
+    "a disjunction": "0.4::x. a ; b ; c :- x. d :- a, not e. e :- b, not d. #query d | not b.",
+}
+
 COUNTED = """
     0.4::a(1). 0.7::a(2). 0.2::a(3). 0.9::a(4).
     many :- #sum { X, X : a(X) } >= 5. few :- #count { X : a(X) } <= 1.
@@ -186,6 +204,45 @@ def test_models_are_counted_on_a_circuit_where_they_are_many(
     (exact,) = dpasp.loads(many).query(semantics="maxent")
     (found,) = dpasp.loads(many).query(semantics="maxent", engine="sample", n=500, seed=1)
     assert found.numbers == pytest.approx(exact.numbers, abs=0.02)
+
+
+@pytest.mark.parametrize("probability", ["credal", "maxent"])
+def test_many_situations_are_counted_by_one_circuit(
+    probability: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpasp.inference.sampling.inner.FEW", -1)
+    made = Mock(wraps=counting_circuit)
+    monkeypatch.setattr("dpasp.inference.sampling.inner.counting_circuit", made)
+    for seed in range(16):
+        program = generate(seed)
+        if not program.credal:
+            for logic in ("stable", "partial", "lstable", "smproblog"):
+                check_worlds(asked_of(with_queries(program, logic), f"{logic}, {probability}"))
+    for text in GUESSED.values():
+        check_worlds(asked_of(text, f"stable, {probability}"))
+    assert made.call_count > 30
+
+
+def test_guesses_are_one_to_one_with_models() -> None:
+    for text in GUESSED.values():
+        ground = dpasp.loads(text).ground()
+        found = guessed(ground.rules, len(ground.symbols))
+        assert found is not None
+        selectors = [s for choice in ground.choices for s in choice.selectors]
+        assert determined(found.rules, found.size).all()
+        groups = [Group((atom,), False) for atom in (*selectors, *found.guesses)]
+        atoms = list(range(1, len(ground.symbols)))
+        with_guesses = Solver(found.rules, groups, atoms)
+        plain = Solver(ground.rules, groups[: len(selectors)], atoms)
+        for chosen in ([], [-s for s in selectors], selectors):
+            both = [solver.models(chosen, UNLIMITED) for solver in (plain, with_guesses)]
+            assert sorted(map(tuple, both[0])) == sorted(map(tuple, both[1]))
+
+
+def test_a_disjunction_through_a_loop_has_no_guesses() -> None:
+    rules = [Rule((1, 2), ()), Rule((1,), (2,)), Rule((2,), (1,))]
+    assert guessed(rules, 3) is None
+    assert guessed(rules[:2], 3) is not None
 
 
 def with_queries(program: Program, logic: str) -> str:

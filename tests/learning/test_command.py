@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -93,25 +94,39 @@ def test_an_interrupt_says_where_it_saved(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_learn_the_same_as_one(folder: Path, run: Run) -> None:
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_two_processes_learn_the_same_as_one(nodes: int, folder: Path, run: Run) -> None:
     # The last batch has one example, so one of the processes has none.
     text = addition().replace("Dropout(0.2)", "Identity()").replace("batch = 50", "batch = 17")
     (folder / "p.plp").write_text(text)
     alone = run()
-    # The processes meet at a free port of this machine. What waits for the others waits long
-    # enough for a busy one, and no name of a host is looked up.
-    command = [
-        sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-        "--local-addr", "127.0.0.1",
-        "--rdzv-conf", "keep_alive_interval=60,read_timeout=600",
-        "-m", "dpasp", "run", "--json", "p.plp",
-    ]  # fmt: skip
-    here = {**ENVIRONMENT, "GLOO_SOCKET_IFNAME": LOOPBACK}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=here)
-    assert done.returncode == 0, done.stdout + done.stderr
-    together = json.loads(done.stdout)
+    together = json.loads(learned_on(nodes, folder))
     for one, two in zip(alone["history"], together["history"], strict=True):
         assert two["log_likelihood"] == pytest.approx(one["log_likelihood"], rel=1e-5)
     assert together["learned"][0]["values"] == pytest.approx(
         alone["learned"][0]["values"], rel=1e-4
     )
+
+
+def learned_on(nodes: int, folder: Path) -> str:
+    """What two processes print, on so many nodes: those are all on this machine."""
+    # The processes meet at a free port of this machine. What waits for the others waits long
+    # enough for a busy one, and no name of a host is looked up.
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--nnodes", str(nodes),
+        "--nproc-per-node", str(2 // nodes), "--local-addr", "127.0.0.1",
+        "--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}",
+        "--rdzv-conf", "keep_alive_interval=60,read_timeout=600",
+        "-m", "dpasp", "run", "--json", "p.plp",
+    ]  # fmt: skip
+    here = {**ENVIRONMENT, "GLOO_SOCKET_IFNAME": LOOPBACK}
+    pipe = subprocess.PIPE
+    started = [
+        subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True, env=here)
+        for _ in range(nodes)
+    ]
+    told = [node.communicate(timeout=300) for node in started]
+    assert [node.returncode for node in started] == [0] * nodes, told
+    return "".join(out for out, _ in told)  # only the first process prints, wherever it is

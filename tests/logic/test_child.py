@@ -73,20 +73,31 @@ assert dpasp.loads("0.3::a. #query a.").query(limits=dpasp.Limits(seconds=60))[0
 """
 SILENT = "d(1..3000). p :- d(X), d(Y), d(Z), d(V), X+Y+Z+V < 0. #query p."
 GROWING = "p(0). p(X+1) :- p(X). #query p(1)."
+# The rules that find out what the question asks for have the join.
+ASKING = """d(1..3000). 0.5::e(1..3). #query q(1).
+q(X) :- d(A), d(B), d(C), d(D), A+B+C+D < 0, e(X)."""
+BESIDE = "threading.Thread(target=threading.Event().wait, name='other', daemon=True).start()"
 
 
+@pytest.mark.parametrize("before", ["", BESIDE], ids=["alone", "beside a thread"])
 @pytest.mark.parametrize(
     ("text", "limit", "name"),
-    [(SILENT, "seconds=0.5", "TimeLimit"), (GROWING, "megabytes=120", "MemoryLimit")],
+    [
+        (SILENT, "seconds=0.5", "TimeLimit"),
+        (ASKING, "seconds=0.5", "TimeLimit"),
+        (GROWING, "megabytes=120", "MemoryLimit"),
+    ],
+    ids=["a silent join", "a silent join of demands", "no end"],
 )
 def test_nothing_is_left_of_a_stopped_call(
-    text: str, limit: str, name: str, tmp_path: Path
+    before: str, text: str, limit: str, name: str, tmp_path: Path
 ) -> None:
-    script = SCRIPT.format(text=text, limit=limit)
+    script = SCRIPT.format(text=text, limit=limit).replace("program =", f"{before}\nprogram =")
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
-    assert done.stdout.splitlines() == [name, "['MainThread']", "no children", "True"]
+    threads = ["MainThread", *(["other"] if before else [])]
+    assert done.stdout.splitlines() == [name, str(threads), "no children", "True"]
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -104,19 +115,18 @@ def test_python_that_grounding_does_not_run_leaves_nothing_either(tmp_path: Path
     assert done.stdout.splitlines() == ["TimeLimit", "['MainThread']", "no children", "True"]
 
 
-# In these two cases clingo works in a thread of the process. It is left only inside a join that
-# finds nothing: with the next rule, or call of a function, the thread ends.
-BESIDE = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
+# Where grounding calls Python, clingo works in a thread of the process. It is left only inside a
+# join that finds nothing: with the next rule, or call of a function, the thread ends.
 CALLING = "#python\ndef next(x):\n    return x + 1\n#end.\np(0). p(@next(X)) :- p(X). #query p(1)."
 
 
-@pytest.mark.parametrize(("before", "text"), [(BESIDE, GROWING), ("", CALLING), (BESIDE, CALLING)])
-def test_a_thread_that_is_stopped_ends(before: str, text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["", BESIDE], ids=["alone", "beside a thread"])
+def test_a_thread_that_is_stopped_ends(before: str, tmp_path: Path) -> None:
     script = f"""
 import threading, time
 import dpasp
 {before}
-program = dpasp.loads({text!r}, python=True)
+program = dpasp.loads({CALLING!r}, python=True)
 started = set(threading.enumerate())
 try:
     program.query(limits=dpasp.Limits(seconds=0.5))

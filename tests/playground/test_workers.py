@@ -55,6 +55,21 @@ def test_a_program_that_never_ends_is_stopped_and_the_next_is_answered() -> None
     run(work())
 
 
+def test_a_join_that_finds_nothing_takes_its_worker_along() -> None:
+    silent = "d(1..3000). p :- d(X), d(Y), d(Z), d(V), X+Y+Z+V < 0. #query p."
+
+    async def work() -> None:
+        async with working(seconds=1) as worker:
+            reply = await worker.ask(answer(silent))
+            assert [*reply] == ["errors"]
+            assert reply["errors"][0]["code"] == "time-limit"
+            assert not worker.alive
+            reply = await worker.ask(answer("0.3::a. #query a."))
+            assert reply["ok"]["answers"][0]["upper"] == 0.3
+
+    run(work())
+
+
 def test_answers_that_are_not_exact() -> None:
     async def work() -> None:
         async with working(seconds=6) as worker:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,6 +77,53 @@ def test_a_node_that_is_killed_changes_no_bit(cluster: Any) -> None:
     asked["n"] = 10**9
     some = program.query(cluster=cluster.address, limits=limits, **asked)  # type: ignore[arg-type]
     assert 0 < (some[0].samples or 0) < 10**9  # type: ignore[union-attr]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_memory_limit_reaches_the_cluster(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = dpasp.loads(TEXT)
+    monkeypatch.setattr("dpasp.limits.memory_in_use", lambda: 0.0)  # so only workers can notice
+    with pytest.raises(dpasp.MemoryLimit, match="memory limit of 1 MB"):
+        program.query(
+            "edge(1, 2)",
+            "edge(1, 3)",
+            engine="compile",
+            cluster=cluster.address,
+            limits=dpasp.Limits(megabytes=1),
+        )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.filterwarnings("ignore")
+def test_ctrl_c_ends_the_work_of_the_cluster(cluster: Any, tmp_path: Path) -> None:
+    file = tmp_path / "colours.plp"
+    file.write_text(TEXT)
+    words = ["run", str(file), "--engine", "sample", "--samples", "1000000000"]
+    words += ["--cluster", cluster.address]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "dpasp", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
+    try:
+        whole = ray.cluster_resources()["CPU"]
+        assert waited(lambda: ray.available_resources().get("CPU", 0.0) < whole)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=120)
+        assert run.returncode == 130, said
+        assert waited(lambda: ray.available_resources().get("CPU", 0.0) == whole)
+    finally:
+        ray.shutdown()
+        run.kill()
+
+
+def waited(for_: Callable[[], bool]) -> bool:
+    """Whether something happens within two minutes."""
+    until = time.monotonic() + 120
+    while not for_():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.2)
+    return True
 
 
 @pytest.mark.filterwarnings("ignore")

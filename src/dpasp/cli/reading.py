@@ -14,7 +14,7 @@ from dpasp.language import extend
 from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
 from dpasp.language.text.files import Reach, load_text
-from dpasp.limits import Limits
+from dpasp.limits import Limits, unnoticed
 from dpasp.logic.reading import program_of_texts
 
 
@@ -85,7 +85,8 @@ def read_limits(options: Namespace) -> Limits:
     """The limits that the command line sets, with one clock for all that it does."""
     threads = getattr(options, "threads", None) or 1
     clock = (options.started, options.noticed)
-    return Limits(options.time_limit, options.memory_limit, *clock, threads)
+    ends = options.noticed is not unnoticed  # a watchdog ends this process
+    return Limits(options.time_limit, options.memory_limit, *clock, threads, ends_process=ends)
 
 
 def python_allowed(options: Namespace) -> bool:

@@ -49,12 +49,18 @@ def decimal_text(number: float) -> str:
 class Answer:
     """The probability of a query: ``value`` under maxent, ``lower`` and ``upper`` under credal.
 
-    With credal choices, ``lower_at`` and ``upper_at`` are probabilities within their
-    intervals that attain the bounds. An approximate answer has an ``interval`` that holds the
-    exact one: with confidence 95 % after so many ``samples``, or surely with a ``gap``. An
-    estimate inside a sure interval has both, and is ``likely`` in an interval of 95 %.
-    Where ``samples`` are states of ``chains``, the interval holds in the long run only; they
-    are worth ``effective`` independent ones, and ``r_hat`` is near 1 where the chains agree.
+    Where probabilities of the program are intervals, ``lower_at`` and ``upper_at`` are
+    probabilities within them that attain the bounds.
+
+    An approximate answer has an ``interval`` around the exact one:
+
+    - from ``samples``, so many of them: it holds with confidence 95 %;
+    - with a ``gap``, the width that is left: it holds surely;
+    - with both, the ``interval`` holds surely, and ``likely`` with confidence 95 %.
+
+    Samples that are states of ``chains`` depend on each other: they are worth ``effective``
+    independent ones, their interval holds in the long run only, and ``r_hat`` is near 1 where
+    the chains agree.
     """
 
     query: str
@@ -73,12 +79,12 @@ class Answer:
 
     @property
     def exact(self) -> bool:
-        """Whether it is the answer itself, and not an estimate or bounds of it."""
+        """Whether it is the answer itself, and not an estimate of it or bounds around it."""
         return self.interval is None or (self.gap is not None and not np.any(self.gap))
 
     @property
     def kind(self) -> str:
-        """What was asked for."""
+        """What kind of answer this is, as the JSON form says it."""
         return "probability"
 
     @property
@@ -144,8 +150,9 @@ class MapAnswer:
     probability ``lower``. ``ties`` and ``lower_ties`` are the other assignments that
     are as probable; ``more_ties`` and ``more_lower_ties`` say that there are more of them.
 
-    Where a limit stopped the search, these are the best that were found, with at least these
-    probabilities, and surely none has more than ``most`` (or a lower one than ``lower_most``).
+    Where a limit stopped the search, these are the best assignments that were found, and their
+    probabilities are at least the numbers given. Surely no assignment has a probability above
+    ``most``, and none a lower probability above ``lower_most``.
     """
 
     query: str
@@ -163,19 +170,19 @@ class MapAnswer:
 
     @property
     def kind(self) -> str:
-        """What was asked for."""
+        """What kind of answer this is, as the JSON form says it."""
         return "map"
 
     @property
     def gap(self) -> float:
-        """By how much another assignment may be more probable at most; 0 if that is known."""
+        """The most by which another assignment may be more probable; 0 if the search ended."""
         best = self.upper if self.value is None else self.value
         pairs = ((best, self.most), (self.lower, self.lower_most))
         return max((m - n for n, m in pairs if n is not None and m is not None), default=0.0)
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is more probable, as far as is known."""
+        """Whether the search ended: no other assignment is more probable."""
         return self.most is None and self.lower_most is None
 
     @property
@@ -325,7 +332,10 @@ class Answers(Sequence[Answer | MapAnswer]):
         return array if dtype is None else array.astype(dtype)
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas table with one line an answer (and test row)."""
+        """A pandas table with one line for each answer and test row.
+
+        Raises :class:`UsageError` if pandas is not installed.
+        """
         try:
             import pandas
         except ImportError:
@@ -397,7 +407,7 @@ def _filled(**fields: Any) -> dict[str, Any]:
 
 
 def _squeeze(text: str) -> str:
-    """Without spaces that do not matter: 'a|not b' is 'a | not b'."""
+    """A query's text without the spaces that do not matter: 'a|not b' is 'a | not b'."""
     parts = text.split('"')  # those at odd positions are inside strings
     for i in range(0, len(parts), 2):
         words = parts[i].replace("not ", "not\0").replace("undef ", "undef\0")

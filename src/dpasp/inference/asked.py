@@ -77,7 +77,7 @@ class Asked:
 
     @property
     def pool(self) -> Pool:
-        """Who does what can be done by many at the same time."""
+        """The workers that share the work; without any, this process does it all."""
         return HERE if self.method.pool is None else self.method.pool
 
     def with_questions(self, questions: Sequence[Question]) -> Asked:
@@ -85,7 +85,7 @@ class Asked:
         return replace(self, ground=replace(self.ground, questions=tuple(questions)))
 
     def one_row(self) -> Asked:
-        """The same; raises :class:`UsageError` if there are rows of test data."""
+        """This value itself; raises :class:`UsageError` if there are rows of test data."""
         if self.has_rows:
             raise UsageError("this needs one row of test data, and the program has many")
         return self
@@ -102,7 +102,8 @@ def ask(
 ) -> Asked:
     """What is asked, checked; ``weights`` are used in place of what the program says.
 
-    Raises :class:`DataError` if weights are not known, because they come from a network.
+    Raises :class:`UsageError` if ``inconsistent`` is neither "normalize" nor "error", and
+    :class:`DataError` if weights are unknown (NaN), because they come from a network.
     """
     if inconsistent not in INCONSISTENT:
         raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")

@@ -50,7 +50,11 @@ def compiled(asked: Asked) -> EngineResult:
 
 
 def _options(asked: Asked) -> circuits.Options:
-    """Where only numbers are asked for, under one set of weights, the compiler may know them."""
+    """The options of the compiler, with the weights where the circuit is evaluated only once.
+
+    The compiler then may fold them in. That is so under maxent, for queries without rows of test
+    data and without intervals.
+    """
     numbers = asked.meaning.maxent and len(asked.queries) == len(asked.questions)
     if not numbers or asked.has_rows or asked.has_intervals:
         return circuits.Options()
@@ -66,12 +70,16 @@ def enumerated(asked: Asked) -> EngineResult:
 
 
 def _check_rows(asked: Asked) -> None:
+    """Raise :class:`UsageError` for #map and #mpe with several rows of test data."""
     if asked.has_rows and any(isinstance(question, GroundMap) for question in asked.questions):
         raise UsageError("#map and #mpe cannot be asked for several test rows at once")
 
 
 def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult:
-    """The answers from an evaluator that took so many seconds to make."""
+    """The answers from an evaluator, which took so many ``seconds`` to make.
+
+    Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` as the masses demand.
+    """
     ready = time.perf_counter()
     numbers = extremes(asked, evaluator)
     lost = _checked(asked, numbers)
@@ -98,7 +106,11 @@ def _maps(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswer, str]
 
 
 def _checked(asked: Asked, numbers: Sequence[Extremes]) -> float:
-    """The largest inconsistent mass; raises if a question has no answer."""
+    """The largest inconsistent mass of all rows.
+
+    Raises :class:`InconsistentProgram` if that is an error, or nothing is left, and
+    :class:`ImpossibleEvidence` if a question has evidence of probability 0.
+    """
     if not numbers:
         return 0.0
     lost = np.stack([number.inconsistent for number in numbers])

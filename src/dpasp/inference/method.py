@@ -1,4 +1,4 @@
-"""How the questions are to be answered: what ``#inference`` says, and what wins over it.
+"""How the questions are to be answered: as the caller says, or else as ``#inference`` says.
 
 >>> from dpasp.language import parse
 >>> program = parse("#inference sample, n = 100.")
@@ -30,8 +30,8 @@ _LIMITS = {
 class Method:
     """The name of an engine in the table, and the options that it is given.
 
-    Where only an ``exact`` answer will do, a limit is an error. The ``pool`` does what can be
-    done by many at the same time; without one, this process does.
+    With ``exact``, a limit that is reached is an error; otherwise there is an approximate
+    answer. The workers of the ``pool`` share the work; without one, this process does it all.
     """
 
     engine: str = "auto"
@@ -40,7 +40,7 @@ class Method:
     pool: Pool | None = field(default=None, repr=False, compare=False)
 
     def real(self, option: str) -> float | None:
-        """The value of an option; None if it was not given."""
+        """The value of an option as a float; None if it was not given, or is not a number."""
         value = self.options.get(option)
         return float(value) if isinstance(value, int | float) else None
 
@@ -62,12 +62,13 @@ def method(
     exact: bool = False,
     pool: Pool | None = None,
 ) -> Method:
-    """The method of the program; ``engine`` and ``options`` win over what it says.
+    """The method of the program; ``engine`` and ``options`` win over what its text says.
 
     With ``exact``, or for the engine of that name, nothing but exact answers will do. The
-    ``pool`` does what can be done by many.
+    workers of the ``pool`` share the work.
 
-    Raises :class:`UsageError` for an engine or an option that does not exist.
+    Raises :class:`UsageError` for an engine or an option that does not exist, and where exact
+    answers are wanted of an engine that gives none.
     """
     if isinstance(engine, Method):
         return replace(engine, exact=engine.exact or exact, pool=pool or engine.pool)

@@ -25,13 +25,13 @@ from dpasp.limits import UNLIMITED
 
 @dataclass(frozen=True, slots=True)
 class Placed(Statement):
-    """The place of a statement that is not there."""
+    """The place of a statement, in its stead."""
 
     span: Span
 
 
 def light(asked: Asked) -> Asked:
-    """The same question to travel; its watch, and who does the work, stay here."""
+    """The same question without what stays in this process: its text, its watch and its pool."""
     places = tuple(Placed(statement.span) for statement in asked.ground.program.statements)
     ground = replace(asked.ground, program=Program(places), warnings=(), networks=(), data=())
     method = replace(asked.method, pool=None)

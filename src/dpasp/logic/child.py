@@ -16,6 +16,7 @@ import os
 import select
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from typing import TypeVar
@@ -66,13 +67,14 @@ def in_child(work: Callable[[], T], watch: Watch) -> T:
 def _received(pipe: io.RawIOBase, watch: Watch) -> bytes:
     """All that comes through the pipe."""
     parts: list[bytes] = []
+    left, started = watch.remaining(), time.monotonic()
     while True:
         if select.select([pipe], [], [], TICK)[0]:
             part = pipe.read(1 << 20)
             if not part:
                 return b"".join(parts)
             parts.append(part)
-        elif watch.limits.seconds is not None and watch.elapsed() > watch.limits.seconds + LATE:
+        elif left is not None and time.monotonic() - started > left + LATE:
             raise watch.out_of_time()
 
 

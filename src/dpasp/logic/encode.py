@@ -18,6 +18,7 @@ from clingo.ast import Program as Part
 from dpasp.language import ast
 from dpasp.language.statements.neural import data_names
 from dpasp.logic.constants import const_statements, override
+from dpasp.logic.dry_run import DryRun
 from dpasp.logic.edges import acyclic, edges_of
 from dpasp.logic.markers import HIDDEN, ChoiceMarkers
 from dpasp.logic.neural import NeuralMarkers, data_rules, external_names
@@ -45,13 +46,25 @@ class Encoding:
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
-        control.add("base", [], "\n".join(line.text for line in self.choices.lines))
-        marked = () if self.rules is None else self.rules.rules
-        base = (*self.plain, *marked, *self.choices.rules, *self.neural.rules)
+        control.add("base", [], self._lines())
         with ProgramBuilder(control) as builder:
-            for node in base:
+            for node in self._base():
                 builder.add(node)
             _add_questions(builder, self.questions)
+
+    def dry_run(self, most: float) -> DryRun:
+        """The same program for a clingo that only tries to ground it."""
+        name = questions_part(self.questions)
+        nodes = (*self._base(), Part(NO_LOCATION, name, []), *self.questions.rules)
+        text = "\n".join((self._lines(), *map(str, nodes)))
+        return DryRun(text, ("base", name), self.choices.facts, most)
+
+    def _lines(self) -> str:
+        return "\n".join(line.text for line in self.choices.lines)
+
+    def _base(self) -> tuple[AST, ...]:
+        marked = () if self.rules is None else self.rules.rules
+        return (*self.plain, *marked, *self.choices.rules, *self.neural.rules)
 
 
 def questions_part(markers: QuestionMarkers) -> str:

@@ -26,6 +26,7 @@ from dpasp.logic.assemble import Assembly, assemble
 from dpasp.logic.child import in_child
 from dpasp.logic.clingo import ClingoGrounder, TooLarge, while_grounding
 from dpasp.logic.constants import unused_constants
+from dpasp.logic.dry_run import dry_run
 from dpasp.logic.encode import (
     add_questions,
     encode,
@@ -91,6 +92,24 @@ def ground_in_child(
     for symbol, atom in grounded.atoms.items():
         names[atom] = symbol
     return replace(grounded, program=program, symbols=tuple(names))
+
+
+def try_grounding(
+    program: ast.Program,
+    *,
+    constants: Mapping[str, str] | None = None,
+    watch: Watch,
+    most: float = inf,
+) -> None:
+    """Return when another process has ground a program without Python, so that it is known to end.
+
+    It goes no further than ``most`` ground rules; a limit is raised as by :func:`ground`.
+    """
+    started = time.monotonic()
+    try:
+        dry_run(encode(program, constants or {}).dry_run(most), watch)
+    except (TimeLimit, MemoryLimit) as error:
+        raise while_grounding(error, time.monotonic() - started) from None
 
 
 class Grounder:

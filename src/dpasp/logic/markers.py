@@ -32,7 +32,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple
@@ -348,18 +348,6 @@ def _wide_links(marker: AST, held: AST, heads: Sequence[Signature]) -> Iterator[
         taken = _equals(function("", variables), FunctionTerm(NO_LOCATION, HEADS, parts, True))
         yield rule(atom_term(signature, variables), [marker, taken])
         at += count * signature.arity
-
-
-def grouped_heads(held: Symbol, start: Symbol, count: Symbol, arity: Symbol) -> list[Symbol]:
-    """The arguments of so many heads, each as a tuple: what the function ``HEADS`` gives."""
-    arguments, size = _held(held), arity.number
-    places = range(start.number, start.number + count.number * size, size)
-    return [Function("", arguments[place : place + size]) for place in places]
-
-
-@lru_cache(maxsize=1)  # one marker is asked about again and again, and its list is long
-def _held(symbol: Symbol) -> list[Symbol]:
-    return symbol.arguments
 
 
 def _tuple_text(texts: Sequence[str]) -> str:

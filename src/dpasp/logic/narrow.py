@@ -38,6 +38,7 @@ from dpasp.language.statements.statement import NOWHERE, Statement
 from dpasp.limits import Watch
 from dpasp.logic.constants import const_statements, override
 from dpasp.logic.demand import Demand, Parts, statement_nodes
+from dpasp.logic.dry_run import DryRun, stoppable
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import NO_LOCATION, Signature, atom_literal, function
 
@@ -105,26 +106,44 @@ class _Counter(Observer):
 
 def _find(demand: Demand, constants: Iterable[AST], watch: Watch) -> AskedValues | None:
     """All demands, by leader; None if there are too many."""
-    leaders = [leader for leader, places in demand.places.items() if places]
-    if not leaders:
+    if not any(demand.places.values()):
         return {}
+    grows = any(shape.grows for shape in demand.parts.shapes.values())
+    rules = _DemandRules(
+        "\n".join(demand.rules()), (*constants, *_certain(demand)), MOST if grows else FEW
+    )
+    return stoppable(lambda: _ground_demands(demand, rules, watch), rules.dry_run, watch)
+
+
+@dataclass(frozen=True, slots=True)
+class _DemandRules:
+    """What clingo finds the demands with, if there are not more than ``most``."""
+
+    text: str
+    nodes: tuple[AST, ...]
+    most: int
+
+    def dry_run(self) -> DryRun:
+        return DryRun("\n".join((self.text, *map(str, self.nodes))), most=self.most)
+
+
+def _ground_demands(demand: Demand, rules: _DemandRules, watch: Watch) -> AskedValues | None:
     supervisor = Supervisor(watch)
     control = Control(logger=lambda _code, _message: None)
-    grows = any(shape.grows for shape in demand.parts.shapes.values())
-    control.register_observer(_Counter(MOST if grows else FEW, supervisor))
-    control.add("base", [], "\n".join(demand.rules()))
+    control.register_observer(_Counter(rules.most, supervisor))
+    control.add("base", [], rules.text)
     with ProgramBuilder(control) as builder:
-        for node in (*constants, *_certain(demand)):
+        for node in rules.nodes:
             builder.add(node)
     try:
         supervisor.run(lambda: control.ground([("base", [])]))
     except (_TooMany, RuntimeError):
         return None
     asked: dict[Signature, set[tuple[Symbol, ...]]] = {}
-    for leader in leaders:
-        name, arity = demand.name(leader), len(demand.places[leader])
-        atoms = control.symbolic_atoms.by_signature(name, arity)
-        asked[leader] = {tuple(atom.symbol.arguments) for atom in atoms}
+    for leader, places in demand.places.items():
+        if places:
+            atoms = control.symbolic_atoms.by_signature(demand.name(leader), len(places))
+            asked[leader] = {tuple(atom.symbol.arguments) for atom in atoms}
     return asked
 
 

@@ -29,8 +29,9 @@ from clingo.ast import ASTType
 from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, nearest
 from dpasp.language import ast
 from dpasp.language.text.trees import walk
+from dpasp.logic.bare import grouped_heads
 from dpasp.logic.constants import symbol_constants, term_value
-from dpasp.logic.markers import FACTS, HEADS, grouped_heads
+from dpasp.logic.markers import FACTS, HEADS
 
 ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
 MODULE_NAME = "dpasp_program"

@@ -170,9 +170,12 @@ size_t run_in_turn(size_t count, Spare &spare, const Watch &watch,
     const std::function<void(uintptr_t)> serve = [&](uintptr_t floor) { turns.serve(floor); };
     std::deque<Task> tasks;  // they stay where they are
     std::vector<Thread> threads;
-    while (threads.size() < more) {
+    // All memory is taken before the first thread starts: nothing is thrown while one runs.
+    threads.reserve(more);
+    while (tasks.size() < more) tasks.emplace_back(serve);
+    for (Task &task : tasks) {
         Thread thread{};
-        if (!start_deep(thread, tasks.emplace_back(serve))) break;  // fewer will do
+        if (!start_deep(thread, task)) break;  // fewer will do
         threads.push_back(thread);
     }
     turns.serve(watch.floor());

@@ -12,7 +12,7 @@ from pkgutil import walk_packages
 from typing import TextIO
 
 from dpasp.limits import Limits
-from dpasp.logic.supervise import exit_at_once
+from dpasp.logic.supervise import exit_at_once, left_behind
 from dpasp.playground.sandbox import close_doors, die_with_parent
 from dpasp.playground.tasks import Desk
 
@@ -26,7 +26,7 @@ WARM = """0.4::a. [0.2, 0.3]::b; [0.7, 0.8]::c. p :- a, not q. q :- a, not p. r 
 
 def main(seconds: float, megabytes: float) -> int:
     """Answer requests until there are no more."""
-    desk = Desk(Limits(seconds, megabytes))
+    desk = Desk(Limits(seconds, megabytes, ends_process=True))
     warm_up(desk)
     exit_at_once()  # grounding that goes on after its time must not keep a worker from ending
     close_doors(megabytes)
@@ -59,7 +59,7 @@ def import_all() -> None:
 
 
 def serve(desk: Desk, requests: TextIO, replies: TextIO) -> None:
-    """A line for a line."""
+    """A line for a line; the ``last`` one where grounding that was stopped goes on all the same."""
     replies.write('{"ready": true}\n')
     replies.flush()
     for line in requests:
@@ -67,6 +67,8 @@ def serve(desk: Desk, requests: TextIO, replies: TextIO) -> None:
             reply = desk.do(json.loads(line))
         except Exception as error:  # a bug of our own: the page shall hear of it, and go on
             reply = {"bug": f"{type(error).__name__}: {error}"}
+        if left_behind():
+            reply["last"] = True
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
 

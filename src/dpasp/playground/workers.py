@@ -57,7 +57,10 @@ class PageWorker:
             assert process.stdin is not None
             process.stdin.write(json.dumps(dict(request)).encode() + b"\n")
             await process.stdin.drain()
-            return await self._line((self.limits.seconds or 0.0) + GRACE)
+            reply = await self._line((self.limits.seconds or 0.0) + GRACE)
+            if reply.pop("last", False):
+                self.stop()  # the next request starts another one
+            return reply
         except (ConnectionError, OSError) as error:
             self.stop()
             raise Stopped(DIED) from error

@@ -28,7 +28,7 @@ from dpasp.language.statements.python import runs_in_terms
 from dpasp.limits import Watch
 from dpasp.logic.child import can_fork
 from dpasp.logic.clingo import TooLarge
-from dpasp.logic.ground import Grounder, ground_in_child
+from dpasp.logic.ground import Grounder, ground_in_child, try_grounding
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning
@@ -245,13 +245,20 @@ class Groundings:
     def _grounder_of(
         self, source: ast.Program, watch: Watch, *, keep: bool, most: float = inf
     ) -> GroundProgram:
-        """The ground program; under a limit the first time in a child, which can be stopped."""
+        """The ground program; under a limit the first time in a child, which can be stopped.
+
+        Where there can be no child, another process tries first.
+        """
         module = self.module()
-        limited = watch.limits.seconds is not None or watch.limits.megabytes is not None
-        if limited and not self._ends and can_fork() and not self._runs_python(source):
-            program = ground_in_child(source, constants=self.constants, watch=watch, most=most)
-            self._ends = keep
-            return program
+        if watch.limited and not (
+            self._ends or watch.limits.ends_process or self._runs_python(source)
+        ):
+            arguments: Any = {"constants": self.constants, "watch": watch, "most": most}
+            if can_fork():
+                program = ground_in_child(source, **arguments)
+                self._ends = keep
+                return program
+            try_grounding(source, **arguments)
         grounder = Grounder(source, constants=self.constants, python=module, watch=watch, most=most)
         program = grounder.ask(source, watch)
         if keep:

@@ -2,9 +2,9 @@
 
 - ``formulas``: what is sure about an answer when some mass is open
 - ``cases``: the program compiled in cases; ``remainder``: samples of those that are open
-- ``relaxed``: the program compiled with some choices unknown
+- ``unknown_choices``: bounds from the program compiled with some choices unknown
 - ``most_probable``: total choices one by one; ``bounds``: the engine ``bounds``
 - ``best_found``: ``#map`` and ``#mpe`` where no circuit fits
 - ``not_exact``: what to do where exact answers are too much; ``auto``: the engine ``auto``
-- ``beside_maps``: the engines ``sample`` and ``bounds`` with ``#map`` and ``#mpe`` beside
+- ``beside_maps``: the engines ``sample`` and ``bounds`` where there are also ``#map`` and ``#mpe``
 """

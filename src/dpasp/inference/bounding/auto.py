@@ -24,10 +24,10 @@ from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import compiled
 from dpasp.limits import Watch
 
-KEPT = 0.2  # of the time is kept for bounds and samples, or as long as reading has taken,
-MOST_READING = 0.5  # of the time at most,
-MOST_KEPT = 20.0  # and not more seconds than this: they are also taken where there is no limit
-ROOM = 0.75  # of the memory is for the exact engine
+KEPT = 0.2  # this share of the time is kept for bounds and samples, or as long as reading took
+MOST_READING = 0.5  # if that is more, but at most this share of the time
+MOST_KEPT = 20.0  # and at most so many seconds, which are also taken where there is no limit
+ROOM = 0.75  # this share of the memory is for the exact engine
 
 
 def auto(asked: Asked) -> EngineResult:
@@ -39,7 +39,8 @@ def auto(asked: Asked) -> EngineResult:
     try:
         return compiled(replace(asked, watch=_most_of(asked.watch, kept)))
     except LimitReached as limit:
-        from dpasp.inference.bounding.not_exact import not_exact  # most answers are exact
+        # Imported here, since most answers are exact and need none of it.
+        from dpasp.inference.bounding.not_exact import not_exact
 
         return not_exact(asked, limit, kept)
 

@@ -1,7 +1,7 @@
-"""The engines ``sample`` and ``bounds``, with questions for the most probable values beside.
+"""The engines ``sample`` and ``bounds`` for programs that also ask ``#map`` or ``#mpe``.
 
-Those are not a matter of samples or of a gap: they are answered as ``auto`` answers them, exactly
-where limits allow it, and else by the best values that were found and what no others exceed.
+Most probable values are not a matter of samples or of a gap: they are answered as ``auto`` answers
+them, exactly where limits allow it, and else by the best values found and a bound of all others.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -38,6 +38,7 @@ def sample_and_maps(asked: Asked) -> EngineResult:
 
 
 def _answered(asked: Asked, engine: Callable[[Asked], EngineResult]) -> EngineResult:
+    """The answers of the engine to queries, and of ``auto`` to the others, in their order."""
     maps = [question for question in asked.questions if isinstance(question, GroundMap)]
     if not maps:
         return engine(asked)

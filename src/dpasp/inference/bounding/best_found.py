@@ -1,9 +1,9 @@
-"""The most probable values where no circuit fits: the best that is found, and what none exceeds.
+"""The most probable values where no circuit fits: the best found, and a bound of all others.
 
-clingo optimises the logarithms of the probabilities: the most probable total choice that has a
-model with the evidence, and a bound for all others. What the evidence has is known between
-bounds (see ``cases``). The values of a few atoms are those of the best model, and how probable
-they are is bounded like any query; whatever else is possible has no more than they leave.
+clingo optimises the logarithms of the probabilities: it finds the most probable total choice that
+has a model with the evidence, and a bound for all others. The probability of the evidence is
+known between bounds (see ``cases``). For ``#map`` the values are those of the best model, and how
+probable they are is bounded like any query; no other values can have more than they leave of 1.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -42,14 +42,17 @@ from dpasp.semantics.total_choices import TotalChoice, log_probability_of
 from dpasp.semantics.translate import Translation, translate
 
 SCALE = 1_000_000  # costs are whole numbers: so many for a factor of e
-SEARCH = 0.6  # of the time is for the optimisation, the rest for bounds of the evidence
-GAP = 0.001
+SEARCH = 0.6  # this share of the time is for the optimisation, the rest for bounds
+GAP = 0.001  # of the evidence: a smaller one is not worth the time
 MODES = (Mode.TRUE, Mode.FALSE, Mode.UNDEFINED)  # as VALUES
 
 
 @dataclass(frozen=True, slots=True)
 class _Optimum:
-    """The best total choice and values that were found, and what no total choice exceeds (log)."""
+    """The best total choice and values that were found.
+
+    No total choice has a probability whose logarithm is above ``most``.
+    """
 
     choice: TotalChoice
     values: tuple[int, ...]  # of the marked atoms, as places in VALUES
@@ -57,7 +60,7 @@ class _Optimum:
 
 
 def best_found(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | None:
-    """The best values within the time of the watch; None if there are none that are sure.
+    """The best values within the time of the watch; None if nothing sure can be said.
 
     Raises what the watch raises.
     """
@@ -74,6 +77,7 @@ def best_found(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | N
 
 
 def _optimum(asked: Asked, question: GroundMap, watch: Watch) -> _Optimum | None:
+    """The most probable total choice with a model of the evidence; None if none was found."""
     ground = asked.ground
     translation = translate(ground, asked.meaning.logic, watch)
     evidence = translation.conjunction(question.evidence)
@@ -106,9 +110,10 @@ def _read(question: GroundMap, truth: dict[int, bool], translation: Translation)
 
 
 def _costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Rule], float]:
-    """What values cost more than the best one of their choice, rules for what is no value, and
-    the logarithm of what the best ones have together.
+    """Three things: costs of literals, rules, and the logarithm of a probability.
 
+    A value costs as much as it is less probable than the best value of its choice; the rules
+    define a literal for the value *nothing*; the probability is that of all best values together.
     Costs are rounded down, so that no total choice is more probable than they say.
     """
     costs, extra, free = [], list[Rule](), 0.0
@@ -118,7 +123,7 @@ def _costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Rule], 
         top = float(logs.max())
         free += top
         for value, log in enumerate(logs.tolist()):
-            cost = int((top - log) * SCALE) if log > -math.inf else 0  # those are not live
+            cost = int((top - log) * SCALE) if log > -math.inf else 0  # impossible: not offered
             if not cost:
                 continue
             literal = choice.selectors[value] if value < len(choice.selectors) else 0
@@ -132,7 +137,10 @@ def _costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Rule], 
 
 
 def _total_choice(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[Best] | None:
-    """The total choice that was found, with what it surely has given the evidence."""
+    """The total choice that was found, with a lower bound of its probability given the evidence.
+
+    Under credal there are two: by upper and by lower probability.
+    """
     query = GroundQuery((), question.evidence, question.text, question.span)
     outcome = Masses.of(Outcomes(asked.with_questions([query])).of(optimum.choice)[:, 0])
     cases = Cases(asked, [query], asked.weights, whole=False)
@@ -140,7 +148,7 @@ def _total_choice(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[
     starts, known = asked.layout.starts, cases.masses
     log = log_probability_of(optimum.choice, asked.weights, starts)
     log_first = sum(math.log(asked.weights[starts[c] + v]) for c, v in cases.first)
-    rest, chance = cases.rest, math.exp(log - log_first)  # relative to what the evidence says
+    rest, chance = cases.rest, math.exp(log - log_first)  # relative to the first case
     most = math.exp(min(0.0, optimum.most - log_first))
     row = np.array([optimum.choice], dtype=np.int64)
 
@@ -151,7 +159,7 @@ def _total_choice(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[
 
     if asked.meaning.maxent:
         return [best(float(outcome.e), float(known.e[0]))]
-    # If only some of its models satisfy the evidence, so may the total choice itself or not.
+    # If only some of its models satisfy the evidence, its lower probability is 0.
     sure = float(outcome.a)
     upper = best(sure, float(known.a[0]))
     if not sure:
@@ -161,7 +169,7 @@ def _total_choice(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[
 
 
 def _values(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[Best]:
-    """The values that were found, with what they surely have given the evidence."""
+    """The values that were found, with lower bounds of their probability given the evidence."""
     literals = tuple(
         literal._replace(mode=MODES[value])
         for literal, value in zip(question.atoms, optimum.values, strict=True)

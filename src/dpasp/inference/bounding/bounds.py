@@ -1,7 +1,7 @@
 """The engine ``bounds``: intervals that surely hold the answers, and close in on them.
 
 The program is compiled, whole or in cases (see ``cases``); where that takes long, also with some
-of its choices unknown (see ``relaxed``). Or, with the option ``nmodels``,
+of its choices unknown (see ``unknown_choices``). Or, with the option ``nmodels``,
 its most probable total choices are solved one by one (see ``most_probable``).
 
 >>> from dpasp.inference.asked import ask
@@ -27,7 +27,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
 from dpasp.inference.bounding.most_probable import bounded
-from dpasp.inference.bounding.relaxed import RelaxedBounds
+from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.engines.result import (
     Approximate,
@@ -42,8 +42,8 @@ from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
 
-GAP = 0.01
-CASES = 20.0  # seconds after which cases are left for a while, where there is no limit
+GAP = 0.01  # where no gap is asked for
+CASES = 20.0  # where there is no limit, cases are left for unknown choices after so many seconds
 
 
 def bounds(asked: Asked) -> EngineResult:
@@ -70,9 +70,9 @@ def bounds(asked: Asked) -> EngineResult:
 def by_cases(
     asked: Asked, weights: Weights, wanted: float, whole: bool = True
 ) -> tuple[Approximate, int]:
-    """The bounds by cases when the gap is as wanted or a limit is reached; how many cases.
+    """The bounds when the gap is as wanted or a limit is reached; and how many cases it took.
 
-    ``whole`` says that the whole program is worth a try.
+    With ``whole``, it is first tried to compile the whole program.
     """
     bounds: dict[GroundQuery, Bound] = {}
     warnings: list[Diagnostic] = []
@@ -83,7 +83,7 @@ def by_cases(
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
         group_bounds, limit = _closed_in(cases, wanted, watch)
         if limit is None and cases.rest == 0 and _says_nothing(cases):
-            # There is no such evidence, or so little that floats lose it: the exact engine knows.
+            # The evidence is impossible, or lost in floating point: the exact engine finds out.
             return _exactly(asked, weights), 1
         if limit is not None:
             warnings.append(stopped_early(limit.diagnostics[0].message, widest(group_bounds)))
@@ -97,13 +97,16 @@ def by_cases(
 def _closed_in(
     cases: Cases, wanted: float, watch: Watch
 ) -> tuple[list[Bound], LimitReached | None]:
-    """The bounds by cases, and where that takes long also by unknown choices; and the limit."""
+    """The bounds by cases, and where that takes long also by unknown choices.
+
+    With them, the limit that was reached before the gap was as wanted, if one was.
+    """
     left = watch.remaining()
     limit = close_in(cases, wanted, watch.within(CASES if left is None else left / 3, watch.report))
     bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
     if limit is None:
         return bounds, None
-    cases.whole = False  # that was tried
+    cases.whole = False  # to compile it whole was tried already
     try:
         relaxed = RelaxedBounds(cases.asked, cases.asked.queries, cases.weights)
     except LimitReached as late:
@@ -120,9 +123,9 @@ def _closed_in(
 def close_in(
     cases: Cases, wanted: float, watch: Watch, relaxed: RelaxedBounds | None = None
 ) -> LimitReached | None:
-    """Compile cases until the gap is as wanted; the limit that was reached before, if any.
+    """Compile cases until the gap is as wanted; returns the limit that stopped it, if one did.
 
-    What is known by unknown choices counts, too, where it is given.
+    Bounds by unknown choices (``relaxed``) count too, where they are given.
     """
     meaning = cases.asked.meaning
     try:
@@ -139,11 +142,13 @@ def close_in(
 
 
 def _says_nothing(cases: Cases) -> bool:
+    """Whether the evidence of some query has mass 0 in what is compiled."""
     possible = masses.evidence_mass(cases.masses, cases.asked.meaning)
     return not bool(np.all(possible > 0))
 
 
 def _exactly(asked: Asked, weights: Weights) -> Approximate:
+    """The exact answers under weights [leaves], as intervals."""
     result = compiled(replace(asked, weights=weights))
     return Approximate(_sure(result.answers, 0.0), result.inconsistent, result.warnings)
 

@@ -4,8 +4,8 @@ The program is compiled under a budget. Where that is not enough, it is split in
 a choice fell, and the most probable case that is still open is tried next. A case that was
 compiled has its masses; an open one has between nothing and all of its probability. So every
 number has a sure interval at any moment, which only shrinks, and is exact at the end. Cases that
-contradict the evidence have no part in an answer, so none begins with what the evidence says of
-the choices.
+contradict the evidence have no part in an answer, so every case begins with the values that the
+evidence forces upon choices.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -53,14 +53,17 @@ WHOLE = circuits.Options(nodes=5_000_000, work=200_000_000)  # for the whole pro
 PART = circuits.Options(nodes=500_000, work=5_000_000)  # for a case of it
 ROUND = 16  # cases that a pool tries at the same time
 FEW = 256  # total choices that are enumerated where there is no way to compile them
-ROUNDING = 2.0**-50  # relatively, of each mass that is added to others
+ROUNDING = 2.0**-50  # the relative error of each mass that is added to others
 
-Fallen = tuple[tuple[int, int], ...]  # choices and their values
+Fallen = tuple[tuple[int, int], ...]  # choices that are fixed, with their values
 
 
 @dataclass(order=True, slots=True)
 class Case:
-    """How some choices fell, and how much less probable that is than where it began (-log)."""
+    """Choices that are fixed, and how much less probable that is than the first case.
+
+    The ``loss`` is the negative logarithm of that factor. The ``number`` settles ties.
+    """
 
     loss: float
     number: int
@@ -69,7 +72,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class ClosedCase:
-    """A case that was compiled: its masses [9, queries], of which all cases share 1."""
+    """A case that was compiled, and its masses [9, queries]; all cases together have mass 1."""
 
     fallen: Fallen
     masses: Array
@@ -86,9 +89,10 @@ class Cases:
         whole: bool = True,
         said: Fallen | None = None,
     ) -> None:
-        """``whole`` says that the whole program is worth a try.
+        """With ``whole``, it is first tried to compile the whole program.
 
-        ``said`` is how choices must have fallen by the evidence, where that is known already.
+        ``said`` are the values that the evidence forces upon choices, where they are known
+        already.
         """
         self.asked = asked.with_questions(queries)
         self.weights = weights
@@ -129,7 +133,7 @@ class Cases:
 
     @property
     def rest(self) -> float:
-        """The mass that is open, never less than it is."""
+        """The mass that is open, rounded up."""
         if not self._open:
             return 0.0
         mass = math.fsum(math.exp(-case.loss) for case in self._open)
@@ -185,18 +189,26 @@ class Cases:
         return tried
 
     def _close(self, case: Case, masses: Array) -> None:
+        """Add the masses of a case that was compiled."""
         share = math.exp(-case.loss) * masses
         self.known += share
         self.closed.append(ClosedCase(case.fallen, share))
 
     def _worth_a_try(self, case: Case) -> bool:
-        """Whether a case was made much smaller since it was last tried: 1, 2, 4, 8, … choices."""
+        """Whether to compile a case before it is split further.
+
+        That is so after 1, 2, 4, 8, … choices are fixed: each time it is much smaller.
+        """
         depth = len(case.fallen) - self._begun
         enough = depth & (depth - 1) == 0 and (self.whole or depth > 0)
         return enough or self._next(case) is None
 
     def compile(self, case: Case, watch: Watch) -> Array | None:
-        """The masses [9, queries] of a case if they were all there is; None if it is too large."""
+        """The masses [9, queries] of a case, as if it had probability 1; None if it is too large.
+
+        Raises :class:`SizeLimit` if it is too large and there is no choice left to split it by,
+        and what the ``watch`` raises.
+        """
         fallen, leaves = dict(case.fallen), self.asked.layout
         ground = restricted(self.asked.ground, fallen)
         kept = [i for i in range(len(self.asked.ground.choices)) if i not in fallen]
@@ -218,6 +230,7 @@ class Cases:
         return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
 
     def _split(self, case: Case) -> None:
+        """Put the cases in its place that fix one more choice, one for each possible value."""
         choice = self._next(case)
         assert choice is not None
         for value, weight in enumerate(self.weights[self.asked.layout.of(choice)]):
@@ -228,11 +241,12 @@ class Cases:
                 heapq.heappush(self._open, Case(loss, self._number, fallen))
 
     def _next(self, case: Case) -> int | None:
-        """The choice by which a case is split."""
+        """The choice by which a case is split; None if all are fixed."""
         fallen = dict(case.fallen)
         return next((choice for choice in self._order if choice not in fallen), None)
 
     def _probability(self, fallen: Fallen) -> float:
+        """The probability that the choices take these values."""
         starts = self.asked.layout.starts
         return math.prod(float(self.weights[starts[c] + value]) for c, value in fallen)
 
@@ -249,13 +263,13 @@ class CompilingCases:
         return CompilingCases, (light(self.asked), self.weights, self.whole)
 
     def start(self, watch: Watch) -> Callable[[Case, Watch], Array | None]:
-        """What gives the masses of a case, or None if it is too large."""
+        """The function that gives the masses of a case, or None if it is too large."""
         asked = replace(self.asked, watch=watch)
         return Cases(asked, asked.queries, self.weights, self.whole).compile
 
 
 def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgram:
-    """The program in the case that some choices fell as they are said to."""
+    """The program with some choices fixed: their values are facts, or nothing."""
     facts = [
         Rule((ground.choices[choice].selectors[value],), ())
         for choice, value in fallen.items()
@@ -266,14 +280,14 @@ def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgra
 
 
 def by_influence(ground: GroundProgram) -> list[int]:
-    """The choices that have effects, those whose effects are read most often first."""
+    """All choices, those first whose heads occur most often in the bodies of rules."""
     read = Counter(abs(literal) for rule in ground.rules for literal in rule.body)
     uses = [sum(read[atom] for atom in {*choice.heads}) for choice in ground.choices]
     return sorted(range(len(ground.choices)), key=lambda i: (-uses[i], i))
 
 
 def _said(asked: Asked, weights: Weights) -> Fallen:
-    """How choices must have fallen for the evidence to hold."""
+    """The values that choices must have for the evidence to hold."""
     translation = translate(asked.ground, asked.meaning.logic, asked.watch)
     evidence = translation.conjunction(asked.queries[0].evidence)
     program = split_translation(translation)
@@ -284,7 +298,10 @@ def _said(asked: Asked, weights: Weights) -> Fallen:
 def said(
     asked: Asked, definitions: Definitions, evidence: Sequence[int], weights: Weights
 ) -> Fallen:
-    """How choices must have fallen for determined literals to hold."""
+    """The values that choices must have for the evidence, determined literals, to hold.
+
+    Only those are given that follow from the rules one by one, and are possible.
+    """
     fallen: dict[int, int] = {}
     known = consequences(definitions, evidence)
     for i, choice in enumerate(asked.ground.choices):

@@ -35,7 +35,8 @@ SureInterval = tuple[float, float]
 class Bound:
     """What is sure about an answer: its numbers, an interval that holds it, and the gap.
 
-    Under credal, ``ends`` are the intervals of the lower and of the upper probability.
+    Under maxent there is one number, under credal a lower and an upper one, and ``ends`` are the
+    intervals that hold each of them.
     """
 
     numbers: tuple[float, ...]
@@ -44,7 +45,7 @@ class Bound:
     ends: tuple[SureInterval, ...] = ((0.0, 1.0), (0.0, 1.0))
 
     def met(self, interval: SureInterval) -> Bound:
-        """With one more interval that surely holds the answer, all of it."""
+        """The bound that follows if the whole answer surely lies in one more interval."""
         if len(self.numbers) == 1:
             low, high = _met(self.interval, interval)
             known = self.interval != (0.0, 1.0)
@@ -63,7 +64,7 @@ class Bound:
 
 
 def bounds_of(masses: Masses, meaning: Meaning, rest: float) -> list[Bound]:
-    """What is sure about each query, from masses [queries] and what is open besides."""
+    """What is sure about each query, from the masses [queries] and the open mass ``rest``."""
     bound = _maxent if meaning.maxent else _credal
     return [bound(masses[i], rest) for i in range(len(masses.consistent))]
 
@@ -99,4 +100,5 @@ def _met(one: SureInterval, other: SureInterval) -> SureInterval:
 
 
 def _share(part: float, other: float, otherwise: float) -> float:
+    """part / (part + other); ``otherwise`` where both are 0."""
     return part / (part + other) if part + other > 0 else otherwise

@@ -34,13 +34,17 @@ from dpasp.semantics.total_choices import (
     most_probable_first,
 )
 
-ROUNDING = 2.0**-52  # of each mass that is added to others
-EACH = 64  # total choices between two looks at the gap, later on
+ROUNDING = 2.0**-52  # the error of each mass that is added to others
+EACH = 64  # the gap is looked at after each of so many total choices, then after every so many
 
 
 def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> Approximate:
-    """The answers under weights [leaves], when the gap is small enough, so many total choices
-    were seen, or a limit is reached."""
+    """The answers under weights [leaves] after the most probable total choices.
+
+    It ends when the gap is as small as ``wanted``, after ``most`` total choices, or at a limit.
+    Raises :class:`InconsistentProgram` or :class:`ImpossibleEvidence` if all total choices were
+    seen and a query has no answer, and the limit if none was seen at all.
+    """
     seen, stopped = SeenChoices.nothing(outcomes, weights), ""
     for choice in most_probable_first(weights, outcomes.starts):
         if seen.count >= most:
@@ -78,11 +82,11 @@ class SeenChoices:
     left: int  # how many of positive probability were not seen yet
     count: int = 0
     mass: float = 0.0
-    rest: float = 1.0  # what those not seen yet can have together, never less than they have
+    rest: float = 1.0  # a bound of what those not seen yet have together
 
     @classmethod
     def nothing(cls, outcomes: Outcomes, weights: Weights) -> SeenChoices:
-        """What is known at the start."""
+        """The value before any total choice is seen."""
         shape = (len(Masses.__slots__), len(outcomes.queries))
         by_choice = distributions(weights, outcomes.starts)
         left = math.prod(int(np.count_nonzero(part > 0)) for part in by_choice)
@@ -96,8 +100,8 @@ class SeenChoices:
             self.logs = np.logaddexp(self.logs, log_share + np.log(outcome))
         self.count, self.left = self.count + 1, self.left - 1
         self.mass += share
-        # What is missing to 1 is known up to rounding. None of the others is more probable
-        # than this one, which says more where what is missing is less than rounding.
+        # Two bounds of the rest: what is missing to 1, up to rounding; and as many times this
+        # probability as are left, since none of them is more probable than this one.
         missing = max(0.0, 1.0 - self.mass) + ROUNDING * self.count
         sure = 0.0
         if self.left:
@@ -110,7 +114,7 @@ class SeenChoices:
         return Masses.of(self.total)
 
     def enlarged(self, outcomes: Outcomes, weights: Weights) -> Masses:
-        """The masses [queries], where they are tiny others in their place with the same ratios."""
+        """The masses [queries]; in place of tiny ones, larger ones with the same ratios."""
         plain, logs = (Masses.of(masses[..., np.newaxis]) for masses in (self.total, self.logs))
         places = LeafLayout(tuple(outcomes.starts))
         return enlarged(plain, weights[:, np.newaxis], places, lambda _: logs)[:, 0]

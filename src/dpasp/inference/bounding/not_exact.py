@@ -2,7 +2,7 @@
 
 Queries with the same evidence are taken together. The program with some choices unknown, and
 cases of it, are compiled for sure bounds, and worlds are drawn from the cases that are open (see
-``relaxed``, ``cases`` and ``remainder``); for most probable values see ``best_found``.
+``unknown_choices``, ``cases`` and ``remainder``); for most probable values see ``best_found``.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -31,8 +31,8 @@ from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
 from dpasp.inference.bounding.cases import Cases, said
 from dpasp.inference.bounding.formulas import Bound, bounds_of
-from dpasp.inference.bounding.relaxed import RelaxedBounds
 from dpasp.inference.bounding.remainder import Remainder
+from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import not_surely_best
 from dpasp.inference.method import Method
@@ -43,12 +43,12 @@ from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap, GroundQuery
 from dpasp.semantics.masses import Question
 
-CASES = 0.4  # of the time is for bounds, the rest for samples
-RELAXED = 0.7  # of that, for those with unknown choices
-DRAWN = 0.5  # of the time that is left after that shows whether they tell anything
-TELLING = 0.1  # how wide the interval of a number may be then, or chains are tried
+CASES = 0.4  # this share of the time is for bounds, the rest for samples
+RELAXED = 0.7  # this share of the time for bounds is for those with unknown choices
+DRAWN = 0.5  # after this share of the time for samples,
+TELLING = 0.1  # chains are tried if the interval of a number is wider than this
 GAP = 0.001  # samples go on until the time is over, or they are so precise
-MANY = 1_000_000_000
+MANY = 1_000_000_000  # samples or states: more than there is ever time for
 
 
 _CHAINS = Diagnostic(
@@ -68,13 +68,14 @@ class _Found:
     estimates: Sequence[object] | None  # None: there was no time for any
     inconsistent: float = 0.0
     warnings: tuple[Diagnostic, ...] = ()
-    cases: int = 0  # that were compiled
+    cases: int = 0  # how many were compiled
 
 
 def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
-    """Sure intervals with estimates inside, at worst those that say nothing.
+    """Sure intervals with estimates inside; at worst the interval from 0 to 1.
 
-    Raises the limit if there is no time for most probable values that are asked for.
+    The ``limit`` is what stopped the exact engine, and ``kept`` how many seconds are left. Raises
+    the limit if there is no time for most probable values that are asked for.
     """
     watch = asked.watch.within(0.9 * kept, asked.watch.report)
     groups = by_evidence(asked.queries)
@@ -111,7 +112,7 @@ def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
 
 
 def _best(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | None:
-    """The best values that there is time for."""
+    """The best values that there is time for; None if there is no time for any."""
     try:
         return best_found(asked, question, watch)
     except LimitReached:
@@ -119,7 +120,7 @@ def _best(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | None:
 
 
 def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found:
-    """What there is time for about queries with the same evidence."""
+    """The bounds and estimates that there is time for, of queries with the same evidence."""
     timed = replace(asked.with_questions(queries), watch=watch)
     seed = asked.method.whole("seed")
     seed = secrets.randbits(63) if seed is None else seed
@@ -146,7 +147,7 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
 
 
 def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...]]:
-    """What is drawn from the open cases; or by chains, where hardly anything of it counts."""
+    """Estimates from the open cases; from chains, where hardly any sample has the evidence."""
     watch = rest.watch
     part = watch.within(DRAWN * (watch.remaining() or 0.0), watch.report)
     if rest.draw(GAP, watch=part):
@@ -161,12 +162,12 @@ def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...
 
 
 def _said(asked: Asked, prepared: Prepared) -> tuple[tuple[int, int], ...]:
-    """How choices must have fallen for the evidence to hold."""
+    """The values that choices must have for the evidence to hold."""
     return said(asked, prepared.definitions, prepared.evidence, asked.weights)
 
 
 def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:
-    """Plain samples, where nothing is closed."""
+    """Estimates from plain samples, where no case is closed."""
     method = Method("sample", {"n": MANY, "gap": GAP, "seed": seed})
     try:
         result = sample(replace(asked, method=method))
@@ -177,6 +178,7 @@ def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:
 
 
 def _sure(cases: Cases, relaxed: RelaxedBounds) -> list[Answer]:
+    """The bounds by cases and by unknown choices together, as answers."""
     bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
     if cases.open:  # else they are exact
         bounds = relaxed.met(bounds)
@@ -201,7 +203,7 @@ def _unsure(asked: Asked) -> list[Answer]:
 
 
 def _inside(estimate: object, sure: Answer) -> Answer:
-    """The estimate in the frame of what is sure."""
+    """The estimate, clipped to the sure interval, with both intervals."""
     assert isinstance(estimate, Answer)
     assert sure.interval is not None
     assert estimate.interval is not None
@@ -239,7 +241,7 @@ def _warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> D
 
 
 def _what_it_takes(asked: Asked, seconds: float) -> str:
-    """How wide the program is for the compiler, if that is known within so many seconds."""
+    """The width of the program's widest part in words, if it is found within so many seconds."""
     try:
         parts = circuits.plan(asked.ground, asked.meaning, watch=asked.watch.within(seconds))
     except Error:

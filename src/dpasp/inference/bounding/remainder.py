@@ -1,9 +1,9 @@
 """Estimates where a program is compiled in part: worlds are drawn from what is open only.
 
 What the closed cases say is exact (see ``cases``). The open ones are strata of known
-probability: a sample has one world of each, weighed by it, so that its mean is what the open
-cases come to. So the estimate is not biased, spreads the less the more is closed, and ends
-exact (Rao and Blackwell, after whom this is named elsewhere).
+probability: a sample has one world of each, weighed by the probability of its stratum, so that
+the mean of samples is what the open cases come to. The estimate has no bias, spreads less the
+more is closed, and is exact in the end. (Elsewhere this is named after Rao and Blackwell.)
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -39,7 +39,7 @@ from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Masses
 
-STRATA = 32  # that are drawn from, about; more cases than that are joined
+STRATA = 32  # about so many are drawn from; where there are more open cases, some are joined
 
 
 class Remainder:
@@ -65,10 +65,10 @@ class Remainder:
         self.tallies = self._tallies(set(cases_drawn))
 
     def draw(self, gap: float, most: float = math.inf, watch: Watch | None = None) -> bool:
-        """Draw on until the answers are so precise, there are ``most`` samples or a limit is met.
+        """Draw more samples; returns False if a limit stopped it.
 
-        Whether it was no limit. The limits are those of the ``watch``, if there is one, or else
-        those from before.
+        It ends when the answers are as precise as ``gap`` says, after ``most`` samples, or at a
+        limit of the ``watch``; without a watch, at one of that which it was made with.
         """
         rounds, look = self._rounds_drawn, self._rounds_drawn * LOOK + 1.0
         limit = rounds + most
@@ -102,7 +102,7 @@ class Remainder:
         ]
 
     def _tallies(self, drawn: set[Fallen]) -> list[list[Tally]]:
-        """By query and number, samples beside what is closed outside of the strata."""
+        """By query and number, a tally: closed cases outside of the strata are known masses."""
         first = len(self.cases.first)
         known = np.zeros_like(self.cases.known)
         for closed in self.cases.closed:
@@ -144,7 +144,7 @@ class Remainder:
             number += 1
 
     def _joined(self, worlds: Sequence[tuple[Array, Weights | None]]) -> list[Array]:
-        """One world of each stratum, weighed by how probable it is."""
+        """Samples of one world of each stratum, weighed by the probabilities of the strata."""
         meaning, queries = self.cases.asked.meaning, self.cases.asked.queries
         total: list[Array] = []
         for share, (known, weights) in zip(self._shares, worlds, strict=True):
@@ -157,9 +157,11 @@ class Remainder:
 
 
 def strata(cases: Cases, most: int) -> list[Fallen]:
-    """Cases that share nothing and hold all that is open; closed cases within them are given up.
+    """Cases that exclude each other and together hold every open case.
 
-    Where there are more than ``most``, those stay joined in which the least is closed.
+    There are about ``most``: where there are more open cases, some stay joined under a case that
+    they were split from, those first under which least is closed. Closed cases in there are
+    drawn from again. ``shut`` is the closed mass below each case of the tree.
     """
     first, shut = len(cases.first), defaultdict[Fallen, float](float)
     children, left = defaultdict[Fallen, set[Fallen]](set), set[Fallen]()
@@ -187,7 +189,7 @@ def strata(cases: Cases, most: int) -> list[Fallen]:
 
 
 def fixed(cases: Cases, fallen: Fallen) -> Weights:
-    """The weights [leaves] of a case: how its choices fell is certain."""
+    """The weights [leaves] in a case: the choices that it fixes are certain."""
     weights = cases.weights.copy()
     for choice, value in fallen:
         leaves = cases.asked.layout.of(choice)

@@ -3,6 +3,6 @@
 - ``vertices``: the extreme distributions that intervals allow
 - ``symmetry``: choices that a question does not tell apart
 - ``relax``: bounds while some choices are open; ``search``: branch and bound with them
-- ``closing``: parts of the search, which anybody may do
+- ``closing``: parts of the search, for the workers of a pool
 - ``extremes``: the numbers of every question
 """

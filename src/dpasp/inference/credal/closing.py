@@ -1,4 +1,4 @@
-"""Boxes of a search over intervals, which anybody may look into.
+"""Boxes of a search over intervals, as a job for the workers of a pool.
 
 >>> from dpasp.circuits import compile
 >>> from dpasp.inference.asked import ask
@@ -48,9 +48,9 @@ class Closing:
         return _closing, (data, self.question, self.weights, tuple(self.corners), self.goal)
 
     def start(self, watch: Watch) -> Callable[[OpenBox, Watch], ClosedBox]:
-        """What looks into a box."""
+        """The function that looks into a box."""
         relaxed = relaxation(self.circuit, self.question, self.weights, self.corners)
-        assert relaxed is not None  # whoever cut the search has one
+        assert relaxed is not None  # the search that handed out the boxes has one
         score = fraction(self.circuit, self.question, self.goal)
 
         def close(start: OpenBox, watch: Watch) -> ClosedBox:
@@ -66,7 +66,10 @@ def _closing(
 
 
 def fraction(circuit: Circuit, question: int, goal: BoundGoal) -> Score:
-    """The fraction of a question that is to be minimised; 1 where nothing is possible."""
+    """The fraction that is minimised: the lower probability, or 1 minus the upper one.
+
+    It is 1 where the evidence is impossible.
+    """
     names = MASSES[goal] if goal == "lower" else MASSES[goal][::-1]
     number, other = map(FIELDS.index, names)
 

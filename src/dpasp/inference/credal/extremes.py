@@ -42,7 +42,7 @@ from dpasp.semantics.masses import FIELDS, Array, Masses
 from dpasp.semantics.meaning import Meaning
 
 BATCH = 256  # weight vectors that are evaluated together
-FEW = 512  # vertices that are not worth a search
+FEW = 512  # so many vertices are simply evaluated, and not searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Extremes:
 def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
     """The numbers of every question.
 
-    A search reports what share of the vertices it knows not to be extreme.
+    A search reports to the watch what share of the vertices it has ruled out.
     """
     intervals = corners(asked.ground)
     many = bool(intervals) and math.prod(len(corner.points) for corner in intervals) > FEW
@@ -97,7 +97,7 @@ def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
     for done, search in enumerate(searches):
         number = _over_different_vertices(search, asked.watch) if rows == 1 else None
         if number is None:
-            report = partial(_part, asked.watch.report, done, total)
+            report = partial(_report_part, asked.watch.report, done, total)
             number = _searched(search, asked.watch.share(total - done, report))
         numbers.append(number)
     return [_side_by_side(numbers[i * rows : (i + 1) * rows]) for i in range(count)]
@@ -172,7 +172,7 @@ class _Search:
 
     @property
     def is_query(self) -> bool:
-        """Whether there are bounds to search for; of others only what is possible matters."""
+        """Whether there are bounds to search for; of a #map only its evidence matters here."""
         return isinstance(self.asked.questions[self.question], GroundQuery)
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
@@ -239,7 +239,8 @@ def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
         _check_scale(search)
         goals: tuple[BoundGoal, ...] = ("lower", "upper")
         for part, goal in enumerate(goals):
-            shared = watch.share(2 - part, partial(_part, _scaled(watch.report), part, 2))
+            report = partial(_report_part, _as_share(watch.report), part, len(goals))
+            shared = watch.share(len(goals) - part, report)
             score, share = fraction(circuit, i, goal), _share(search, goal, shared)
             by_goal[goal] = minimise(relaxed, goal, score, shared, share)
     if not relaxed.always_consistent:
@@ -248,18 +249,18 @@ def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
             mass: Array = circuit.masses(weights, fields=("consistent",))[i, 0]
             return mass
 
-        # The last and least part is not worth a report.
+        # Silenced: it is the last part and takes least time.
         by_goal["consistent"] = minimise(relaxed, "consistent", consistent, watch.silenced())
     return by_goal
 
 
-def _part(report: Report, done: int, total: int, share: float, whole: float | None) -> None:
-    """Report how much of all parts is done, given the share of one."""
+def _report_part(report: Report, done: int, total: int, share: float, whole: float | None) -> None:
+    """Report that ``done`` of ``total`` parts are finished, and this share of the next one."""
     report(done + share, total)
 
 
-def _scaled(report: Report) -> Report:
-    """Reports of parts as shares of the whole."""
+def _as_share(report: Report) -> Report:
+    """What takes reports of (done, total) and passes them on as a share of 1."""
     return lambda done, total: report(done / (total or 1.0), 1.0)
 
 
@@ -275,6 +276,7 @@ def _over_different_vertices(search: _Search, watch: Watch) -> Extremes | None:
 
 
 def _batches(search: _Search, parts: Iterator[Weights], watch: Watch) -> Iterator[Extremes]:
+    """The extremes over the vertices of each batch [leaves, vertices]."""
     for batch in parts:
         shape = (batch.shape[1], 1)
         vertex_masses = search.masses(batch, watch)
@@ -298,7 +300,7 @@ def _check_scale(search: _Search) -> None:
 
 
 def _share(search: _Search, goal: BoundGoal, watch: Watch) -> Share | None:
-    """Who shares a search, if there are several."""
+    """What has the boxes of a search looked into by the pool; None without workers."""
     pool, relaxed = search.asked.pool, search.relaxed
     if not pool.cuts:
         return None

@@ -6,7 +6,11 @@ pick, and the circuit computes a bound over all of them; where all sums of a cho
 want the same one, as for monotone queries, the bound is attained.
 
 The functional that is bounded is ``n - λ (n + o)`` for two masses n and o: it is
-never negative exactly when n / (n + o) is at least λ everywhere.
+never negative exactly when n / (n + o) is at least λ everywhere. For the lower probability n is a
+and o is d; for the upper one n is c and o is b, so that n / (n + o) is what is missing to 1.
+
+A *box* fixes the corners of some credal choices and leaves the others open: it is written as the
+number of a corner for each, -1 where the choice is open.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -57,12 +61,15 @@ class Relaxation:
 
     @property
     def always_consistent(self) -> bool:
-        """Whether no total choice lacks a model, up to rounding."""
+        """Whether every total choice has a model, as far as the bound shows, up to rounding."""
         missing, _ = self.bound(np.full((len(self.corners), 1), -1), "consistent", 1.0)
         return bool(missing[0] > -ROUNDING)
 
     def vectors(self, picks: Integers, turn: int) -> Weights:
-        """The weights [leaves + 1, boxes] where open choices (-1) take the corner of a turn."""
+        """The weights [leaves + 1, boxes] in which open choices take their corner number ``turn``.
+
+        Choices with fewer corners begin again. The last weight, 1, is for edges without a leaf.
+        """
         result = np.empty((len(self.weights) + 1, picks.shape[1]))
         result[:-1] = self.weights[:, np.newaxis]
         result[-1] = 1.0
@@ -79,7 +86,11 @@ class Relaxation:
         return result
 
     def bound(self, picks: Integers, goal: BoundGoal, value: float) -> tuple[Weights, Weights]:
-        """A lower bound of the functional for each box [credal choices, boxes], and its scale."""
+        """A lower bound of the functional with λ = ``value`` in each box, and its scale.
+
+        ``picks`` are the boxes, [credal choices, boxes]. The scale is what rounding is relative
+        to. For the goal "consistent" the functional is the consistent mass minus ``value``.
+        """
         turns = max((len(corner.points) for corner in self.corners), default=1)
         vectors = [self.vectors(picks, turn) for turn in range(turns)]
         if goal == "consistent":
@@ -87,6 +98,7 @@ class Relaxation:
         return _Bounded(self, vectors, goal, value).run()
 
     def _consistent(self, vectors: Sequence[Weights], value: float) -> tuple[Weights, Weights]:
+        """The bound for the goal "consistent", and its scale."""
         leaves = same_in_columns(self.values.channel("consistent"), vectors[0].shape[1])
         (mass,) = sweep(
             self.layers,
@@ -138,16 +150,23 @@ class _Bounded:
         return channels[4][root], channels[0][root] + channels[1][root]
 
     def combine(self, plain: Weights, mixed: Weights) -> Weights:
+        """The functional of the two masses."""
         number, other = (mixed, plain) if self.goal == "upper" else (plain, mixed)
         return (1.0 - self.value) * number - self.value * other
 
     def add(self, layer: Layer, below: LowerUpper) -> list[Numbers]:
+        """The channels of the sums of a layer: each takes the corner that suits it best."""
         return [
             _best_sum(layer, channel, self.vectors, better)
             for channel, better in zip(below, self.better, strict=True)
         ]
 
     def multiply(self, layer: Layer, left: LowerUpper, right: LowerUpper) -> list[Numbers]:
+        """The channels of the products of a layer.
+
+        Where a factor is pure, the functional of the product is that of the other factor times
+        the mass of the pure one: a better bound than what the bounds of the masses combine to.
+        """
         plain, whole, part = (left[k] * right[k] for k in (0, 2, 3))
         mixed = left[1] * right[2] + left[3] * right[1]
         functional = self.combine(plain, mixed)

@@ -42,15 +42,15 @@ from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 
 STEP = 1e-14  # a relative improvement below this is rounding
-SLACK = 1e-13  # of the scale: what is rounding in a bound
+SLACK = 1e-13  # what may be rounding in a bound, as a share of its scale
 TILE = 1 << 20  # numbers held at once: nodes times boxes
 TOGETHER = 32  # boxes that are looked into at the same time
-GRACE = 0.1  # seconds, and a tenth of the time taken: to improve the bound once stopped
-HALVINGS = 24  # on the way to a bound
+GRACE = 0.1  # once stopped, so many seconds and a tenth of the time taken improve the bound
+HALVINGS = 24  # steps of bisection on the way to a bound
 
 SHARED = 64  # boxes that are worth being shared by a pool
 
-OpenVertices = tuple[float, int, Integers]  # a bound, a number, and by choice the corner (-1: open)
+QueuedBox = tuple[float, int, Integers]  # its bound, a number that settles ties, and the box
 Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leaves, batch]
 
 
@@ -69,7 +69,7 @@ class Extreme:
 
 @dataclass(frozen=True, slots=True)
 class OpenBox:
-    """A box to be looked into, with the best value that is known and its corners."""
+    """A box to be looked into, with the best value that is known and the corners it is at."""
 
     box: Integers
     best: float
@@ -78,7 +78,7 @@ class OpenBox:
 
 @dataclass(frozen=True, slots=True)
 class ClosedBox:
-    """The best value that is known now, its corners, and what nothing in the box is below."""
+    """The best value that is known now, the corners it is at, and a lower bound of the box."""
 
     best: float
     pick: Integers
@@ -86,7 +86,8 @@ class ClosedBox:
     stopped: LimitReached | None = None
 
 
-Share = Callable[[list[OpenBox]], Generator[ClosedBox, None, None]]  # by others, in the same order
+# Has boxes looked into by the workers of a pool, and gives them back in the same order.
+Share = Callable[[list[OpenBox]], Generator[ClosedBox, None, None]]
 
 
 def minimise(
@@ -94,8 +95,8 @@ def minimise(
 ) -> Extreme:
     """The smallest score over all extreme distributions.
 
-    The share of them that cannot be better than what was found is reported to the watch. Many
-    boxes are given to those who ``share`` the work.
+    The share of them that cannot be better than what was found is reported to the watch. When
+    there are many boxes, ``share`` has them looked into by others.
     """
     return _Search(relaxed, goal, score, watch).run(share)
 
@@ -106,7 +107,7 @@ def close_box(
     """Look into one box until nothing in it can be better."""
     search = _Search(relaxed, goal, score, watch)
     search.best, search.pick = start.best, start.pick
-    boxes: list[OpenVertices] = [(-np.inf, 0, start.box)]
+    boxes: list[QueuedBox] = [(-np.inf, 0, start.box)]
     try:
         search.close(boxes)
     except LimitReached as limit:
@@ -116,6 +117,8 @@ def close_box(
 
 
 class _Search:
+    """The best value that is known, the corners it is at, and the steps that look for better."""
+
     def __init__(self, relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch) -> None:
         self.relaxed = relaxed
         self.goal = goal
@@ -124,12 +127,12 @@ class _Search:
         self.started = time.monotonic()
         self.sizes = [len(corner.points) for corner in relaxed.corners]
         self.best = math.inf
-        self.given_up = math.inf  # what nothing is below where others were stopped
+        self.given_up = math.inf  # a lower bound of the boxes that workers were stopped in
         self.pick = np.zeros(len(self.sizes), dtype=np.int64)
 
     def run(self, share: Share | None = None) -> Extreme:
         """Search until every box is closed, or a limit is reached."""
-        boxes: list[OpenVertices] = [(-np.inf, 0, self.whole())]
+        boxes: list[QueuedBox] = [(-np.inf, 0, self.whole())]
         stopped = None
         try:
             for start in (np.zeros(len(self.sizes)), np.array(self.sizes) - 1):
@@ -150,8 +153,8 @@ class _Search:
         """The box in which everything is open."""
         return np.full(len(self.sizes), -1, dtype=np.int64)
 
-    def hand_out(self, boxes: list[OpenVertices], share: Share) -> LimitReached | None:
-        """Let others look into the boxes; the limit that stopped one of them, if one did."""
+    def hand_out(self, boxes: list[QueuedBox], share: Share) -> LimitReached | None:
+        """Let workers look into the boxes; returns the limit that stopped one, if one did."""
         stopped = None
         boxes.sort(key=lambda box: box[:2])
         starts = [OpenBox(box, float(self.best), self.pick) for _, _, box in boxes]
@@ -165,10 +168,10 @@ class _Search:
                 self.watch.report(number / len(starts), 1.0)
         return stopped
 
-    def close(self, boxes: list[OpenVertices], most: int | None = None) -> None:
-        """Look into the boxes until none is left, or so many are open.
+    def close(self, boxes: list[QueuedBox], most: int | None = None) -> None:
+        """Look into the boxes, a heap, until none is left, or there are ``most``.
 
-        They stay complete when a limit stops it.
+        When a limit stops it, the boxes are again all those that are still open.
         """
         order, left = count(1), 1.0
         while boxes and self.best > 0 and (most is None or len(boxes) < most):
@@ -190,13 +193,13 @@ class _Search:
         return float(np.prod(np.where(box < 0, 1.0, 1.0 / np.array(self.sizes))))
 
     def outer(self, boxes: list[Integers]) -> float:
-        """A value that nothing in the boxes, nor what was found, is below."""
+        """A lower bound of all scores in the boxes, and of the best one known."""
         now = time.monotonic()
         low = self.halve([self.whole()], 0.0, np.inf)
         return self.halve(boxes, low, now + GRACE + (now - self.started) / 10)
 
     def halve(self, boxes: list[Integers], low: float, until: float) -> float:
-        """A value as large as possible that nothing in the boxes is below; ``low`` is one."""
+        """A lower bound of the scores in the boxes, raised from the bound ``low`` by bisection."""
         high = float(self.best)
         columns = np.stack(boxes, axis=1)
         for _ in range(HALVINGS):
@@ -212,7 +215,10 @@ class _Search:
         return low
 
     def expand(self, boxes: list[Integers]) -> Iterator[tuple[float, Integers]]:
-        """The boxes inside some boxes that may hold something better, with their bounds."""
+        """The boxes inside some boxes that may hold something better, with their bounds.
+
+        A move (b, i, v) fixes the open choice i of box number b at its corner v.
+        """
         moves = [
             (b, i, v)
             for b, box in enumerate(boxes)
@@ -238,7 +244,11 @@ class _Search:
     def inside(
         self, by_choice: dict[int, list[int]], children: Integers, bounds: Weights
     ) -> Iterator[tuple[float, Integers]]:
-        """What is left of one box, given its children that may win, by choice."""
+        """What is left of one box; ``by_choice`` has the columns of its children that may win.
+
+        A choice all of whose corners lose closes the box. Those with one corner left are fixed at
+        it, all at once; otherwise the box is split by the choice that tightens the bounds most.
+        """
         if not by_choice or not all(by_choice.values()):
             return
         forced = [(i, columns[0]) for i, columns in by_choice.items() if len(columns) == 1]
@@ -295,4 +305,5 @@ class _Search:
             point, value = near[:, winner], float(values[winner])
 
     def scores(self, points: Integers) -> Weights:
+        """The scores [points] at corners [credal choices, points]."""
         return self.score(self.relaxed.vectors(points, 0)[:-1])

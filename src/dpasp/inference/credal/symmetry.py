@@ -2,8 +2,9 @@
 
 Two choices are alike if swapping them leaves all masses of the question as they are,
 whatever the probabilities. That is an identity of polynomials, and it is tested at
-random points of a finite field, where nothing is rounded: it fails to be found out with
-a chance of about one in 10^15. Fixed probabilities that are equal share a point.
+random points of a finite field, where nothing is rounded: polynomials that differ are taken
+for equal with a chance of about one in 10^15. Equal fixed probabilities are the same random
+number.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -41,7 +42,7 @@ MOST = 1 << 26  # nodes times choices: what is held at once, 8 bytes each
 Field = NDArray[np.uint64]  # numbers below PRIME
 Class = list[int]  # credal choices that are alike, by position among the corners
 
-# All that the masses a, b, c and d are made of; those of them that multiply over products.
+# What multiplies over products and determines the masses a, b, c and d.
 CHANNELS = (
     "consistent",
     "a",
@@ -60,9 +61,10 @@ def symmetric_choices(
     layout: LeafLayout,
     corners: Sequence[Corners],
 ) -> list[Class]:
-    """The credal choices in classes; a question does not tell those of a class apart.
+    """The credal choices in classes; those of a class are interchangeable in the question.
 
-    In a circuit that is too large to look at like this, no two are taken to be interchangeable.
+    Every choice is a class of its own where the circuit is too large to find out. Candidates are
+    first told apart by one evaluation for all of a group, which costs little, and then tested.
     """
     layers, values = circuit.below(question), circuit.values
     random = np.random.default_rng(SEED)
@@ -74,15 +76,15 @@ def symmetric_choices(
     classes = []
     for group in groups.values():
         point = _point(random, weights, layout, corners)
-        signs = _signs(layers, values, _one_different(random, point, group, corners))
+        roots = _root_values(layers, values, _one_different(random, point, group, corners))
         similar: dict[bytes, Class] = {}
         for column, position in enumerate(group):
-            similar.setdefault(signs[:, column].tobytes(), []).append(position)
+            similar.setdefault(roots[:, column].tobytes(), []).append(position)
         for rest in similar.values():
-            while rest:
+            while rest:  # those that can be swapped with the first of them are a class
                 points = [_point(random, weights, layout, corners) for _ in range(2)]
                 swapped = [_swaps(point, rest, corners) for point in points]
-                at_swaps = np.concatenate([_signs(layers, values, swap) for swap in swapped])
+                at_swaps = np.concatenate([_root_values(layers, values, swap) for swap in swapped])
                 same = np.all(at_swaps == at_swaps[:, :1], axis=0)
                 classes.append([rest[k] for k in np.flatnonzero(same)])
                 rest = [rest[k] for k in np.flatnonzero(~same)]
@@ -90,7 +92,7 @@ def symmetric_choices(
 
 
 def count_vertices(classes: Sequence[Class], corners: Sequence[Corners]) -> int:
-    """How many vertices are left when only the number of each corner in a class matters."""
+    """How many vertices differ if of a class it only matters how many take each corner."""
     sizes = [(len(members), len(corners[members[0]].points)) for members in classes]
     return math.prod(math.comb(n + size - 1, size - 1) for n, size in sizes)
 
@@ -162,13 +164,15 @@ def _swaps(point: Field, some: Class, corners: Sequence[Corners]) -> Field:
     return columns
 
 
-def _signs(layers: Layers, values: LeafValues, weights: Field) -> Field:
-    """The values [channels, columns] of the root."""
+def _root_values(layers: Layers, values: LeafValues, weights: Field) -> Field:
+    """The values [channels, columns] of the root under weights [leaves, columns]."""
     wide = np.concatenate([weights, np.ones((1, weights.shape[1]), dtype=np.uint64)])
     return np.stack([_value(layers, values.channel(name), wide) for name in CHANNELS])
 
 
 def _value(layers: Layers, values: Numbers, weights: Field) -> Field:
+    """The values [columns] of one channel at the root, computed modulo ``PRIME``."""
+
     def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
         return [layer.sum(weights[layer.weights] * below[0] % PRIME) % PRIME]
 

@@ -75,7 +75,7 @@ def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) ->
     """The weights [leaves, rows] at all vertices, as batches [leaves, vertices, rows].
 
     A batch has about ``most`` weight vectors. Without credal choices there is one
-    vertex: the weights themselves.
+    vertex: the weights themselves. Raises :class:`SizeLimit` if there are too many vertices.
     """
     total = math.prod(len(corner.points) for corner in intervals)
     if total > MOST_VERTICES:
@@ -84,7 +84,7 @@ def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) ->
     for start in range(0, total, step):
         batch = np.arange(start, min(start + step, total))
         result = np.repeat(weights[:, np.newaxis, :], len(batch), axis=1)
-        for corner in intervals:
+        for corner in intervals:  # the number of a vertex has one digit for each credal choice
             batch, picked = np.divmod(batch, len(corner.points))
             result[corner.leaves] = corner.points[picked].T[:, :, np.newaxis]
         yield result

@@ -1,4 +1,4 @@
-"""What turns leaf weights into masses.
+"""What turns leaf weights into masses (:mod:`dpasp.semantics.masses` says what masses are).
 
 - ``result``: what an engine gives back; ``solvers``: the function of each engine, by its name
 - ``reference``: everything enumerated, as a table

@@ -39,8 +39,11 @@ class Alike:
 
 
 def about_atoms(asked: Asked) -> Alike | None:
-    """What the questions are about; None if they differ in their evidence, or are not queries
-    under probabilities that are known."""
+    """The atoms that the questions are about.
+
+    None if the questions differ in their evidence, if some are not queries, or if some
+    probabilities are intervals.
+    """
     questions = asked.questions
     if len(asked.queries) < len(questions) or not questions or asked.has_intervals:
         return None
@@ -48,7 +51,7 @@ def about_atoms(asked: Asked) -> Alike | None:
         return None
     known = determined(asked.ground.rules, len(asked.ground.symbols))
     network = bool(known.all())
-    certain = network and all(rule.head for rule in asked.ground.rules)
+    certain = network and all(rule.head for rule in asked.ground.rules)  # no constraint
     return Alike(tuple(_single(query, known) for query in asked.queries), network, certain)
 
 

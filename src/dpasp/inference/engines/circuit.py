@@ -34,7 +34,7 @@ from dpasp.semantics.masses import (
 )
 from dpasp.semantics.meaning import Meaning
 
-CERTAIN = 1e-6  # an inconsistent mass above this is precise enough as what is missing to 1
+PRECISE = 1e-6  # where 1 - consistent is above this, subtracting loses few digits
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class OnCircuit:
         return completed_logs(whole, self.meaning, self.questions)
 
     def _inconsistent(self, values: Array, weights: Weights) -> Array:
-        """The inconsistent mass [batch], also where it is too small to be what is missing to 1."""
+        """The inconsistent mass [batch], right to the last digits however small it is."""
         if not len(values):
             return np.zeros(weights.shape[1])
         missing: Array = 1.0 - values[0, FIELDS.index("consistent")]
-        small = missing < CERTAIN
+        small = missing < PRECISE
         if np.any(small):
             missing[small] = self._consistency.missing(weights[:, small], missing[small])
         return missing

@@ -1,10 +1,10 @@
 """Atoms of a network under one evidence, summed up in numbers.
 
 Where the choices determine every atom and every total choice has a model, all that is asked is
-what the total choices weigh in which an atom holds, or does not. One elimination with numbers
-for entries, and its way back, gives that for every atom. A circuit would be of use for
-other probabilities and other questions, but takes longer to make: so this is for many atoms at
-once, and for networks whose tables are very large.
+what the total choices weigh in which an atom holds, and those in which it does not. One
+elimination with numbers for entries, and its way back, gives that for every atom. A circuit could
+be evaluated again under other probabilities, but takes longer to make: so this is for many atoms
+at once, and for networks whose tables are very large.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -79,7 +79,7 @@ class InNumbers:
         return Masses.of(np.stack(values), np.zeros(weights.shape[1]))
 
     def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The logarithms of the masses; evidence that is possible has no tiny ones."""
+        """The logarithms of the masses; :func:`shares` refuses evidence that would lose digits."""
         with np.errstate(divide="ignore"):
             return Masses.of(np.log(self.masses(weights, watch).array()))
 
@@ -94,7 +94,7 @@ class InNumbers:
 def answered_in_numbers(asked: Asked) -> InNumbers | None:
     """An evaluator for questions about single atoms under one evidence.
 
-    None where they, or the program, are others, or where a circuit is to be preferred.
+    None where the questions or the program are not of this kind, or where a circuit is better.
     """
     many = len(asked.questions) >= MANY
     if asked.has_rows or not (many or len(asked.ground.choices) >= FEW_CHOICES):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import Reader, least_undefined, live_groups
 from dpasp.inference.engines.reference.rows import Bits
-from dpasp.inference.engines.reference.table import Condition
+from dpasp.inference.engines.reference.table import Condition, shares_of_masses
 from dpasp.logic.solve import Solver
 from dpasp.semantics.masses import FIELDS, Array, Masses, completed
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
@@ -64,7 +64,7 @@ class Outcomes:
             self.watch.check()
             assumed = selector_literals(self.ground, choice, self._possible)
             bits = self._solver.models(assumed, self.watch)
-            if self._least:
+            if self._least:  # without columns of choices: all rows are of this total choice
                 bits = bits[least_undefined(bits[:, :0], bits[:, self._width :])]
             values = np.empty((len(FIELDS), len(self.queries)))
             for i, conditions in enumerate(self._conditions):
@@ -80,17 +80,8 @@ def _masses(bits: Bits, both: Condition, evidence: Condition) -> NDArray[np.floa
     n = len(bits)
     if not n:
         return np.zeros(len(FIELDS))
-    n_qe, n_e = _count(bits, both), _count(bits, evidence)
-    shares = (
-        True,
-        n_qe == n,
-        n_qe > 0,
-        n_e == n and n_qe == 0,
-        n_e > n_qe,
-        n_qe / n,
-        n_e / n,
-    )
-    return np.array(shares, dtype=np.float64)
+    counts = np.array([n, _count(bits, both), _count(bits, evidence)])
+    return np.array(shares_of_masses(*counts), dtype=np.float64)
 
 
 def _count(bits: Bits, condition: Condition) -> int:

@@ -33,8 +33,8 @@ from dpasp.semantics.masses import Array, Masses
 TINY = 1e-250  # masses below this may have lost digits
 LOG_TINY = float(np.log(TINY))
 LEAST = float(np.nextafter(0.0, 1.0))
-CERTAIN = (("a", "d"), ("b", "c"))  # sums of P(θ), so none of less than the least P(θ)
-COUNTED = (("qe", "e"),)  # weighted by shares of models, which may be small too
+OF_CHOICES = (("a", "d"), ("b", "c"))  # sums of P(θ): only where P(θ) is tiny can they be
+OF_MODELS = (("qe", "e"),)  # P(θ) times shares of models: those alone can make them tiny
 
 
 def ratio_masses(
@@ -48,15 +48,16 @@ def ratio_masses(
 def enlarged(
     masses: Masses, weights: Weights, layout: LeafLayout, logs: Callable[[Weights], Masses]
 ) -> Masses:
-    """Where the masses of an answer are tiny, others in their place: right up to a common factor.
+    """The masses; where both masses of a ratio are tiny, larger ones with the same ratio.
 
     ``masses`` are those [questions, batch] under weights [leaves, batch], and ``logs``
     gives logarithms of them. What is 0 stays 0. The inconsistent mass stays as it is, and so
-    does the consistent one, but for being lost altogether: then it is the least number there is.
+    does the consistent one, unless it became 0 in floating point: then it is the least number
+    above 0.
     """
     risky = log_least(weights, layout) < LOG_TINY
-    small = {pair: _tiny(masses, pair) & risky for pair in CERTAIN}
-    small |= {pair: _tiny(masses, pair) for pair in COUNTED}
+    small = {pair: _tiny(masses, pair) & risky for pair in OF_CHOICES}
+    small |= {pair: _tiny(masses, pair) for pair in OF_MODELS}
     lost = (masses.consistent == 0) & risky
     columns = np.any([tiny.any(axis=0) for tiny in (lost, *small.values())], axis=0)
     if not columns.any():
@@ -67,27 +68,31 @@ def enlarged(
     consistent[:, columns] = np.where(there, LEAST, consistent[:, columns])
     changed: dict[str, Array] = {"consistent": consistent}
     for pair, tiny in small.items():
-        logarithms = [getattr(precise, name) for name in pair]
-        most = np.maximum(*logarithms)
-        most = np.where(np.isfinite(most), most, 0.0)
-        for name, exact in zip(pair, logarithms, strict=True):
+        enlarged_pair = _enlarged_pair(precise, pair)
+        for name, larger in zip(pair, enlarged_pair, strict=True):
             values: Array = getattr(masses, name).copy()
-            part = values[:, columns]
-            here = tiny[:, columns]
-            part[here] = np.exp(exact - most)[here]
-            values[:, columns] = part
+            values[:, columns] = np.where(tiny[:, columns], larger, values[:, columns])
             changed[name] = values
     return replace(masses, **changed)
 
 
+def _enlarged_pair(logs: Masses, pair: tuple[str, str]) -> list[Array]:
+    """Both masses of a pair from their logarithms, times the factor that makes the larger one 1."""
+    logarithms = [getattr(logs, name) for name in pair]
+    most = np.maximum(*logarithms)
+    most = np.where(np.isfinite(most), most, 0.0)  # nothing to enlarge where both are 0
+    return [np.exp(each - most) for each in logarithms]
+
+
 def _tiny(masses: Masses, pair: tuple[str, str]) -> NDArray[np.bool_]:
+    """Where both masses of a pair are tiny, [questions, batch]."""
     mass, other = (getattr(masses, name) for name in pair)
     small: NDArray[np.bool_] = mass + other < TINY  # unknown masses are NaN
     return small
 
 
 def log_least(weights: Weights, layout: LeafLayout) -> Array:
-    """The logarithm of the least P(θ) that is not 0 [batch]: nothing is lost unless it is tiny."""
+    """The logarithm of the least P(θ) above 0, [batch]: unless it is tiny, no P(θ) is."""
     if len(layout.starts) < 2:
         return np.zeros(weights.shape[1])
     positive = np.where(weights > 0, weights, 1.0)[: layout.size]
@@ -96,14 +101,14 @@ def log_least(weights: Weights, layout: LeafLayout) -> Array:
 
 
 def log_ratio(number: Array, other: Array) -> Array:
-    """n / (n + o) from logarithms; 1 where both masses are 0."""
+    """number / (number + other) from their logarithms; 1 where both masses are 0."""
     total = np.logaddexp(number, other)
     nothing = np.isneginf(total)
     return np.where(nothing, 1.0, np.exp(number - np.where(nothing, 0.0, total)))
 
 
 def too_improbable(what: str, cause: str = "the evidence") -> InferenceError:
-    """The error where only masses that floating point can hold will do."""
+    """The error for answers that need the masses themselves, and not only their ratios."""
     return InferenceError(
         Diagnostic(
             "improbable-evidence",

@@ -65,8 +65,8 @@ class Together:
     """A circuit with leaves for atoms as an :class:`~dpasp.inference.engines.evaluator.Evaluator`.
 
     ``leaves`` [2, questions] are those of the atom of each question: where its literal holds,
-    and where it does not; -1 for the questions that ``others`` answers. It also knows the mass
-    of the total choices without a model; without it there are none.
+    and where it does not; -1 for the questions that ``others`` answers. ``others`` also gives
+    the mass of the total choices without a model; where it is None, every one has a model.
     """
 
     shared: circuits.Circuit
@@ -122,10 +122,10 @@ class Together:
     def _slopes(self, weights: Weights, log: bool, watch: Watch) -> Array:
         """The masses [fields, questions, batch] of the questions that the gradient answers.
 
-        Those of total choices without models are not among them.
+        Total choices without models are not in them.
         """
-        seen = np.ones((self.shared.leaves - len(weights), weights.shape[1]))
-        wide = np.concatenate([weights, seen])
+        of_atoms = np.ones((self.shared.leaves - len(weights), weights.shape[1]))
+        wide = np.concatenate([weights, of_atoms])
         holds, fails = self.leaves[:, self._by_gradient]
         masses = np.full((len(FIELDS), len(holds), weights.shape[1]), np.nan)
         fields = dict(zip(FIELDS, masses, strict=True))
@@ -156,20 +156,18 @@ class Together:
     def _joined(
         self, slopes: Array, others: Masses | None, complete: Complete, nothing: float
     ) -> Masses:
-        """The masses of all questions in their order."""
+        """The masses of all questions in their order, from ``slopes`` and those of ``others``."""
         lost = np.full(slopes.shape[2], nothing)
-        if others is not None:
-            # It is the same for all questions, under either name.
-            lost = (others.undefined if self.meaning.has_undefined_model else others.inconsistent)[
-                0
-            ]
+        if others is not None:  # the total choices without models: the same for every question
+            has_undefined_model = self.meaning.has_undefined_model
+            lost = (others.undefined if has_undefined_model else others.inconsistent)[0]
         here = self._by_gradient
         asked = [self.questions[i] for i in np.flatnonzero(here)]
         whole = complete(Masses.of(slopes, lost), self.meaning, asked).array()
         joined = np.empty((len(whole), len(self.questions), slopes.shape[2]))
         joined[:, here] = whole
         if others is not None and not here.all():
-            joined[:, ~here] = others.array()[:, : np.count_nonzero(~here)]
+            joined[:, ~here] = others.array()
         return Masses.of(joined)
 
 
@@ -182,30 +180,30 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
     if alike is None:
         return None
     atoms, questions = alike.atoms, asked.questions
-    seen = tuple(dict.fromkeys(atom for atom in atoms if atom))
-    if len(seen) < MANY:
+    observed = tuple(dict.fromkeys(atom for atom in atoms if atom))
+    if len(observed) < MANY:
         return None
     base = asked.with_questions((GroundQuery((), questions[0].evidence, "", None),)).ground
     options = NETWORK if alike.network else OTHERS
     try:
         shared = circuits.compile(
-            base, asked.meaning, observed=seen, options=options, cache=cache, watch=asked.watch
+            base, asked.meaning, observed=observed, options=options, cache=cache, watch=asked.watch
         )
     except (SizeLimit, circuits.HeadCycle):
         return None
     others = [query for query, atom in zip(asked.queries, atoms, strict=True) if not atom]
     if not others and not alike.certain:
-        others = [GroundQuery((), (), "", None)]  # tells how many choices have no model
+        others = [GroundQuery((), (), "", None)]  # gives the mass of choices without a model
     rest = None
     if others:
         ground = asked.with_questions(others).ground
         rest = on_circuit(ground, asked.meaning, cache=cache, watch=asked.watch)
-    return Together(shared, asked.meaning, questions, _leaves(asked, atoms, seen), rest)
+    return Together(shared, asked.meaning, questions, _leaves(asked, atoms, observed), rest)
 
 
-def _leaves(asked: Asked, atoms: Sequence[int], seen: Sequence[int]) -> Leaves:
-    """The leaves of the atoms of questions; those that are seen come after all others."""
-    places = {atom: asked.layout.size + 2 * i for i, atom in enumerate(seen)}
+def _leaves(asked: Asked, atoms: Sequence[int], observed: Sequence[int]) -> Leaves:
+    """The ``leaves`` of :class:`Together`; those of observed atoms come after all choices."""
+    places = {atom: asked.layout.size + 2 * i for i, atom in enumerate(observed)}
     leaves = np.full((2, len(atoms)), -1, dtype=np.int64)
     for i, (query, atom) in enumerate(zip(asked.queries, atoms, strict=True)):
         if atom:

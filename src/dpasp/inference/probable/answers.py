@@ -28,8 +28,8 @@ from dpasp.logic.program import GroundMap
 def map_answers(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswer, str]]:
     """By the place of the question: its answer, and how it was found.
 
-    The circuit is searched where there is one and it can tell; otherwise all total choices
-    are enumerated, at most once.
+    A circuit is searched where there is one and that can work; otherwise all total choices
+    are enumerated, once for all questions. Raises :class:`SizeLimit` if they are too many.
     """
     answers = {}
     table = evaluator.enumeration

@@ -21,16 +21,16 @@ from dpasp.logic.program import GroundMap, GroundProgram
 from dpasp.semantics.names import Labels, choice_labels
 
 VALUES: tuple[Value, ...] = (True, False, "undef")
-MOST_TIES = 1000  # that are listed
+MOST_TIES = 1000  # the most that are listed
 CLOSE = 1e-10  # values that differ by less, relatively, are ties
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The largest probability, and the assignments that have it; not all if over MOST_TIES.
+    """The largest probability, and the assignments that have it: some if over MOST_TIES do.
 
-    They are positions in ``VALUES`` by marked atom, or for ``#mpe`` values by choice. Where
-    a limit stopped the search, surely no other has more than ``most``.
+    An assignment is a position in ``VALUES`` for each marked atom, or for ``#mpe`` the value of
+    each choice. Where a limit stopped the search, surely no other has more than ``most``.
     """
 
     value: float
@@ -76,7 +76,7 @@ def _named(ground: GroundProgram, question: GroundMap, best: Best) -> tuple[list
 
 
 def _total_choice(names: Labels, values: Sequence[int]) -> Assignment:
-    """By the name of every value of a choice, whether it is taken."""
+    """For the name of every value of every choice, whether the choice takes it."""
     return {
         label: position == value
         for labels, value in zip(names, values, strict=True)

@@ -29,7 +29,7 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.probable.best import VALUES, Best, map_answer
 from dpasp.inference.probable.by_queries import Queries
 from dpasp.inference.probable.credal import credal_total_choices
-from dpasp.inference.probable.search import Marked, MarkedAtom
+from dpasp.inference.probable.marked import Marked, MarkedAtom
 from dpasp.inference.probable.task import MapTask
 from dpasp.inference.probable.total_choices import best_total_choices, part_of
 from dpasp.logic.program import GroundMap
@@ -44,7 +44,7 @@ def most_probable_by_circuit(task: MapTask) -> tuple[MapAnswer, str] | None:
         best = credal_total_choices(task) if intervals else best_total_choices(task, part_of(task))
         return best and (map_answer(ground, question, *best), "maximum")
     if task.evaluator.enumeration is not None:
-        return None  # what is enumerated already tells at once
+        return None  # the table is there already, and answers at once
     simple = not (intervals or task.undefined() or task.tiny())
     by_leaves = _by_leaves(task) if simple else None
     if by_leaves is not None:
@@ -54,27 +54,24 @@ def most_probable_by_circuit(task: MapTask) -> tuple[MapAnswer, str] | None:
 
 def _by_leaves(task: MapTask) -> list[Best] | None:
     """The best values of atoms that the choices determine; None if they do not."""
-    ground, question, meaning, watch = (
-        task.ground,
-        task.question,
-        task.meaning,
-        task.watch,
-    )
-    twins = translate(ground, meaning.logic, watch).twins
+    question, meaning, watch = task.question, task.meaning, task.watch
+    twins = translate(task.ground, meaning.logic, watch).twins
     atoms = dict.fromkeys(literal.atom for literal in question.atoms if literal.atom)
     marks = [MarkedAtom(atom, twins[atom]) for atom in atoms]
     observed = [atom for mark in marks for atom in mark.observed]
-    alone = replace(ground, questions=(question,))
+    alone = replace(task.ground, questions=(question,))
     try:
         circuit = on_circuit(alone, meaning, observed=observed, watch=watch).circuit
     except (InferenceError, SizeLimit):
         return None
     marked = Marked(circuit, task.weights, marks, task.evidence_masses())
     once = meaning.maxent or circuit.definite
-    bests = [marked.run("value" if meaning.maxent else "upper", task.search(1 if once else 2))]
+    bests = [
+        marked.run("value" if meaning.maxent else "upper", task.search_limits(1 if once else 2))
+    ]
     if not meaning.maxent:  # models that never disagree leave no room between the bounds
         tried = bests[0].assignments
-        bests.append(bests[0] if once else marked.run("lower", task.search(), tried))
+        bests.append(bests[0] if once else marked.run("lower", task.search_limits(), tried))
     return [_by_literal(best, question, list(atoms)) for best in bests]
 
 

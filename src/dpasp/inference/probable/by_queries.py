@@ -59,12 +59,12 @@ class Queries:
         """The best assignments by upper and, under credal, by lower probability."""
         self._order()
         maxent = self.asked.meaning.maxent
-        search = self.task.search(1 if maxent else 2)
-        bests = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), search)]
+        limits = self.task.search_limits(1 if maxent else 2)
+        bests = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), limits)]
         if not maxent:
-            search, tried = self.task.search(), bests[0].assignments
+            limits, tried = self.task.search_limits(), bests[0].assignments
             bests.append(
-                best_first(self.values, lambda boxes: self.bounds(boxes, 0), search, tried=tried)
+                best_first(self.values, lambda boxes: self.bounds(boxes, 0), limits, tried=tried)
             )
         return [self._by_literal(best) for best in bests]
 
@@ -90,7 +90,7 @@ class Queries:
             self._known[box] = float(extreme.lower[0]), float(extreme.upper[0])
 
     def _query(self, box: PartialValues) -> GroundQuery:
-        """That the atoms have the values of a box, given the evidence."""
+        """The query whether the atoms have the values of a box, given the evidence."""
         literals = tuple(
             literal._replace(mode=MODES[VALUES[value]])
             for literal, value in zip(self.atoms, box, strict=True)

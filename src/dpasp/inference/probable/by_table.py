@@ -37,7 +37,7 @@ from dpasp.semantics.leaves import Weights, possible_leaves
 from dpasp.semantics.masses import Array, Masses
 
 BLOCK = 1 << 24  # entries of an assignments × total choices matrix held at once
-MOST_CHOICES = 1 << 22
+MOST_CHOICES = 1 << 22  # total choices that are enumerated for one question
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,10 @@ def most_probable_by_table(task: MapTask, enumeration: Enumeration) -> MapAnswer
 
 
 def check_enumerable(task: MapTask) -> None:
-    """Raise :class:`SizeLimit` if too many total choices have models, which a circuit can count."""
+    """Raise :class:`SizeLimit` if too many total choices have models to enumerate them.
+
+    The circuit counts them: it is evaluated with all values of a choice equally probable.
+    """
     live, places = possible_leaves(task.ground), task.layout
     weights = live.astype(np.float64)
     counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(task.ground.choices))]
@@ -226,7 +229,7 @@ def _with_all_undefined(candidates: Candidates) -> Candidates:
 
 
 def _add_undefined(known: Masses, z: Weights) -> Masses:
-    """The masses with total choices of mass ``z`` that have just the last assignment."""
+    """The masses with ``z`` added, of total choices whose only model has the last assignment."""
     last = np.zeros_like(known.a)
     last[-1] = z
     rest = z - last

@@ -149,6 +149,7 @@ def _product(task: MapTask, weights: Weights) -> Best:
 
 
 def _largest_upper(vertices: Sequence[Vertex]) -> Best:
+    """The largest upper probability over all vertices, with every total choice that has it."""
     bests = [vertex.best[0] for vertex in vertices]
     value = max(best.value for best in bests)
     ties = [best for best in bests if best.value >= value * (1 - CLOSE)]
@@ -165,7 +166,7 @@ class ChoiceBound:
 
 
 def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Iterator[ChoiceBound]:
-    """What bounds lower probabilities: any vertex, or for each part what is least of it."""
+    """Bounds of lower probabilities: P(θ | e) at each vertex, and least P(θ) over least P(e)."""
     for vertex in vertices:
         yield ChoiceBound(vertex.task.weights, vertex.possible, vertex.best[1].value)
     least = np.min([vertex.task.weights for vertex in vertices], axis=0)
@@ -176,7 +177,10 @@ def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> It
 
 
 def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Best | None:
-    """The largest lower probability, looked for in the order of what bounds it best."""
+    """The largest lower probability, looked for in the order of the tightest bound.
+
+    None if it is 0, or too many total choices would have to be looked at.
+    """
     bound = min(_bounds(task, circuit, vertices), key=lambda bound: bound.most)
     starts, watch = task.layout.starts, task.watch
     known: dict[TotalChoice, float] = {}  # the lower probabilities
@@ -222,5 +226,6 @@ def _sure(task: MapTask, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
 
 
 def _listed(value: float, rows: set[TotalChoice]) -> Best:
+    """The best value with the total choices that have it, in order and not too many."""
     some = sorted(rows)[: MOST_TIES + 1]
     return Best(value, np.array(some, dtype=np.int64).reshape(len(some), -1))

@@ -36,9 +36,9 @@ class MaxProduct:
 
     below: Layers
     layout: LeafLayout
-    scaled: Weights  # [leaves + 1], the best value of each choice at 0; the last is 0
+    scaled: Weights  # [leaves + 1]: 0 for the best value of each choice, and at the end
     factor: float  # what the scaling took out
-    best: Weights  # [nodes]
+    best: Weights  # [nodes]; this and the others are logarithms
 
     @property
     def value(self) -> float:
@@ -46,11 +46,15 @@ class MaxProduct:
         return float(self.best[self.below.root]) + self.factor
 
     def choices(self, every: bool = False) -> Iterator[TotalChoice]:
-        """The total choices with the largest value, or all that have one."""
+        """The total choices with the largest value; with ``every``, all whose value is not 0.
+
+        From the root down along the edges that attain the best value: what is left to do is a
+        list of the values taken so far, each with the nodes that are still to be expanded.
+        """
         if np.isneginf(self.best[self.below.root]):
             return
         children, owners = self._edges(), self._owners()
-        share = -np.inf if every else np.log1p(-CLOSE)  # of the best value, to be told
+        share = -np.inf if every else np.log1p(-CLOSE)  # of the best value: below it is no tie
         options = [
             [value for value, weight in enumerate(self.scaled[self.layout.of(i)]) if weight > share]
             for i in range(len(self.layout.starts) - 1)
@@ -96,7 +100,7 @@ class MaxProduct:
 
 
 def max_product(below: Layers, values: Weights, layout: LeafLayout, weights: Weights) -> MaxProduct:
-    """The best values of a circuit; ``values`` are those of its leaves, by number."""
+    """The best value below every node; ``values`` are those that leaves of the circuit have."""
     with np.errstate(divide="ignore"):
         scaled, known = np.log(np.append(weights, 1.0)), np.log(values)
     factor = 0.0

@@ -29,8 +29,12 @@ from dpasp.semantics.meaning import Meaning
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """When a search ends: with ``at_any_time``, a limit leaves it with the best so far."""
+class SearchLimits:
+    """How long a search may take.
+
+    With ``at_any_time``, it ends with the best so far when the ``watch`` reaches a limit; without,
+    that is an error.
+    """
 
     watch: Watch
     at_any_time: bool = False
@@ -53,19 +57,19 @@ class MapTask:
 
     @property
     def circuit(self) -> Circuit:
-        """The circuit of the evaluator, for the ways that need one."""
+        """The circuit of the evaluator, which must have one."""
         circuit = self.evaluator.circuit
         assert circuit is not None
         return circuit
 
     @property
     def ground(self) -> GroundProgram:
-        """The program."""
+        """The ground program."""
         return self.asked.ground
 
     @property
     def meaning(self) -> Meaning:
-        """What it means."""
+        """The meaning of the program."""
         return self.asked.meaning
 
     @property
@@ -83,9 +87,9 @@ class MapTask:
         """The clock; work within a search reports nothing."""
         return self.asked.watch.silenced()
 
-    def search(self, parts: int = 1) -> Search:
-        """How long a search may take: one of so many parts of the time that is left."""
-        return Search(self.asked.watch.share(parts), not self.asked.method.exact)
+    def search_limits(self, parts: int = 1) -> SearchLimits:
+        """How long a search may take that is the first of ``parts`` in the time that is left."""
+        return SearchLimits(self.asked.watch.share(parts), not self.asked.method.exact)
 
     def at(self, weights: Weights) -> MapTask:
         """The same question under other weights [leaves]."""

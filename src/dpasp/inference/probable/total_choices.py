@@ -46,7 +46,7 @@ class BestChoices(Protocol):
         """The logarithm of that value."""
 
     def choices(self, every: bool = False) -> Iterator[TotalChoice]:
-        """The total choices that have it, or all of the kind."""
+        """The total choices that have it; with ``every``, all of the kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,9 @@ def part_of(task: MapTask) -> AskedPart:
 def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple[Best, Best]:
     """The best total choices: by probability, or by upper and by lower probability.
 
-    Given that every model of θ satisfies the evidence, P(θ | e) is P(θ) divided by what
-    may satisfy it at most and at least; if only some do, the bounds are 0 and
-    P(θ) / (P(θ) + what certainly satisfies it).
+    If every model of θ satisfies the evidence, the bounds of P(θ | e) are P(θ) divided by the
+    masses that may and that must satisfy it, b and a. If only some models do, they are 0 and
+    P(θ) / (P(θ) + a).
     """
     total = task.log_evidence_masses()
     if task.meaning.maxent:
@@ -98,14 +98,14 @@ def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple
         return (_best(math.exp(most - float(total.e)), _winners(sources, most)),)
     some = circuit.maximum("b", task.weights)
     sure_mass, possible = float(total.a), float(total.b)
-    if np.isneginf(sure_mass):
+    if np.isneginf(sure_mass):  # no total choice surely satisfies it: all upper ones are 1
         alone = len(list(islice(some.choices(every=True), 2))) == 1
         everything = _best(1.0, [some], every=True)
         return everything, Best(1.0 if alone else 0.0, everything.assignments)
     surest = sure_choices(task, circuit)
     most = max(source.value for source in surest)
     sure, maybe = math.exp(most - sure_mass), 0.0
-    if some.value > most:  # those are not among the sure ones
+    if some.value > most:  # then only some models of those satisfy the evidence
         maybe = math.exp(some.value - float(np.logaddexp(some.value, sure_mass)))
     winners = _winners(surest, most) if sure >= maybe else []
     winners += [some] if maybe >= sure else []
@@ -120,11 +120,12 @@ def sure_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
 
 
 def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
+    """The sources whose value is the largest."""
     return [source for source in sources if source.value >= most - CLOSE]
 
 
 def _best(value: float, sources: Sequence[BestChoices], every: bool = False) -> Best:
-    """The total choices of some sources, in order."""
+    """The best value with the total choices of some sources, sorted."""
     rows = sorted(
         {row for source in sources for row in islice(source.choices(every), MOST_TIES + 1)}
     )
@@ -134,8 +135,8 @@ def _best(value: float, sources: Sequence[BestChoices], every: bool = False) -> 
 def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
     """The most probable total choices without stable models, where they satisfy the evidence.
 
-    They are looked for from the most probable total choice on, and of no interest below
-    ``enough``.
+    They are looked for from the most probable total choice on, as long as its logarithm is not
+    below ``enough``.
     """
     if not task.undefined():
         return []

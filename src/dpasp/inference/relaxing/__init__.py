@@ -2,6 +2,6 @@
 
 - ``goals``: what is asked as one atom that the choices determine.
 - ``reasons``: which choices make it hold, in random worlds.
-- ``relaxed``: the program in which some choices are unknown: what holds there holds surely.
+- ``two_sides``: the program in which some choices are unknown: what surely and what may hold.
 - ``growing``: circuits of ever more choices, as far as a budget goes.
 """

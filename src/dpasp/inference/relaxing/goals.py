@@ -61,8 +61,11 @@ class RelaxedGoal:
 
 @dataclass(frozen=True)
 class DeterminedPart:
-    """The rules of the determined atoms of a program in which every total choice that satisfies
-    its constraints has a model."""
+    """The rules of the determined atoms of a program, with the constraints over these atoms.
+
+    Every total choice that satisfies the constraints has a model. Three fresh atoms follow those
+    of the translation: one without rules (``never``), one for a violated constraint, the goal.
+    """
 
     ground: GroundProgram
     translation: Translation
@@ -86,17 +89,18 @@ class DeterminedPart:
         return (self.translation.size, -self.translation.size)
 
     def goal(self, bodies: Sequence[Conjunction]) -> RelaxedGoal:
-        """That one of the conjunctions holds, and no constraint is violated."""
+        """The goal that one of the conjunctions holds, and no constraint is violated."""
         violated = self.translation.size + 1
         allowed = (-violated,) if self.constraints else ()
         rules = {violated: tuple(rule._replace(head=(violated,)) for rule in self.constraints)}
         return self._goal([Rule((), (*body, *allowed)) for body in bodies], rules)
 
     def complement(self, bodies: Sequence[Conjunction]) -> RelaxedGoal:
-        """That one of the conjunctions holds, or a constraint is violated."""
+        """The goal that one of the conjunctions holds, or a constraint is violated."""
         return self._goal([*(Rule((), body) for body in bodies), *self.constraints], {})
 
     def _goal(self, rules: Sequence[Rule], more: Mapping[int, Sequence[Rule]]) -> RelaxedGoal:
+        """The goal that the body of one of the rules holds, with ``more`` rules by atom."""
         atom = self.translation.size + 2
         mine = tuple(rule._replace(head=(atom,)) for rule in rules)
         every = {**self.rules, **more, atom: mine}
@@ -106,13 +110,13 @@ class DeterminedPart:
 def determined_part(
     ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED
 ) -> DeterminedPart | None:
-    """The determined part of a program; None where total choices may lack models beside it."""
+    """The determined part of a program; None if other rules may leave total choices no model."""
     translation = translate(ground, meaning.logic, watch)
     program = split_translation(translation)
     if not all(part.certain for part in program.parts):
         return None
     if program.constraints and meaning.has_undefined_model:
-        return None  # where a constraint is violated, all is undefined
+        return None  # a violated constraint leaves a model there, with every atom undefined
     known = [*program.determined.tolist(), True]
     return DeterminedPart(ground, translation, program.rules, program.constraints, known)
 

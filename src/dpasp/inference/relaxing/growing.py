@@ -29,13 +29,13 @@ from dpasp import circuits
 from dpasp.errors import SizeLimit
 from dpasp.inference.relaxing.goals import RelaxedGoal
 from dpasp.inference.relaxing.reasons import MANY_REASONS, Ranked, important
-from dpasp.inference.relaxing.relaxed import relaxed
+from dpasp.inference.relaxing.two_sides import relaxed
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
 
-FIRST = 8  # a part of so many of all choices is known first,
-MORE = 0.2  # and then so many more each time, as a share of those that are known
+FIRST = 8  # at first one in so many choices is known,
+MORE = 0.2  # and then more each time, by this share of those that are known
 DETERMINED = Meaning()  # about determined atoms all semantics say the same
 
 
@@ -64,7 +64,7 @@ class Growing:
     goal: RelaxedGoal
     known: frozenset[int] = frozenset()
     circuit: circuits.Circuit | None = None  # None: nothing is sure yet
-    step: int = -1  # choices that come next; -1: as many as usual, 0: it is as large as it can be
+    step: int = -1  # how many choices come next; -1: as many as usual, 0: no more fit
 
     @property
     def whole(self) -> bool:
@@ -82,19 +82,19 @@ class Growing:
         return 0 if self.circuit is None else self.circuit.statistics.nodes
 
     def at_least(self, weights: Weights) -> float:
-        """The probability that the goal has at least, under weights [leaves]."""
+        """A number that the probability of the goal is not below, under weights [leaves]."""
         if self.circuit is None:
             return 0.0
         return min(1.0, float(self.circuit.masses(weights, fields=("a",))[0, 1]))
 
     def grown(self, ranked: Ranked, budget: Budget, watch: Watch = UNLIMITED) -> Growing:
-        """With more choices, the first that are not known yet of those that are ranked.
+        """The same with more choices known: the next ones of those that are ranked.
 
         Where that does not fit into the budget, it tries fewer the next time, until it is stuck.
         Raises what the ``watch`` raises.
         """
         if not ranked.choices and self.goal.numbers:
-            return replace(self, step=0)  # it was never seen to hold
+            return replace(self, step=0)  # the goal holds in no world that was drawn
         step = self._usual if self.step < 0 else self.step
         least = 0 if self.known else ranked.enough
         new = [number for number in ranked.choices if number not in self.known]
@@ -107,7 +107,10 @@ class Growing:
     def renewed(
         self, ranked: Ranked, weights: Weights, budget: Budget, watch: Watch = UNLIMITED
     ) -> Growing:
-        """With as many choices, the first that are ranked, if that is better under the weights."""
+        """The same with as many choices known, but the first that are ranked.
+
+        This one itself if that is no better under the weights, or does not fit into the budget.
+        """
         known = frozenset(ranked.choices[: len(self.known)])
         if known == self.known or not known:
             return self

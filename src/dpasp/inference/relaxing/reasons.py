@@ -32,10 +32,10 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Rule
 from dpasp.semantics.leaves import Weights, layout
 
-MANY_REASONS = 500  # reasons that are enough,
-WORK = 400_000  # and rules that are looked at for them, about
-BLOCKS = 4  # of worlds that are drawn before they are made more even
-EVEN = (0.0, 0.2, 0.5, 1.0)  # how even the choices are made until the event is seen
+MANY_REASONS = 500  # so many reasons are enough,
+WORK = 400_000  # or fewer, if there are more rules than this to look at for them
+BLOCKS = 4  # so many blocks of worlds are drawn, with choices made ever more even
+EVEN = (0.0, 0.2, 0.5, 1.0)  # by these shares, until the goal holds in some world
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,11 @@ class _Walk:
                     self.read.setdefault(literal, []).append(number)
 
     def reason(self, true: Sequence[bool]) -> set[int]:
-        """The choices that are a reason for the goal in a world."""
+        """The choices that are a reason for the goal in a world where it holds.
+
+        Where several literals of a body fail, at random either one about a choice is preferred
+        or one about another atom, so that reasons of different worlds differ.
+        """
         selectors, near = self.goal.selectors, self.random.random() < 0.5
         derived = self._derived(true)
         choices: set[int] = set()
@@ -150,7 +154,10 @@ class _Walk:
         return choices
 
     def _derived(self, true: Sequence[bool]) -> dict[int, list[int]]:
-        """By atom that holds: the atoms by which it was first derived."""
+        """By atom that holds: the atoms of the body by which it was first derived.
+
+        As in unit propagation: ``left`` counts down what each body still lacks.
+        """
         left = [
             _missing(rule, true) if plain is None else plain
             for (_, rule), plain in zip(self.rules, self.plain, strict=True)
@@ -181,7 +188,7 @@ class _Walk:
     def _blockers(
         self, rule: Rule, true: Sequence[bool], seen: set[int], near: bool
     ) -> Iterator[int]:
-        """Atoms by which the body of a rule fails."""
+        """Atoms that are enough for the body of a rule to fail, those already seen first."""
         failing = [abs(b) for b in rule.body if true[abs(b)] != (b > 0)]
         selectors = self.goal.selectors
 
@@ -208,7 +215,7 @@ def _plain(rule: Rule) -> int | None:
 
 
 def _missing(rule: Rule, true: Sequence[bool]) -> float:
-    """How much of a body is not known to hold before any atom is derived; inf: it never holds."""
+    """How much a body lacks before any atom is derived; infinite if it does not hold."""
     if rule.weights is None:
         if any(b < 0 and true[-b] for b in rule.body):
             return float("inf")
@@ -218,6 +225,7 @@ def _missing(rule: Rule, true: Sequence[bool]) -> float:
 
 
 def _weight(rule: Rule, atom: int) -> int:
+    """What an atom weighs in the body of a rule with weights."""
     pairs = zip(rule.body, rule.weights or (), strict=True)
     return sum(weight for literal, weight in pairs if abs(literal) == atom)
 

@@ -34,7 +34,7 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.total_choices import TotalChoice, draw
 
 MODEST = circuits.Options(nodes=2_000_000, work=300_000_000)  # about half a minute at most
-ASKED = GroundQuery((), (), "", Span("", 0, 0, 0, 0))
+ASKED = GroundQuery((), (), "", Span("", 0, 0, 0, 0))  # about nothing: its evidence is put in
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class Descent:
 
     circuit: circuits.Circuit
     asked: Asked
-    logs: Weights  # [nodes], logarithms
-    wide: Weights  # those of the leaves, and 0 for an edge without a weight
+    logs: Weights  # [nodes], the logarithms of what they are worth
+    wide: Weights  # [leaves + 1], those of the weights; the last, 0, is for edges without one
 
     def draw(self, generator: np.random.Generator, n: int) -> list[TotalChoice]:
-        """So many total choices given the evidence."""
+        """``n`` total choices given the evidence."""
         starts = self.asked.layout.starts
         values = np.array(draw(generator, self.asked.weights, starts, n), dtype=np.intp)
         walk = _Walk(self, generator, values.reshape(n, len(starts) - 1))
@@ -55,7 +55,11 @@ class Descent:
 
 
 class _Walk:
-    """All samples on their way down, layer by layer."""
+    """All samples on their way down, layer by layer.
+
+    ``values`` [samples, choices] begins with every choice drawn by its own probabilities; the
+    choices that are met on the way down are then overwritten.
+    """
 
     def __init__(self, descent: Descent, generator: np.random.Generator, values: Places) -> None:
         self.logs, self.wide, self.watch = descent.logs, descent.wide, descent.asked.watch
@@ -83,12 +87,14 @@ class _Walk:
         return self.values
 
     def _visit(self, samples: Places, nodes: Places) -> None:
+        """Leave the samples waiting at the nodes, each at its layer; leaves need no visit."""
         level = self.level[nodes]
         for number in np.unique(level[level >= 0]):
             at = level == number
             self.here[number].append((samples[at], nodes[at]))
 
     def _descend(self, layer: Layer, samples: Places, nodes: Places) -> None:
+        """Send samples on: to both factors of a product, along one edge of a sum."""
         summed = np.isin(nodes, layer.sums)
         factors = self.place[nodes[~summed]]
         self._visit(samples[~summed], layer.left[factors])
@@ -103,7 +109,11 @@ class _Walk:
         self._visit(taken, layer.children[edges])
 
     def _edges(self, layer: Layer, sums: Places) -> Places:
-        """An edge of each sum, by what it is worth."""
+        """An edge of each of the ``sums``, drawn by what it is worth.
+
+        The edges of all sums of a layer lie end to end; one running total over them serves to
+        find the edge at a random height within each sum.
+        """
         owner = np.repeat(np.arange(len(layer.sums)), layer.lengths)
         worth = self.wide[layer.weights] + self.logs[layer.children]
         whole = self.logs[layer.sums][owner]
@@ -122,7 +132,7 @@ class _Walk:
 
 
 def descent(asked: Asked) -> Descent | None:
-    """The circuit of the evidence, to draw from; None if that is not a modest one.
+    """The circuit of the evidence, to draw from; None if it cannot be, or would be large.
 
     Raises :class:`ImpossibleEvidence` if the evidence has probability 0.
     """
@@ -150,14 +160,18 @@ def descent(asked: Asked) -> Descent | None:
 
 
 def spread(selected: NDArray[np.bool_], sizes: Sequence[int]) -> NDArray[np.intp]:
-    """The value of each choice [choices, worlds] from the truth of its selectors, one at most.
+    """The value of each choice [choices, worlds] from the truth of its selectors.
+
+    One of them is true at most; where none is, the value is the one after them, *nothing*.
+    ``selected`` is [selectors of all choices, worlds], ``sizes`` how many each choice has.
 
     >>> spread(np.array([[True, False], [False, False], [False, True]]), [1, 2]).tolist()
     [[0, 1], [2, 1]]
     """
     counts = np.array(sizes, dtype=np.intp)
-    values = np.repeat(counts[:, np.newaxis], selected.shape[1], axis=1)  # none of them: nothing
+    values = np.repeat(counts[:, np.newaxis], selected.shape[1], axis=1)  # nothing, at first
     some, starts = counts > 0, np.cumsum(counts) - counts
+    # From nothing back to the selector: how far that is, as a negative number.
     steps = np.arange(len(selected)) - np.repeat(starts + counts, counts)
     if some.any():
         chosen = np.where(selected, steps[:, np.newaxis], 0)

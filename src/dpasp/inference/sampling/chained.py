@@ -1,4 +1,4 @@
-"""Answers from chains, with what tells how good they are.
+"""Answers from chains, with R-hat and the effective number of samples to judge them by.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -27,19 +27,19 @@ from dpasp.inference.sampling.mixing import AGREE, ENOUGH, Mixture
 from dpasp.inference.sampling.stream import Stream
 from dpasp.logic.program import GroundQuery
 
-STATES = 20_000  # at most, where nobody says how many
-FIRST_LOOK = 32  # sweeps
-LOOK = 1.3  # how many times the sweeps of the last look the next one has
-LEAST = 8  # sweeps without which chains say nothing
+STATES = 20_000  # the most where no number is given
+FIRST_LOOK = 32  # sweeps after which it is first asked whether they are enough
+LOOK = 1.3  # the next time is after so many times the sweeps
+LEAST = 8  # with fewer sweeps, chains say nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """How many chains, and when they have done enough.
 
-    That is after so many ``states`` of all chains together; or, where that is not said, when
-    they agree and have states enough. With a ``gap``, when no end of an interval is further
-    than half of it from its number.
+    That is after so many ``states`` of all chains together; if that is None, as soon as the
+    chains agree and have states enough. With a ``gap``, they must also be so precise that no end
+    of an interval is further than half the gap from its number.
     """
 
     chains: int = WORDS
@@ -49,7 +49,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Chained:
-    """The answers, and what is to be said about them."""
+    """The answers, the warnings about them, and whether the chains are good enough to rely on."""
 
     answers: tuple[Answer, ...]
     warnings: tuple[Diagnostic, ...]
@@ -96,6 +96,7 @@ def _walked(walk: Walk, wanted: Wanted) -> LimitReached | None:
 
 
 def _enough(walk: Walk, answers: Sequence[Answer], wanted: Wanted) -> bool:
+    """Whether the chains may stop before they have visited all the states wanted."""
     good = all(mixture.good for numbers in walk.mixtures() for mixture in numbers)
     if wanted.gap is None:
         return good and wanted.states is None
@@ -139,14 +140,14 @@ def _answer(walk: Walk, query: GroundQuery, numbers: Sequence[Mixture]) -> Answe
 
 
 def estimate(query: str, values: Sequence[float | None], interval: tuple[float, float]) -> Answer:
-    """An answer with one number or two, of which None says that no sample was about it."""
+    """An answer with one number (maxent) or two (credal); None where no sample was about it."""
     answer = Answer(query, interval=interval)
     if len(values) == 1:
         (value,) = values
         return replace(answer, value=0.5 if value is None else value)
     lower, upper = values
     said = lower is not None or upper is not None
-    # Where nothing says that q can fail given e it is certain, and the reverse.
+    # lower = a / (a + d) is 1 where no world counts for a or d, upper = b / (b + c) then is 0.
     lower, upper = (1.0 if lower is None else lower, 0.0 if upper is None else upper)
     return replace(answer, lower=lower if said else 0.0, upper=upper if said else 1.0)
 

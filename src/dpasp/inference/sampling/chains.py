@@ -49,9 +49,9 @@ from dpasp.semantics.masses import Array
 IMPOSSIBLE = -1e30  # the logarithm of 0, which can be subtracted
 TRIES = 4  # blocks that each chain draws to find where to start
 FEW_WORLDS = 8  # to go to, where models of each must be found
-FLATTENED = 64  # choices that move together are drawn so, at most
-FLAT = (1.0, 1.0, 0.5, 0.2)  # the powers of the probabilities that moves draw with
-WARM = 0.5  # of the states of a chain are not counted: it may have started anywhere
+FLAT = (1.0, 1.0, 0.5, 0.2)  # a move draws with the probabilities to one of these powers
+FLATTENED = 64  # with more choices than this in a move, only to the power 1
+WARM = 0.5  # this share of the first states is not counted: a chain may have started anywhere
 
 
 class Walk:
@@ -66,7 +66,7 @@ class Walk:
         self._moved = self.groups.relevant
         self._sizes = [len(choices[choice].selectors) for choice in self._moved]
         selectors = [s for choice in self._moved for s in choices[choice].selectors]
-        self._told = len(prepared.outputs)
+        self._outputs = len(prepared.outputs)
         outputs = [*prepared.outputs, *selectors]
         pushes = prepared.worlds.pushes
         self._worlds = Worlds(prepared.definitions, prepared.size, outputs, pushes)
@@ -114,6 +114,7 @@ class Walk:
         return True
 
     def _drawn_start(self, chain: int) -> NDArray[np.int64] | None:
+        """A world that was drawn and satisfies the evidence; None after a few vain tries."""
         stream = self.stream
         for attempt in range(TRIES):
             number = chain * TRIES + attempt
@@ -125,7 +126,7 @@ class Walk:
         return None
 
     def _solved_starts(self, count: int) -> list[NDArray[np.int64]]:
-        """Worlds that clingo finds at random, of which the evidence holds in some model."""
+        """At most ``count`` worlds that clingo finds at random, with a model of the evidence."""
         prepared = self.stream.prepared
         translation, choices = prepared.drawable.translation, prepared.definitions.choices
         evidence = prepared.conjunctions[0].evidence
@@ -149,7 +150,10 @@ class Walk:
         return groups
 
     def _informative(self, state: NDArray[np.int64]) -> bool:
-        """Whether the evidence holds there: under some semantics that is more than one model."""
+        """Whether a world says something about the evidence, as the semantics takes it.
+
+        Under some semantics it takes more for that than one model with the evidence.
+        """
         states = np.zeros((WORDS, self._states.shape[1]), dtype=np.int64)
         states[:, self._moved] = state
         still = Chains(states, np.zeros(states.shape[1], dtype=np.int64))
@@ -166,7 +170,10 @@ class Walk:
         self._energies.append(self._logs[chosen].sum(axis=1))
 
     def _move(self, free: NDArray[np.int64]) -> Array:
-        """Move some choices; what the worlds say by their weights [numbers, 2, queries, chains]."""
+        """Move the choices where ``free`` is 1, and give what the candidates say.
+
+        That is their mean by their weights, [numbers, 2, queries, chains].
+        """
         stream = self.stream
         stream.watch.check()
         words = np.repeat(self._states, WORDS // self.chains, axis=0)
@@ -191,7 +198,7 @@ class Walk:
         return mean
 
     def _flattened(self, power: float) -> tuple[Array, Array]:
-        """The probabilities [leaves] to a power, and their logarithms."""
+        """The probabilities [leaves] to a power, made to sum to 1 again, and their logarithms."""
         weights: Array = self.stream.weights**power
         totals = np.add.reduceat(weights, self._starts[:-1]) if len(weights) else weights
         weights = weights / np.repeat(totals, np.diff(self._starts))
@@ -201,23 +208,27 @@ class Walk:
             return weights, np.maximum(np.log(weights), IMPOSSIBLE)
 
     def _differences(self, drawn: Drawn, free: NDArray[np.int64], logs: Array) -> Array:
-        """How much more probable worlds are than as they were drawn [chains, worlds].
+        """What corrects the weights of worlds drawn with flattened probabilities.
 
-        ``logs`` are the logarithms for each leaf; only up to a factor for each chain.
+        It is the probability of a world over that of its being drawn, [chains, worlds], up to a
+        factor for each chain. ``logs`` are the logarithms of that ratio for each leaf.
         """
         owner = np.repeat(np.array(self._moved, dtype=np.intp), self._sizes)  # of each selector
         rows = np.flatnonzero(free[owner])
         sizes = [size for i, size in zip(self._moved, self._sizes, strict=True) if free[i]]
-        values = spread(drawn.bits[self._told + rows][:, self._columns.reshape(-1)], sizes)
+        values = spread(drawn.bits[self._outputs + rows][:, self._columns.reshape(-1)], sizes)
         first = self._starts[np.flatnonzero(free)]
         sums: Array = logs[first[:, np.newaxis] + values].sum(axis=0).reshape(self._columns.shape)
         relative: Array = np.exp(sums - sums.max(axis=1, keepdims=True))
         return relative
 
     def _weights(self, drawn: Drawn, columns: Places) -> tuple[Array, Array]:
-        """What worlds weigh among those that satisfy the evidence, and what they say."""
+        """The weights of worlds, 0 where they do not satisfy the evidence, and what they say.
+
+        What they say is [numbers, 2, queries, worlds], as ``outcomes`` gives it.
+        """
         prepared = self.stream.prepared
-        known = self.stream.known(drawn.bits[: self._told, columns])
+        known = self.stream.known(drawn.bits[: self._outputs, columns])
         numbers = np.stack(outcomes(known, prepared.asked.meaning, prepared.queries))
         possible = (numbers.sum(axis=1) > 0).any(axis=(0, 1))
         weights = drawn.weights[columns] if len(drawn.weights) else np.ones(len(columns))
@@ -225,7 +236,7 @@ class Walk:
 
     def _read(self, drawn: Drawn, worlds: Places) -> NDArray[np.int64]:
         """The values of the choices that are moved [choices, worlds]."""
-        values = spread(drawn.bits[self._told :, worlds], self._sizes)
+        values = spread(drawn.bits[self._outputs :, worlds], self._sizes)
         return values.astype(np.int64)
 
     # --- what they say --------------------------------------------------------------------------

@@ -45,8 +45,8 @@ from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate
 
-TRIES = 1_000_000  # draws in a row that may be rejected
-TOGETHER = 1000  # models of a run
+TRIES = 1_000_000  # so many draws in a row may be rejected
+TOGETHER = 1000  # models of one run
 
 
 # Which probabilities within intervals models are drawn with.
@@ -74,8 +74,8 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
     for evidence of probability 0, and :class:`InferenceError` if too many draws in a row are
     rejected.
 
-    They are drawn in runs of the same length, each with a seed of its own, so that it does not
-    matter who draws them.
+    They are drawn in runs of the same length, each with a seed of its own, so that the same
+    models are drawn whatever the number of workers.
     """
     asked = asked.one_row()
     if contradictory(asked.ground.evidence):
@@ -84,7 +84,8 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
         seed = secrets.randbits(63)
     runs = [DrawingRun(k, min(TOGETHER, n - k * TOGETHER)) for k in range(-(-n // TOGETHER))]
     if asked.pool.cuts:
-        translate(asked.ground, asked.meaning.logic, asked.watch)  # refusals name places
+        # Refused here and not by a worker, which has no text to name the place in.
+        translate(asked.ground, asked.meaning.logic, asked.watch)
     with closing(asked.pool.map(DrawingJob(asked, seed), runs, asked.watch)) as drawn:
         return [model for models in drawn for model in models]
 
@@ -129,7 +130,7 @@ def check_intervals(ground: GroundProgram) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DrawingRun:
-    """So many models; the number of the run decides which."""
+    """One run of ``count`` models; its ``number`` and the seed decide which models they are."""
 
     number: int
     count: int
@@ -146,7 +147,7 @@ class DrawingJob:
         return DrawingJob, (light(self.asked), self.seed)
 
     def start(self, watch: Watch) -> Callable[[DrawingRun, Watch], list[Assignment]]:
-        """What draws a run."""
+        """The function that draws the models of a run."""
         asked = replace(self.asked, watch=watch)
         source, descending = ModelSource(asked), descent(asked)
         rejecting = _Rejecting(asked) if descending is None else None
@@ -192,7 +193,10 @@ class _Rejecting:
         self.most = prepared.most(self.weights)
 
     def accepted(self, source: ModelSource, generator: np.random.Generator) -> Iterator[Models]:
-        """The models of total choices given the evidence, without end."""
+        """The models of total choices given the evidence, without end.
+
+        Raises :class:`InferenceError` if too many in a row are rejected.
+        """
         rejected = 0
         for choice, chance in self._drawn(generator, source.watch):
             source.watch.check()  # also where all total choices are known
@@ -208,7 +212,7 @@ class _Rejecting:
     def _drawn(
         self, generator: np.random.Generator, watch: Watch
     ) -> Iterator[tuple[TotalChoice, float]]:
-        """Total choices, and how often each is to be accepted."""
+        """Total choices, and the probability with which each is to be accepted."""
         seed, first = int(generator.integers(2**63)), 0
         while True:
             drawn = self.worlds.draw(self.weights, seed, first, 1, watch)
@@ -266,6 +270,7 @@ class ModelSource:
             yield from self._models(bits).kept
 
     def _models(self, bits: Bits) -> Models:
+        """The models among rows of bits, which read all atoms and then all their twins."""
         evidence = self.ground.evidence
         if not len(bits):
             everything: tuple[Assignment, ...] = (dict.fromkeys(self.names, "undef"),)
@@ -289,7 +294,11 @@ def satisfy(
     possible: Bits,
     literals: Sequence[GroundLiteral],
 ) -> Bits:
-    """Which models satisfy the literals."""
+    """Which models [models] satisfy all the literals.
+
+    ``true`` and ``possible`` [models, atoms] say of each of the ``atoms`` whether it is true,
+    and whether it is true or undefined.
+    """
     good = np.ones(len(true), dtype=np.bool_)
     places = {atom: place for place, atom in enumerate(atoms)}
     for literal in literals:
@@ -308,6 +317,7 @@ def satisfy(
 
 
 def _value(true: bool, possible: bool) -> Value:
+    """The value of an atom from whether it is true, and whether it is true or undefined."""
     return True if true else ("undef" if possible else False)
 
 

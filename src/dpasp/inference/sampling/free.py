@@ -2,9 +2,8 @@
 
 A choice with intervals takes each of its values with the lower probability of the value. With
 what is missing to 1 it is *free*: the value is then chosen so that the answer is as small, or as
-large, as it can be, with everything else known. That is more than any probabilities within the
-intervals can do, so the lower answer comes out too low and the upper one too high, if anything:
-never the other way round.
+large, as it can be, in each world anew. No probabilities within the intervals can do more, so the
+lower answer may come out too low and the upper one too high, but never the other way round.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -31,11 +30,15 @@ from dpasp.semantics.translate import Translation
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """A choice with intervals: where the atom holds, any of its values may be chosen."""
+    """A choice with intervals: where ``atom`` holds, it is free, and may take any value.
+
+    The values are its ``selectors`` whose probability may exceed the lower one, and *nothing*
+    where its probability may; ``values`` counts them all.
+    """
 
     atom: int
     selectors: tuple[int, ...]
-    values: int  # how many of them there are, with nothing where that is possible
+    values: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,11 @@ class Drawable:
 
 
 def drawable(translation: Translation, choices: Sequence[Choice]) -> Drawable:
-    """The program with what its intervals leave open as free choices of its models."""
+    """The program with what its intervals leave open as free choices of its models.
+
+    A choice with intervals becomes one over fresh atoms: one for each value, drawn with its
+    lower probability, and one that says that the choice is free.
+    """
     rules, size = list(translation.rules), translation.size
     drawn: list[Choice] = []
     shares: list[Weights | None] = []

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import Definitions
 
-SIZES = (1, 2, 2, 3, 4, 8)  # groups that move together
-NEAR = 24  # groups that are near one another, at most
-LOOKED = 400  # atoms that are looked at for them, at most
+SIZES = (1, 2, 2, 3, 4, 8)  # how many groups move together: one of these, at random
+NEAR = 24  # the most groups that count as near to one
+LOOKED = 400  # the most atoms that are looked at to find them
 
 Mask = NDArray[np.int64]
 
@@ -55,7 +55,7 @@ class Groups:
         self._near: dict[int, list[int]] = {}
 
     def sweep(self, generator: np.random.Generator) -> Iterator[Mask]:
-        """The choices that move, again and again until all have moved [choices]."""
+        """Masks [choices] of those that move together, one after the other until all moved."""
         yield self._mask(range(len(self.members)))
         waiting = set(range(len(self.members)))
         for first in generator.permutation(len(self.members)).tolist():
@@ -69,7 +69,7 @@ class Groups:
             yield self._mask(chosen | {c for group in chosen for c in self.children[group]})
 
     def near(self, group: int) -> list[int]:
-        """The groups that are nearest in the rules, in both directions."""
+        """The groups that are nearest to one in the rules, up and down."""
         if group not in self._near:
             self._near[group] = self._search(group)
         return self._near[group]
@@ -90,6 +90,7 @@ class Groups:
         return heads
 
     def _joined(self) -> list[tuple[int, ...]]:
+        """The groups: choices that the rules of one atom read are in one (union and find)."""
         root = {choice: choice for choice in self.relevant}
 
         def find(choice: int) -> int:
@@ -107,13 +108,13 @@ class Groups:
         return [tuple(group) for group in gathered.values()]
 
     def _atoms(self, group: int) -> list[int]:
-        """The atoms that a group draws for, and its selectors."""
+        """The selectors of a group, and the atoms whose rules read them."""
         choices = self._definitions.choices
         chosen = [s for choice in self.members[group] for s in choices[choice].selectors]
         return list(dict.fromkeys([*chosen, *(a for s in chosen for a in self._above[s])]))
 
     def _children(self, group: int) -> tuple[int, ...]:
-        """The groups that draw next for something that a group draws."""
+        """The groups met first on the way up the rules from the atoms of a group."""
         children: dict[int, None] = {}
         todo = self._atoms(group)
         seen = set(todo)
@@ -129,6 +130,7 @@ class Groups:
         return tuple(children)
 
     def _search(self, group: int) -> list[int]:
+        """The nearest groups, breadth first along rules in both directions."""
         rules = self._definitions.rules
         todo = self._atoms(group)
         seen, near = set(todo), dict[int, None]()
@@ -146,7 +148,7 @@ class Groups:
 
 
 def _below(definitions: Definitions, roots: Iterable[int]) -> Sequence[int]:
-    """The atoms that some depend on, with themselves."""
+    """The roots and all atoms that they depend on."""
     atoms = dict.fromkeys(roots)
     todo = list(atoms)
     while todo:

@@ -2,8 +2,8 @@
 
 The rules about atoms that the choices do not determine fall into parts that share no such
 atom. What a part makes of a world depends on a few determined atoms only, its border; worlds
-that agree on the border are one situation. Counts of models multiply over parts, and so do the
-properties that :class:`Situation` holds.
+that agree on the border are one situation. Where there may be many of them, a circuit counts the
+models of them all. Counts of models multiply over parts, and so does all that is ``KNOWN``.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -26,9 +26,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.errors import LimitReached
 from dpasp.inference.engines.reference.enumerate import least_undefined
 from dpasp.inference.engines.reference.rows import Bits
-from dpasp.inference.sampling.counting import CountedProgram, model_shares
+from dpasp.inference.sampling.counting import (
+    CountedProgram,
+    CountingCircuit,
+    ModelCounts,
+    counting_circuit,
+    model_shares,
+)
 from dpasp.inference.sampling.free import Drawable
 from dpasp.limits import Watch
 from dpasp.logic.program import Rule
@@ -38,23 +45,22 @@ from dpasp.semantics.masses import Array
 from dpasp.semantics.translate import Conjunction, Translation
 
 Places = NDArray[np.intp]
+FEW = 8  # atoms of a border: so few situations are solved one by one
+TRIED = 0.3  # of the time that is left goes to a circuit of all situations, at most
 LISTED = 4096  # models of a situation; more than that are counted on a circuit
 
-# What is known of the models of a situation, each multiplicative over parts: whether there are
-# any; whether there are with every value that is free (see ``free``); whether all, or some,
-# satisfy query and evidence; whether some satisfy the evidence; whether all of those, and at
-# least one, satisfy the query; whether all satisfy the evidence; and the shares of those that
-# satisfy query and evidence, or the evidence.
+# What is known of the models of a situation, as numbers from 0 to 1 that multiply over parts.
+# "Both" is query and evidence.
 KNOWN = (
-    "models",
-    "whole",
-    "all_both",
-    "some_both",
-    "some_evidence",
-    "only_both",
-    "all_evidence",
-    "both",
-    "evidence",
+    "models",  # whether there are any
+    "whole",  # whether there are some with every value that is free (see ``free``)
+    "all_both",  # whether all satisfy both
+    "some_both",  # whether some do
+    "some_evidence",  # whether some satisfy the evidence
+    "only_both",  # whether some do, and all of those satisfy the query too
+    "all_evidence",  # whether all satisfy the evidence
+    "both",  # the share of those that satisfy both
+    "evidence",  # the share of those that satisfy the evidence
 )
 
 
@@ -62,7 +68,7 @@ KNOWN = (
 class Conjunctions:
     """A query as literals of the translated program: with the evidence, and the evidence alone.
 
-    None cannot hold.
+    None stands for what cannot hold.
     """
 
     both: Conjunction | None
@@ -90,7 +96,7 @@ class InnerPart:
 
 
 def split_translation(translation: Translation) -> SplitProgram:
-    """The determined part of a program and the others."""
+    """The rules of the determined atoms of a program, and the parts that the others fall into."""
     known = determined(translation.rules, translation.size)
     rules: dict[int, list[Rule]] = {}
     constraints, inner = [], []
@@ -109,6 +115,7 @@ def _atoms(rule: Rule) -> Iterable[int]:
 
 
 def _parts(rules: Sequence[Rule], known: Bits) -> list[InnerPart]:
+    """The rules in parts that share no atom which is not known (by union and find)."""
     if not rules:
         return []
     root = list(range(len(known)))
@@ -148,7 +155,7 @@ class Situations:
         program: Drawable,
         counted: bool,
     ) -> None:
-        """``counted`` says that every model counts, not only what they satisfy."""
+        """With ``counted``, as under maxent, it matters how many models there are."""
         self.part = part
         translation = program.translation
         self._free = [free for free in program.free if part.atoms & set(free.selectors)]
@@ -178,9 +185,12 @@ class Situations:
         self._listing = not counted or bool(self._minimised) or bool(self._chosen)
         self._many = False  # there were too many models to list before
         self._known: dict[bytes, Array] = {}
+        self._worth_a_circuit = len(part.border) > FEW and not self._minimised and not self._chosen
+        self._circuit: CountingCircuit | None = None
+        self._counted_together = 0  # situations, by that circuit
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._known) + self._counted_together
 
     def of(self, border: Bits, watch: Watch) -> Array:
         """What is ``KNOWN`` for each query in each world [known, queries, worlds].
@@ -189,6 +199,9 @@ class Situations:
         """
         watch.check()
         firsts, place = _distinct(border)
+        if (circuit := self._one_circuit(watch)) is not None:
+            self._counted_together += len(firsts)
+            return known_counts(circuit.counted(border[:, firsts], watch))[..., place]
         known = []
         for column in border.T[firsts]:
             key = column.tobytes()
@@ -198,7 +211,21 @@ class Situations:
             known.append(self._known[key])
         return np.stack(known, axis=-1)[..., place]
 
+    def _one_circuit(self, watch: Watch) -> CountingCircuit | None:
+        """The circuit of all situations, where there may be many and it is of a modest size."""
+        if self._circuit is None and self._worth_a_circuit:
+            pairs = list(zip(self._literals[::2], self._literals[1::2], strict=True))
+            left = watch.remaining()
+            part = watch if left is None else watch.within(TRIED * left, watch.report)
+            self._worth_a_circuit = False  # it was tried
+            try:
+                self._circuit = counting_circuit(self._program, self.part.border, pairs, part)
+            except LimitReached:
+                watch.check()
+        return self._circuit
+
     def _solved(self, border: Bits, watch: Watch) -> Array:
+        """What is ``KNOWN`` [known, queries] of a situation, from its models."""
         chosen = [a if b else -a for a, b in zip(self.part.border, border.tolist(), strict=True)]
         rows = self._listed(chosen, watch)
         if rows is None:
@@ -233,9 +260,10 @@ class Situations:
         return np.concatenate([*rows, np.empty((0, len(self._solver.read)), dtype=np.bool_)])
 
     def _counted(self, facts: Sequence[int], watch: Watch) -> Array | None:
-        """What is ``KNOWN`` [known, queries] where every model counts, from a circuit.
+        """What is ``KNOWN`` [known, queries] where models are counted, from a circuit.
 
-        Of the properties only those that are read then are known.
+        Only what answers under maxent are made of is filled in, the rest is 0. None where no
+        circuit can be made.
         """
         found = model_shares(self._program, facts, [(), *self._literals], watch)
         if found is None:
@@ -248,13 +276,14 @@ class Situations:
         return known
 
     def _whole(self, free: Bits, chosen: set[int]) -> bool:
-        """Whether there is a model for all values that are free."""
+        """Whether each combination of the values of free choices has a model."""
         if not self._chosen:
             return len(free) > 0
         wanted = math.prod(choice.values for choice in self._free if choice.atom in chosen)
         return len(np.unique(free, axis=0)) == wanted
 
     def _count(self, rows: Bits, literals: Sequence[int]) -> int:
+        """How many of the models satisfy all the literals."""
         good = np.ones(len(rows), dtype=np.bool_)
         for literal in literals:
             good &= rows[:, self._places[abs(literal)]] == (literal > 0)
@@ -287,3 +316,21 @@ def known_from(n: int, both: NDArray[np.int64], evidence: NDArray[np.int64], who
         evidence / n,
     )
     return np.array([np.asarray(row, dtype=np.float64) for row in rows])
+
+
+def known_counts(counts: ModelCounts) -> Array:
+    """What is ``KNOWN`` [known, queries, situations] from counts that a circuit gives.
+
+    That all models satisfy something is that no other was counted: such a 0 is exact.
+    """
+    models = counts.evidence + counts.others
+    some, only = counts.both > 0, (counts.both > 0) & (counts.only_evidence == 0)
+    every = (counts.evidence > 0) & (counts.others == 0)
+    with np.errstate(invalid="ignore"):
+        both = np.where(models > 0, counts.both / models, 0.0)
+        evidence = np.where(models > 0, counts.evidence / models, 0.0)
+    alike = (models > 0, models > 0, every & only, some, counts.evidence > 0, only, every)
+    known: Array = np.empty((len(KNOWN), *counts.both.shape))
+    for i, values in enumerate((*alike, both, evidence)):
+        known[i] = values
+    return known

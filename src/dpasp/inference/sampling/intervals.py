@@ -39,14 +39,14 @@ from dpasp.semantics.masses import Array
 Ends = tuple[float, float]
 
 MISSED = 0.025  # the probability that the answer lies beyond one end: both hold in 95 %
-SHARES: Array = 2.0 ** -np.arange(15.0)  # of the capital, one of which is near the best one
-PRECISE = 1e-7  # relatively: how well the ends are known
-TINY = 1e-300
+SHARES: Array = 2.0 ** -np.arange(15.0)  # of the capital: one of them is near the best one
+PRECISE = 1e-7  # the relative error of the ends
+TINY = 1e-300  # an end below this is as good as 0
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is known for and against a query, and the mass that is sampled."""
+    """The masses that are known for and against a query, and the open mass that is sampled."""
 
     for_: float = 0.0
     against: float = 0.0
@@ -85,16 +85,17 @@ def betting(
 def _ruled_out(
     for_: Array, against: Array, counts: Array, planned: int | None, frame: Frame
 ) -> float:
-    """The largest ratio below which all are ruled out."""
+    """The lower end of the interval: all smaller ratios are ruled out."""
     if not frame.for_ + counts @ for_ > 0:
         return 0.0
 
     def possible(ratio: float) -> bool:
-        # Whatever the shares, the capital falls as the ratio that is bet against grows.
+        # The gambler wins if the answer is above the ratio. Whatever the shares, the capital
+        # falls as the ratio grows, so the ratios that are possible are those from some one on.
         odds = (1 - ratio) / ratio
-        loss = frame.against + frame.open - frame.for_ * odds  # at most
+        loss = frame.against + frame.open - frame.for_ * odds  # what a sample can lose at most
         if not loss > 0:
-            return False  # it would be less than what is known
+            return False  # no sample can lose: what is known alone makes the answer larger
         shares, parts = _shares(ratio, planned)
         known = frame.for_ * odds - frame.against
         gains = (known + frame.open * (for_ * odds - against)) / loss
@@ -103,7 +104,7 @@ def _ruled_out(
         logs += np.log(parts)
         most = float(logs.max())
         if most == -math.inf:
-            return True  # all is lost
+            return True  # the gambler lost everything
         return most + math.log(float(np.exp(logs - most).sum())) < -math.log(MISSED)
 
     return _least(possible)
@@ -112,8 +113,8 @@ def _ruled_out(
 def _shares(ratio: float, planned: int | None) -> tuple[Array, Array]:
     """The shares of the capital that are bet, and the parts into which the capital is split.
 
-    For a number of samples that is known, half of it is bet as is best if they spread as much
-    as they can; the other half is for those that spread less.
+    If the number of samples is known, half of the capital is bet as is best for samples that
+    spread as much as they can; the other half is for samples that spread less.
     """
     if planned is None:
         return SHARES, np.full(len(SHARES), 1 / len(SHARES))
@@ -124,10 +125,10 @@ def _shares(ratio: float, planned: int | None) -> tuple[Array, Array]:
 
 
 def _least(possible: Callable[[float], bool]) -> float:
-    """Just below the least number from 0 to 1 that is possible, as all above it are."""
+    """A number just below the least one from 0 to 1 that is possible; all above it must be."""
     low, high = 0.0, 1.0
     while high - low > PRECISE * high and high > TINY:
-        # Small numbers are told apart by their exponents first.
+        # Between small numbers the exponent is halved: halves of the number would take long.
         middle = (low + high) / 2 if high > 0.01 else math.sqrt(max(low, TINY) * high)
         if possible(middle):
             high = middle

@@ -37,7 +37,10 @@ NORMAL = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """An estimate (None where no state says anything), its interval, and how good chains are."""
+    """An estimate (None where no state says anything), its interval, and how good the chains are.
+
+    The states are worth ``effective`` independent ones; ``r_hat`` is near 1 where chains agree.
+    """
 
     value: float | None
     interval: Ends
@@ -51,9 +54,10 @@ class Mixture:
 
 
 def mixture(for_: Array, against: Array, energies: Array) -> Mixture:
-    """What the states of chains say, how much of each is for and against [chains, states].
+    """What the states of chains come to; how much of each is for and against [chains, states].
 
-    Where all say the same, the ``energies`` [chains, states] tell whether the chains move.
+    The ``energies`` [chains, states] are the logarithms of the probabilities of states: where
+    all states say the same about the query, they show whether the chains move.
     """
     whole = for_ + against
     mean = float(whole.mean())
@@ -91,6 +95,7 @@ def effective_states(series: Array) -> float:
     chains, length = series.shape
     if length < 4:
         return 0.0
+    # Autocovariances by lag, of all chains at once by a Fourier transform.
     centred = series - series.mean(axis=1, keepdims=True)
     size = int(2 ** math.ceil(math.log2(2 * length)))
     spectrum = np.fft.rfft(centred, size, axis=1)
@@ -101,8 +106,8 @@ def effective_states(series: Array) -> float:
         return float(chains)  # none of them ever moved
     correlations = 1 - (within - lags.mean(axis=0)) / total
     pairs = correlations[: length // 2 * 2].reshape(-1, 2).sum(axis=1)
-    pairs[0] = correlations[:2].sum()
     falling = np.minimum.accumulate(pairs)
     last = int(np.argmax(falling <= 0)) if (falling <= 0).any() else len(falling)
+    # The autocorrelation time: how many states are worth one independent state.
     time = max(-1 + 2 * float(falling[:last].sum()), 1 / math.log10(chains * length))
     return float(chains * length / time)

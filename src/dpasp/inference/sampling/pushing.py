@@ -1,9 +1,9 @@
 """Evidence turned into how choices are drawn, so that few worlds or none contradict it.
 
-What must hold for the evidence to hold is followed down the rules to the choices. An atom of
-which every rule draws a value of a choice, as ``h :- value, gate``, is pushed: where the gates
+What must hold for the evidence to hold is followed down the rules to the choices. An atom each of
+whose rules needs one value of a choice, as in ``h :- value, gate``, is pushed: once the gates
 are known, the values are drawn from their distribution given the evidence, and the weight of a
-world is how probable the evidence was there. All evidence is checked in every world all the
+world is how probable the evidence was there. The evidence is checked in every world all the
 same: what cannot be pushed is merely not made more frequent.
 
 >>> from dpasp.inference.asked import ask
@@ -29,7 +29,7 @@ from dpasp.circuits.worlds import Definitions, Draw, Push
 from dpasp.logic.program import Rule
 from dpasp.semantics.leaves import Weights
 
-PAIRS = 30_000  # conjunctions that are compared with one another, at most
+PAIRS = 30_000  # the most pairs of conjunctions that are compared
 
 
 def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...]:
@@ -50,17 +50,17 @@ def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...
 def most_weight(
     definitions: Definitions, pushes: Sequence[Push], weights: Weights, exclusive: Exclusive
 ) -> float:
-    """A bound that the weight of no world exceeds."""
+    """A bound that the weight of no world exceeds: how probable the evidence can be at most."""
     most = 1.0
     for push in pushes:
         starts = definitions.leaves.starts
         chances = np.array([weights[starts[draw.choice] + draw.value] for draw in push.draws])
         if not push.holds:
-            sure = [not draw.gate for draw in push.draws]
+            sure = [not draw.gate for draw in push.draws]  # none of these may be drawn
             most *= float(np.prod(1 - chances[sure]))
         elif exclusive.all([draw.gate for draw in push.draws]):
-            most *= float(chances.max())
-        else:
+            most *= float(chances.max())  # one gate is open at a time
+        else:  # all gates may be open: that one of the values is drawn
             with np.errstate(divide="ignore"):
                 most *= float(-np.expm1(np.log1p(-chances).sum()))
     return most
@@ -78,17 +78,21 @@ class Exclusive:
         """Whether no two of them ever hold together."""
         count = len(conjunctions)
         if count * (count - 1) // 2 > self._left:
-            return False  # or it is not worth finding out
+            return False  # perhaps they are, but it is not worth finding out
         return all(self._conjunctions(*pair) for pair in combinations(conjunctions, 2))
 
     def _conjunctions(self, ours: tuple[int, ...], theirs: tuple[int, ...]) -> bool:
+        """Whether two conjunctions are seen never to hold together."""
         self._left -= 1
         return any(a == -b for a in ours for b in theirs) or any(
             self._atoms(a, b) for a in ours for b in theirs if a > 0 and b > 0 and a != b
         )
 
     def _atoms(self, a: int, b: int) -> bool:
-        """By induction along the rules; atoms in a loop count as not exclusive."""
+        """Whether two atoms are seen never to hold together, by induction along the rules.
+
+        Atoms in a loop count as not exclusive.
+        """
         pair = (a, b) if a < b else (b, a)
         if pair not in self._known:
             self._known[pair] = False  # until it is shown
@@ -124,7 +128,11 @@ def consequences(definitions: Definitions, evidence: Iterable[int]) -> dict[int,
 
 
 def _implied(rules: Sequence[Rule], holds: bool, known: Mapping[int, bool]) -> Iterator[int]:
-    """The literals that follow from the value of an atom with these rules."""
+    """The literals that follow from the value of an atom with these rules.
+
+    If an atom holds that only one rule can still derive, the body of that rule holds. If an
+    atom does not hold and all literals but one of a body do, that one does not.
+    """
     if holds:
         live = [rule for rule in rules if not _fails(rule, known)]
         if len(live) == 1 and live[0].weights is None:
@@ -138,6 +146,7 @@ def _implied(rules: Sequence[Rule], holds: bool, known: Mapping[int, bool]) -> I
 
 
 def _fails(rule: Rule, known: Mapping[int, bool]) -> bool:
+    """Whether a literal of the body is known not to hold."""
     return rule.weights is None and any(known.get(abs(b), b > 0) is not (b > 0) for b in rule.body)
 
 
@@ -158,5 +167,5 @@ def _push(
         gate = tuple(b for b in rule.body if b != chosen[0])
         draws.append(Draw(*selectors[chosen[0]], gate))
     if len({draw.choice for draw in draws}) < max(1, len(draws)):
-        return None
+        return None  # no draws, or two of the same choice
     return Push(holds, tuple(draws))

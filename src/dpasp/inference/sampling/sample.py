@@ -47,11 +47,11 @@ from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 
 SAMPLES = 10_000
-FEW = 100  # effective samples below which an estimate rests on little
-RARE = 0.01  # of the samples are effective, or there are chains
-MANY = 2**20  # samples after which it is clear whether they come to something
-LEAST = 1000  # samples before which it is not
-LOOK = 1.5  # how many times the samples of the last look at the precision the next one has
+FEW = 100  # with fewer effective samples, an estimate rests on little
+RARE = 0.01  # if a smaller share of the samples is effective, there are chains instead
+LEAST = 1000  # only after so many samples it is seen whether few are effective
+MANY = 2**20  # drawing stops after so many samples if few are
+LOOK = 1.5  # the precision is looked at again after so many times the samples
 
 
 def sample(asked: Asked) -> EngineResult:
@@ -92,8 +92,8 @@ class Estimates:
     numbers: list[list[Tally]] = field(init=False)  # by query: one under maxent, two under credal
     worlds: int = 0
     lost: float = 0.0  # worlds without a model
-    weight: float = 0.0
-    squares: float = 0.0
+    weight: float = 0.0  # of the worlds that say something about the queries
+    squares: float = 0.0  # of these weights, added up
 
     def __post_init__(self) -> None:
         ends = 1 if self.asked.meaning.maxent else 2
@@ -121,7 +121,7 @@ class Estimates:
         return self.weight**2 / self.squares if self.squares > 0 else 0.0
 
     def answers(self, planned: bool) -> list[Answer]:
-        """The answers with their intervals."""
+        """The answers with their intervals; ``planned`` as for :meth:`Tally.interval`."""
         return [
             numbered(query.text, tallies, self.worlds, planned)
             for query, tallies in zip(self.queries, self.numbers, strict=True)
@@ -129,7 +129,7 @@ class Estimates:
 
 
 def numbered(query: str, tallies: Sequence[Tally], worlds: int, planned: bool) -> Answer:
-    """The answer that the tallies of its numbers come to, after so many worlds."""
+    """The answer that the tallies of its numbers come to; ``worlds``: how many were drawn."""
     ends = [tally.interval(planned) for tally in tallies]
     values = [tally.value for tally in tallies]
     return replace(estimate(query, values, (ends[0][0], ends[-1][1])), samples=worlds)
@@ -152,7 +152,8 @@ def sampled(asked: Asked, groups: Sequence[QueryGroup], weights: Weights) -> App
             stopped = _draw(job, estimates, wanted, gap)
             group_answers = _by_chains(job, estimates) if _hopeless(estimates) else None
         if group_answers is None:
-            # Whether a limit is reached may depend on what the worlds are.
+            # A number of samples is planned if nothing about them decides when drawing stops;
+            # whether a limit is reached may depend on which worlds were drawn.
             planned = gap is None and not _limited(asked)
             notes = tuple(_warnings(estimates, stopped, wanted))
             group_answers = Chained(tuple(estimates.answers(planned)), notes, good=True)
@@ -169,7 +170,7 @@ def _hopeless(estimates: Estimates) -> bool:
 
 
 def _by_chains(job: Samples, estimates: Estimates) -> Chained | None:
-    """What chains say in place of samples, if they are of use."""
+    """What chains say in place of samples; None where they say nothing."""
     method, watch = job.asked.method, job.asked.watch
     asked_for, states = method.whole("chains"), method.whole("n")
     if not asked_for and states is not None and states <= STATES:
@@ -197,6 +198,7 @@ def _instead(estimates: Estimates, wanted: Wanted) -> Diagnostic:
 
 
 def _limited(asked: Asked) -> bool:
+    """Whether drawing may be stopped by a limit."""
     limits = asked.watch.limits
     return limits.seconds is not None or limits.megabytes is not None
 

@@ -1,4 +1,4 @@
-"""Samples in shards, which anybody may draw: which worlds they are depends on the seed alone.
+"""Samples in shards, which any worker may draw: which worlds they are depends on the seed alone.
 
 World number i of a seed is always the same, and shards are cut without regard to who draws
 them, so that the same seed gives the same answer whatever the number of workers.
@@ -29,7 +29,7 @@ NUMBERS = 2**22  # worlds times queries of a shard, at most
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """So many worlds from one on."""
+    """The worlds of a seed from number ``begin`` on, ``count`` of them."""
 
     begin: int
     count: int
@@ -39,21 +39,22 @@ class Shard:
 class Sampled:
     """What the worlds of a shard say.
 
-    ``samples`` has for each number of an answer an array [2, queries, worlds]: how much is for
-    it and against it; where that is all or nothing, only the sums [2, queries, 1]. Where a
-    limit ``stopped`` it, these are the first worlds of the shard.
+    ``samples`` has for each number of an answer an array [2, queries, worlds]: how much of each
+    world is for the query and against it; where that is all or nothing, only the sums
+    [2, queries, 1]. Where a limit ``stopped`` the drawing, these are the first worlds of the
+    shard.
     """
 
     count: int
     lost: int  # worlds without a model
     weight: float  # of the worlds that say something about the query
-    squares: float
+    squares: float  # the sum of the squares of those weights
     samples: tuple[Array, ...]
     stopped: LimitReached | None = None
 
 
 def shards(wanted: int, queries: int, slow: bool) -> Iterator[Shard]:
-    """The shards of so many worlds; ``slow`` says that models of each must be found.
+    """The shards of the ``wanted`` worlds; with ``slow``, models of each world must be found.
 
     >>> [shard.count for shard in shards(20_000, 1, slow=False)][-3:]
     [1024, 2048, 1568]
@@ -82,7 +83,7 @@ class Samples:
         return Samples, (light(self.asked), tuple(self.queries), self.weights, self.seed)
 
     def start(self, watch: Watch) -> Callable[[Shard, Watch], Sampled]:
-        """What draws a shard."""
+        """The function that draws a shard."""
         asked = replace(self.asked, watch=watch)
         prepared = self.prepared or Prepared(asked, self.queries)
         stream = Stream(prepared, self.weights, self.seed, watch)
@@ -95,6 +96,7 @@ class Samples:
 
 
 def _drawn(stream: Stream, queries: Sequence[GroundQuery], shard: Shard) -> Sampled:
+    """The worlds of a shard, as many as the watch allows."""
     prepared = stream.prepared
     meaning, binary = prepared.asked.meaning, prepared.binary
     ends = 1 if meaning.maxent else 2
@@ -114,7 +116,7 @@ def _drawn(stream: Stream, queries: Sequence[GroundQuery], shard: Shard) -> Samp
             count += seen.count
     except LimitReached as limit:
         stopped = limit
-    # Added up in one go: how many pieces there were is a matter of time.
+    # Added up in one go: rounding must not depend on the pieces, whose sizes depend on time.
     weights = np.concatenate(informative)
     samples = [np.concatenate(pieces, axis=2) for pieces in parts]
     if binary:

@@ -40,7 +40,10 @@ QUICK = 0.05  # seconds for which a piece may take before it stops growing
 
 @dataclass(frozen=True, slots=True)
 class SeenWorlds:
-    """What some worlds say: ``known`` [KNOWN, queries, worlds], and their weights up to 1."""
+    """What some worlds say: ``known`` [KNOWN, queries, worlds], and their weights from 0 to 1.
+
+    Where all worlds weigh the same, ``weights`` is None.
+    """
 
     known: Array
     weights: Weights | None
@@ -58,7 +61,12 @@ class SeenWorlds:
 
 
 class Prepared:
-    """A program with queries of the same evidence, ready to be drawn under any weights."""
+    """A program with queries of the same evidence, whose worlds can be drawn under any weights.
+
+    Of each world, the truth of the ``outputs`` is computed: whether a constraint is violated,
+    whether the evidence holds, whether each query does with it (each as far as the atoms are
+    determined), and the borders of the inner parts.
+    """
 
     def __init__(self, asked: Asked, queries: Sequence[GroundQuery], push: bool = True) -> None:
         self.asked, self.queries = asked, tuple(queries)
@@ -93,7 +101,7 @@ class Prepared:
 
     @property
     def binary(self) -> bool:
-        """Whether a world is wholly for a query, wholly against it, or says nothing."""
+        """Whether every world is wholly for a query, wholly against it, or says nothing."""
         agreed = not self.asked.meaning.maxent or not any(
             situation.asked for situation in self.situations
         )
@@ -101,7 +109,7 @@ class Prepared:
 
     @cached_property
     def weigh_alike(self) -> bool:
-        """Whether all worlds have the same weight: what is pushed depends on nothing."""
+        """Whether all worlds have the same weight: how evidence is pushed depends on no gate."""
         return all(
             not draw.gate and (len(push.draws) == 1 or not push.holds)
             for push in self.worlds.pushes
@@ -120,20 +128,21 @@ class Prepared:
         return Exclusive(self.definitions)
 
     def most(self, weights: Weights) -> float:
-        """What the weight of no world exceeds, under the weights of what is drawn."""
+        """A bound that the weight of no world exceeds, under weights of the drawable's leaves."""
         return most_weight(self.definitions, self.worlds.pushes, weights, self._exclusive)
 
     def _determined(self, literals: Conjunction | None) -> Conjunction | None:
+        """The determined atoms among literals; None of what cannot hold."""
         known = self.program.determined
         return None if literals is None else tuple(b for b in literals if known[abs(b)])
 
     def _atom(self, literals: Conjunction | None) -> int:
-        """An atom for the determined literals among some that all hold."""
+        """A fresh atom that is true where the determined ones among the literals all hold."""
         determined = self._determined(literals)
         return self._defined([] if determined is None else [Rule((), determined)])
 
     def _defined(self, bodies: Iterable[Rule]) -> int:
-        """A fresh atom that holds where the body of one of the constraints does."""
+        """A fresh atom that is true where one of the bodies holds."""
         atom, self.size = self.size, self.size + 1
         self._rules[atom] = [rule._replace(head=(atom,)) for rule in bodies]
         return atom
@@ -150,7 +159,11 @@ class Stream:
         self.most = prepared.most(self.weights)
 
     def worlds(self, wanted: int, begin: int = 0) -> Iterator[SeenWorlds]:
-        """So many worlds from one on, in pieces. Raises what the watch raises."""
+        """The ``wanted`` worlds from number ``begin`` on, in pieces.
+
+        Pieces grow while they are quick, so that the watch is looked at often enough. Raises
+        what the watch raises.
+        """
         at, end = begin, begin + wanted
         blocks, piece = BLOCKS // 8, PIECE if self.prepared.situations else BLOCK * BLOCKS
         while at < end:
@@ -171,7 +184,7 @@ class Stream:
         return self.prepared.worlds.draw(self.weights, self.seed, number, 1, self.watch)
 
     def seen(self, drawn: Drawn, part: slice) -> SeenWorlds:
-        """What some of the worlds that were drawn say."""
+        """What those of the worlds that were drawn say which the slice is about."""
         weights = None if self.prepared.weigh_alike else drawn.weights[part] / self.most
         return SeenWorlds(self.known(drawn.bits[:, part]), weights)
 
@@ -217,13 +230,18 @@ def _add_undefined(
     meaning: Meaning,
     queries: Sequence[GroundQuery],
 ) -> None:
-    """Add the models with every atom undefined, of worlds without stable models."""
-    none, some = named["models"] == 0, named["whole"] == 0  # of the values that are free
+    """Add the model with every atom undefined, which worlds without stable models have.
+
+    Where choices are free, a world has it for the values without stable models: for all values
+    where it has no ``models``, for some where these are not ``whole``.
+    """
+    none, some = named["models"] == 0, named["whole"] == 0
     for i, query in enumerate(queries):
         if not meaning.holds_without_models(query.evidence):
             continue
         side = 0 if meaning.holds_without_models(query.literals) else 1
         for place, samples in enumerate(numbers):
-            # What is all of a world's models in one number is some of them in the other.
+            # For the query, the lower number counts worlds all of whose models satisfy it, and
+            # against it those of which some do not; the upper number the other way round.
             whole = len(numbers) == 1 or side == place
             samples[side, i] = np.maximum(samples[side, i], (none if whole else some)[i])

@@ -15,8 +15,8 @@ import numpy as np
 from dpasp.inference.sampling.intervals import ALL_OPEN, Ends, Frame, betting, binomial
 from dpasp.semantics.masses import Array
 
-ALONE = 2048  # samples that stand for themselves
-LATER = 2048  # means of 2, 4, 8, … samples that come after them: each twice as many samples
+ALONE = 2048  # the first samples are kept one by one,
+LATER = 2048  # then so many means of 2 samples each, so many means of 4, of 8, …
 NOTHING: Ends = (0.0, 1.0)
 
 
@@ -24,9 +24,10 @@ NOTHING: Ends = (0.0, 1.0)
 class Tally:
     """How much of the samples was for a query and how much against it.
 
-    A sample is ``binary`` if it is wholly for it, wholly against it, or neither. Others are
-    kept as means over more and more of them, which are samples too, and few. With a
-    ``frame``, the samples are of what is open, and the rest is known.
+    With ``binary``, every sample is wholly for it, wholly against it, or neither, and counts
+    are enough. Others are kept as means of more and more samples: a mean is a sample with the
+    same expectation, and so there are few to keep. With a ``frame``, the samples are of what is
+    open, and the rest is known.
     """
 
     binary: bool
@@ -85,7 +86,7 @@ class Tally:
             pairs = np.concatenate([*self._means, *last, np.empty((2, 0))], axis=1)
             pairs, counted = np.unique(pairs, axis=1, return_counts=True)
             counts = counted.astype(np.float64)
-        # Of what is wholly open, samples that say nothing change no capital.
+        # Where nothing is known beforehand, samples that say nothing change no capital.
         seen = (counts > 0) & ((pairs.sum(axis=0) > 0) | (frame != ALL_OPEN))
         total = int(counts.sum()) if planned else None
         return betting(pairs[0, seen], pairs[1, seen], counts[seen], total, frame)

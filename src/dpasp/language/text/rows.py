@@ -1,4 +1,4 @@
-"""Rows: statements on a line of their own, with plain numbers and without variables.
+"""Rows: statements with plain numbers and without variables.
 
 Large programs are tables, and their rows look alike: ``0.4::a(x); 0.6::a(y) :- b(z), not c.``
 One regular expression says that a statement is such a row, and that nothing can be wrong with
@@ -30,11 +30,12 @@ _HEAD = rf"{NUMBER} ?:: ?{_ATOM}"
 _LITERAL = rf"(?:not )?{_ATOM}"
 ROW = re.compile(
     rf"[ \t\r\n]*(?P<heads>{_HEAD}(?: ?; ?{_HEAD})*)"
-    rf"(?: ?:- ?(?P<body>{_LITERAL}(?:, ?{_LITERAL})*))?(?P<dot>\.)[ \t\r]*(?:\n|\Z)",
+    rf"(?: ?:- ?(?P<body>{_LITERAL}(?:, ?{_LITERAL})*))?(?P<dot>\.)(?=[ \t\r\n]|\Z)",
     re.ASCII,
 )
 _HEADS = re.compile(rf"({NUMBER}) ?:: ?({_ATOM})", re.ASCII)
 ANNOTATION = re.compile(rf"{NUMBER} ?::", re.ASCII)
+_INSIDE_LINE = re.compile(r"[^\n]+")
 
 heads_in = _HEADS.findall  # the numbers and the atoms of the heads of a row, as text
 
@@ -54,12 +55,15 @@ class Rows:
     @cached_property
     def nodes(self) -> list[AST]:
         """clingo's nodes, in order, at the places that they have in the file."""
-        lines: list[str] = []
+        text, parts, at = self.file.text, [], 0
         for start, end in self.slices:
-            place = self.file.place(start)
-            lines += [""] * (place.line - self.file.first_line - len(lines))
-            text = ANNOTATION.sub(lambda match: " " * len(match[0]), self.file.text[start:end])
-            lines.append(" " * (place.column - 1) + text)
-        nodes, stuck = parse_clingo("\n".join(lines), self.file.first_line)
+            parts += [_blank(_INSIDE_LINE, text[at:start]), _blank(ANNOTATION, text[start:end])]
+            at = end
+        nodes, stuck = parse_clingo("".join(parts), self.file.first_line)
         assert stuck is None  # nothing can be wrong with the form of a row
         return nodes
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    """The text with blanks in place of what matches: everything else keeps its place."""
+    return pattern.sub(lambda match: " " * len(match[0]), text)

@@ -66,7 +66,7 @@ TILE = 1 << 23  # numbers that are held at once: total choices times weight vect
 
 @dataclass(frozen=True, slots=True)
 class QueryConditions:
-    """Where to read a query in the table."""
+    """Where to read a query in the table: that it holds with its evidence, and the evidence."""
 
     both: Condition
     evidence: Condition
@@ -135,7 +135,7 @@ class Enumeration:
         return completed(whole, self.meaning, self.questions)
 
     def counted(self, seconds: float = 0.0) -> Counted:
-        """What was enumerated in so many seconds, as a circuit is folded from it."""
+        """The counts of models that a circuit is folded from; ``seconds``: what they took."""
         table = self.table
         check_foldable(len(table), len(self.queries))
         n = table.count(table.holds(ALWAYS))
@@ -175,31 +175,37 @@ def enumerate_models(
     reader = Reader(translation)
     queries = tuple(map(reader.query, ground.questions))
     maps = {i: reader.map(q) for i, q in enumerate(ground.questions) if isinstance(q, GroundMap)}
-    seen = tuple(map(reader.atom, observed))
+    truths = tuple(map(reader.atom, observed))
     conditions = len(reader.read)
     if translation.least:
         reader.read_undefined()
-    groups = live_groups(ground)
     selectors = [selector for choice in ground.choices for selector in choice.selectors]
-    rows = BitRows(len(selectors) + len(reader.read))
-    total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
-    for block in model_blocks(
-        (*translation.rules, *reader.rules),
-        groups,
-        selectors + reader.read,
-        project=not meaning.maxent,
-        watch=watch,
-    ):
-        rows.add(block)
-        watch.report(rows.added, total if rows.added <= total else None)
-        _check_size(rows)
+    rows = _model_rows(ground, reader, selectors, not meaning.maxent, watch)
     bits, counts = rows.sorted()
-    if translation.least:
+    if translation.least:  # what read_undefined reads comes last, and only serves to select
         width = len(selectors) + conditions
         least = least_undefined(bits[:, : len(selectors)], bits[:, width:])
         bits, counts = bits[least, :width], counts[least]
     table = sorted_table(ground.choices, bits, counts)
-    return Enumeration(table, meaning, ground.questions, queries, maps, seen, rows.added)
+    return Enumeration(table, meaning, ground.questions, queries, maps, truths, rows.added)
+
+
+def _model_rows(
+    ground: GroundProgram, reader: Reader, selectors: list[int], project: bool, watch: Watch
+) -> BitRows:
+    """All models of all total choices: the selectors, then what is read.
+
+    With ``project``, models that agree on these come once.
+    """
+    groups = live_groups(ground)
+    total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
+    rules = (*reader.translation.rules, *reader.rules)
+    rows = BitRows(len(selectors) + len(reader.read))
+    for block in model_blocks(rules, groups, selectors + reader.read, project=project, watch=watch):
+        rows.add(block)
+        watch.report(rows.added, total if rows.added <= total else None)
+        _check_size(rows)
+    return rows
 
 
 def live_groups(ground: GroundProgram) -> list[Group]:
@@ -213,6 +219,7 @@ def live_groups(ground: GroundProgram) -> list[Group]:
 
 
 def _live_group(choice: Choice, live: Sequence[bool]) -> Group:
+    """The selectors of a choice that may be true; one of them must be if *nothing* may not."""
     atoms = tuple(s for s, kept in zip(choice.selectors, live, strict=False) if kept)
     return Group(atoms, exactly=not (choice.nothing and live[-1]))
 
@@ -250,12 +257,12 @@ class Reader:
         if len(parts) == 1:
             column = self.atom(abs(parts[0]))
             return Condition(column.column, parts[0] > 0)
-        return self.atom(self._both(tuple(sorted(parts))))
+        return self.atom(self._all_of(tuple(sorted(parts))))
 
     def read_undefined(self) -> None:
         """Read for each of the program's own atoms whether it is undefined."""
         for atom in self.translation.own_atoms:
-            self.read.append(self._both((-atom, self.translation.twins[atom])))
+            self.read.append(self._all_of((-atom, self.translation.twins[atom])))
 
     def atom(self, atom: int) -> Condition:
         """The condition that an atom is true."""
@@ -266,11 +273,12 @@ class Reader:
             self.read.append(atom)
         return Condition(self._columns[atom], True)
 
-    def _both(self, parts: Conjunction) -> int:
-        """A fresh atom that holds when all the parts do."""
+    def _all_of(self, parts: Conjunction) -> int:
+        """A fresh atom that is true exactly when all the parts hold."""
         if parts not in self._defined:
             self._defined[parts] = self._next
-            # Not as a rule: next to disjunctions clasp can take its body for another one.
+            # A free atom and constraints, and not a rule with the parts as its body: next to
+            # disjunctions, clasp can take that body for another one.
             self.rules.append(Rule((self._next,), (), choice=True))
             self.rules.extend(Rule((), (self._next, -part)) for part in parts)
             self.rules.append(Rule((), (-self._next, *parts)))
@@ -281,13 +289,15 @@ class Reader:
 def least_undefined(chosen: Bits, undefined: Bits) -> Bits:
     """Which rows have a ⊆-minimal undefined set among the rows of their total choice."""
     sizes = undefined.sum(axis=1)
-    starts = run_starts(chosen) if chosen.shape[1] else np.arange(min(1, len(chosen)))
+    starts = run_starts(chosen)
     if not len(starts):
         return np.zeros(0, dtype=np.bool_)
     lengths = np.diff(np.append(starts, len(chosen)))
     smallest = np.repeat(np.minimum.reduceat(sizes, starts), lengths)
     largest = np.maximum.reduceat(sizes, starts)
-    keep: Bits = sizes == smallest  # these are minimal; larger sets only if none is inside them
+    # The smallest sets are minimal. A larger one is minimal if it has no smaller one inside;
+    # one that is larger than the empty set never is.
+    keep: Bits = sizes == smallest
     words = pack(undefined)
     for start, length, most in zip(starts, lengths, largest, strict=True):
         least = sizes[start : start + length].min()

@@ -63,7 +63,8 @@ class BitRows:
 def pack(bits: Bits) -> PackedBits:
     """Rows of bits as rows of machine words that compare in the same order."""
     data = np.packbits(bits, axis=1)
-    data = np.pad(data, ((0, 0), (0, -data.shape[1] % 8 or (8 if not data.shape[1] else 0))))
+    words = max(1, -(-data.shape[1] // 8))  # rows without bits are one word as well
+    data = np.pad(data, ((0, 0), (0, 8 * words - data.shape[1])))
     return np.ascontiguousarray(data).view(">u8").astype(np.uint64)
 
 

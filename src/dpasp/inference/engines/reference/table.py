@@ -45,7 +45,11 @@ NEVER = Condition(None, False)
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """P(θ) = ``constant[θ] * varying[group[θ]]`` over a batch."""
+    """P(θ) = ``constant[θ] * varying[group[θ]]`` over a batch.
+
+    Total choices that agree on the choices whose weights vary are one group, so that a batch
+    costs as many products as there are groups.
+    """
 
     constant: Weights  # [total choices]
     group: Indices  # [total choices]
@@ -116,15 +120,17 @@ class Table:
     def inconsistent(self, weights: Weights) -> Weights:
         """The mass of the total choices that are not in the table, for each weight vector.
 
-        Looked at as a tree of values, they are the branches that are missing.
+        The total choices are the paths of a tree that branches at each choice by its values.
+        Level by level, the branches that no path of the table takes are added up, each with
+        everything below it.
         """
         mass = np.zeros(weights.shape[1])
         if not len(self):
             return _rest(self.leaves, weights, 0)
         if len(self) == self.leaves.total:
             return mass
-        prefix = np.ones((1, weights.shape[1]))  # the weights of the distinct prefixes
-        parents = np.zeros(len(self), dtype=np.intp)  # the prefix of each total choice
+        prefix = np.ones((1, weights.shape[1]))  # what the nodes of the level weigh
+        parents = np.zeros(len(self), dtype=np.intp)  # the node that each total choice is at
         for i in range(len(self.leaves.starts) - 1):
             here = weights[self.leaves.of(i)]
             present = np.zeros((len(prefix), len(here)), dtype=np.bool_)
@@ -147,10 +153,13 @@ def _rest(leaves: LeafLayout, weights: Weights, first: int) -> Weights:
 
 
 def sorted_table(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table:
-    """The table of sorted rows: one bit for every selector, then the conditions."""
+    """The table of sorted rows: one bit for every selector, then the conditions.
+
+    A choice none of whose selectors is true takes its last value, *nothing*.
+    """
     width = sum(len(choice.selectors) for choice in choices)
     chosen = bits[:, :width]
-    starts = run_starts(chosen) if width else np.arange(min(1, len(bits)), dtype=np.intp)
+    starts = run_starts(chosen)
     values = np.zeros((len(starts), len(choices)), dtype=np.intp)
     first = 0
     for i, choice in enumerate(choices):
@@ -181,10 +190,15 @@ def log_masses(table: Table, weights: Weights, both: Condition, evidence: Condit
 
 
 def _shares(table: Table, both: Condition, evidence: Condition) -> list[NDArray[np.generic]]:
-    """How much of P(θ) each mass has, for every total choice."""
+    """How much of P(θ) each mass has, for every total choice of the table."""
     n = table.count(table.holds(ALWAYS))
-    n_qe = table.count(table.holds(both))
-    n_e = table.count(table.holds(evidence))
+    return shares_of_masses(n, table.count(table.holds(both)), table.count(table.holds(evidence)))
+
+
+def shares_of_masses(n: Counts, n_qe: Counts, n_e: Counts) -> list[NDArray[np.generic]]:
+    """How much of P(θ) each of ``FIELDS`` has where θ has n > 0 models, n_e with the evidence,
+    and n_qe with the query too: the definitions of :mod:`dpasp.semantics.masses`.
+    """
     return [
         n > 0,
         n_qe == n,

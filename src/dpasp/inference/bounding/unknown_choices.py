@@ -2,8 +2,8 @@
 
 What is for a query (it holds, with the evidence) and what is against it (the evidence holds and
 it does not) are goals, and so are their complements: what surely holds of each bounds the answer
-from both sides (see :mod:`dpasp.inference.relaxing`). It takes no case of the program that
-is small enough to compile: also where none is, the bounds close in.
+from both sides (see :mod:`dpasp.inference.relaxing`). So the bounds close in even where no case
+of the program is small enough to compile.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -34,14 +34,13 @@ from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 
-FIRST_BUDGET = Budget(
-    nodes=300_000, work=300_000, reasons=200
-)  # of an attempt; if all fail, twice that,
-MOST = 1 << 32  # up to this work
+# Of an attempt to know more choices; where all fail, twice that, up to the most work.
+FIRST_BUDGET = Budget(nodes=300_000, work=300_000, reasons=200)
+MOST_WORK = 1 << 32
 ROUNDING = 1e-12  # of what is evaluated
-GoalPlaces = tuple[
-    int, int, int, int
-]  # of what is for a query and its complement; the same against
+
+# The places of four goals: what is for a query, its complement, what is against it, and its.
+GoalPlaces = tuple[int, int, int, int]
 
 
 class RelaxedBounds:
@@ -63,11 +62,11 @@ class RelaxedBounds:
 
     @property
     def intervals(self) -> list[SureInterval | None]:
-        """What holds the answer of each query; None where nothing is known."""
+        """An interval that surely holds the answer, for each query; None where nothing is known."""
         return [None if places is None else self._interval(places) for places in self.places]
 
     def met(self, bounds: Sequence[Bound]) -> list[Bound]:
-        """Other bounds of the queries, with what is sure here."""
+        """Other bounds of the queries, made narrower by what is sure here."""
         pairs = zip(bounds, self.intervals, strict=True)
         return [bound if interval is None else bound.met(interval) for bound, interval in pairs]
 
@@ -84,7 +83,7 @@ class RelaxedBounds:
 
     def steps(self, watch: Watch) -> Iterator[None]:
         """Let one goal after the other grow; raises what the watch raises."""
-        failed: set[int] = set()  # within the budget of now
+        failed: set[int] = set()  # the goals that do not grow within the present budget
         while todo := [n for n, growing in enumerate(self.growing) if not growing.whole]:
             for number in todo:
                 if number not in failed and self._grow(number, watch):
@@ -92,13 +91,13 @@ class RelaxedBounds:
                 elif not self.growing[number].whole:
                     failed.add(number)
             if failed.issuperset(todo):
-                if self.budget.work >= MOST:
+                if self.budget.work >= MOST_WORK:
                     return
                 self._raise(todo)
                 failed.clear()
 
     def _grow(self, number: int, watch: Watch) -> bool:
-        """Try to know more choices of a goal; whether that went."""
+        """Try to know more choices of a goal; returns whether that succeeded."""
         growing = self.growing[number]
         if number not in self._ranked:
             self._ranked[number] = self.budget.ranked(growing.goal, self.weights, number, watch)
@@ -119,6 +118,7 @@ class RelaxedBounds:
                 self.growing[number] = replace(self.growing[number], step=-1)
 
     def _interval(self, places: GoalPlaces) -> SureInterval:
+        """for / (for + against) with each at its least and the other at its most."""
         low = [self._least[place] for place in places]
         held, fails, against, not_against = low[0], low[1], low[2], low[3]
         least = held * (1 - ROUNDING), against * (1 - ROUNDING)
@@ -142,6 +142,6 @@ class RelaxedBounds:
         return (first, first + 1, first + 2, first + 3)
 
     def _grown(self, *goals: RelaxedGoal) -> int:
-        """Add goals; the place of the first."""
+        """Add goals; returns the place of the first."""
         self.growing += map(Growing, goals)
         return len(self.growing) - len(goals)

@@ -1,9 +1,10 @@
 """A program in which some choices are unknown: what holds there holds however they fall.
 
-Every atom has two sides: that it surely holds, and that it may hold. A rule derives that its
-head surely holds where its body surely does, for which what it negates may not hold; and the
-other way round. Of an unknown choice no value surely holds and every value may. So what surely
-holds is less than what holds, and the more choices are known, the less is missing.
+Every atom has two sides: that it surely holds, and that it may hold. The head of a rule surely
+holds where the atoms that its body needs surely hold and those that it negates cannot hold. It
+may hold where the atoms that its body needs may hold and none that it negates surely holds. Of an
+unknown choice no value surely holds and every value may. So the probability that the goal surely
+holds is a lower bound of its own, and the more choices are known, the closer it is.
 
 >>> from dpasp.inference.relaxing.goals import determined_part
 >>> from dpasp.language import parse
@@ -60,7 +61,7 @@ class _Sides:
         self._numbers: dict[tuple[int, bool], int] = {}
 
     def number(self, atom: int, surely: bool) -> int:
-        """The atom that says that another surely holds, or may hold."""
+        """The atom that says that another surely holds, or may; a selector stands for itself."""
         if atom in self.goal.selectors:
             return atom
         if (atom, surely) not in self._numbers:
@@ -94,7 +95,7 @@ class _Sides:
             if choice is None or choice in self.known:
                 number = self.number(abs(literal), surely == (literal > 0))
                 body.append((number if literal > 0 else -number, weight))
-            elif not surely:  # it may hold
+            elif not surely:  # a value of an unknown choice, which may hold
                 bound -= weight
         if bound > sum(weight for _, weight in body):
             return None
