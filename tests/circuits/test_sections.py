@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpasp.circuits.regroup import Terms
-from dpasp.circuits.sections import SHALLOW, WIDEST, Place, into_sections
+from dpasp.circuits.sections import SHALLOW, WIDEST, EntryLayout, into_sections
 
 HEADS, UNIT = 6, 5  # the entries 0 to 4 are numbers from outside, and 5 is 1
-PLACE = Place(HEADS, UNIT)
+PLACE = EntryLayout(HEADS, UNIT)
 
 
 def values(terms: Terms, level: np.ndarray, heads: np.ndarray) -> np.ndarray:

@@ -6,7 +6,8 @@ that one were 1 and the others 0, and then multiplied by what they turn out to b
 √depth levels, one above the other, leave about 2 · √depth levels in all.
 
 >>> chain = Terms(np.arange(2, 102), np.zeros(100, int), np.r_[1, np.arange(2, 101)])  # x · x · …
->>> shorter, level = into_sections(chain, np.arange(100), Place(first=2, unit=1), np.array([101]))
+>>> layout = EntryLayout(first=2, unit=1)
+>>> shorter, level = into_sections(chain, np.arange(100), layout, np.array([101]))
 >>> level.max() < 20
 np.True_
 """
@@ -27,7 +28,7 @@ EARLY = (32, 16, 8, 4)  # what is known after this part of all levels may be use
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EntryLayout:
     """Where entries stand: the sums from ``first`` on; ``unit`` is the entry that is 1."""
 
     first: int
@@ -35,7 +36,7 @@ class Place:
 
 
 def into_sections(
-    terms: Terms, level: Integers, place: Place, wanted: Integers
+    terms: Terms, level: Integers, place: EntryLayout, wanted: Integers
 ) -> tuple[Terms, Integers]:
     """The products of sums so that the wanted entries are worth the same; all sums' levels.
 
@@ -91,7 +92,7 @@ def _planned(depth: Integers, last: Integers, early: int, total: int) -> _Cuts:
 class _Sections:
     """Sums that are written anew, section by section, those that others need first."""
 
-    def __init__(self, terms: Terms, depth: Integers, place: Place) -> None:
+    def __init__(self, terms: Terms, depth: Integers, place: EntryLayout) -> None:
         self.place = place
         self.before: list[list[Factors]] = [[] for _ in depth]
         for row, left, right in zip(*(column.tolist() for column in _columns(terms)), strict=True):
