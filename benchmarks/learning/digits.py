@@ -31,7 +31,7 @@ class View:
     right: float = 0.0  # pixels
     down: float = 0.0
     turn: float = 0.0  # degrees
-    scale: float = 1.0
+    scale: float = 1.0  # below 1, what is seen is larger
 
     def of(self, pixels: Tensor) -> Tensor:
         """How it shows images [rows, 1, 28, 28]."""
