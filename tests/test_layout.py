@@ -258,6 +258,17 @@ def test_a_package_says_in_which_order_to_read_it(folder: Path) -> None:
                     assert words[0] in order[: place + 1], f"{name} imports {words[0]}"
 
 
+@pytest.mark.parametrize(
+    "folder", ["language", "logic", "semantics", "circuits", "inference", "program"]
+)
+def test_the_page_on_architecture_names_every_part(folder: str) -> None:
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for path in sorted((SOURCE / folder).iterdir()):
+        if path.suffix == ".py" or (path / "__init__.py").exists():
+            name = path.name if path.suffix else f"{path.name}/"
+            assert name == "__init__.py" or f"`{name}`" in page, f"{folder}/{name}"
+
+
 def test_every_part_has_its_row() -> None:
     assert {part(path) for path in modules()} <= set(RANK)
 

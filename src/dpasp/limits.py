@@ -31,11 +31,11 @@ def silent(done: float, total: float | None) -> None:
 
 
 def untold(text: str) -> None:
-    """Tell nobody."""
+    """Take the name of a stage of the work, and do nothing."""
 
 
 def unnoticed() -> None:
-    """Nobody asks whether a limit was noticed."""
+    """Do nothing: the default for what is called when a limit is noticed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,10 @@ NAMED = 12  # predicates that are named among those that were left out
 
 
 def answer(asked: Asked) -> Answers:
-    """The answers, with the warnings and statistics that belong to them."""
+    """The answers, with the warnings and statistics that belong to them.
+
+    Raises what the engine raises, and :class:`UsageError` for one that a cluster cannot share.
+    """
     started = time.perf_counter()
     solve = shared_out if asked.pool.cuts else solver(asked.method.engine)
     result = solve(asked)

@@ -59,7 +59,10 @@ class Model:
 
 
 def models(asked: Asked, shown: Shown) -> Iterator[Model]:
-    """The models that satisfy the program's evidence, as they are found."""
+    """The models that satisfy the program's evidence, as they are found.
+
+    Raises :class:`ImpossibleEvidence` if the evidence contradicts itself.
+    """
     ground, weights = asked.ground, asked.weights
     if contradictory(ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))

@@ -32,13 +32,13 @@ from dpasp.language.statements.engines import ENGINES
 from dpasp.limits import Watch
 from dpasp.semantics.translate import translate
 
-ROWS = 256  # of test data in a part, at least
-PARTS = 64  # at most
+ROWS = 256  # a part has at least so many rows of test data
+PARTS = 64  # the most parts
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some questions and some rows."""
+    """Some of the questions, and some of the rows of test data."""
 
     questions: slice
     rows: slice
@@ -83,7 +83,10 @@ class Questions:
     asked: Asked
 
     def start(self, watch: Watch) -> Callable[[Part, Watch], EngineResult | ImpossibleEvidence]:
-        """What answers a part; that its evidence is impossible is reported with that of others."""
+        """The function that answers a part.
+
+        Impossible evidence is given back and not raised: that of all parts is reported together.
+        """
         solve: Solve = solver(self.asked.method.engine)
 
         def answer(part: Part, watch: Watch) -> EngineResult | ImpossibleEvidence:
@@ -101,7 +104,9 @@ class Questions:
 
 
 def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
-    translate(asked.ground, asked.meaning.logic, asked.watch)  # refusals name places of the text
+    """The result of each part; raises :class:`ImpossibleEvidence` with that of all parts."""
+    # Refused here and not by a worker, which has no text to name the place in.
+    translate(asked.ground, asked.meaning.logic, asked.watch)
     answered: list[EngineResult] = []
     problems: dict[Diagnostic, None] = {}
     job = Questions(light(asked))
@@ -121,6 +126,7 @@ def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
 
 
 def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) -> EngineResult:
+    """The results of all parts as one."""
     if cut[0].rows == slice(None):
         answers = tuple(answer for result in results for answer in result.answers)
     else:
@@ -161,12 +167,13 @@ def _rows(answers: Sequence[Answer | MapAnswer]) -> Answer:
 
 
 def _sure(answer: Answer) -> Answer:
-    """An exact answer beside others that are not."""
+    """An exact answer with the fields of one that is not, so that both fit into one array."""
     ends = (answer.numbers[0], answer.numbers[-1])
     return replace(answer, interval=ends, likely=ends, gap=np.zeros(np.shape(ends[0])))
 
 
 def _column(numbers: Sequence[AnswerNumber | None]) -> AnswerNumber | None:
+    """The numbers of all parts in one array; None if some part has none."""
     known = [number for number in numbers if number is not None]
     return np.concatenate(known) if len(known) == len(numbers) else None
 
@@ -182,7 +189,7 @@ def _ends(
 
 
 def _statistics(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sizes are those of the largest part, seconds those of all parts together."""
+    """The statistics of all parts: sizes are those of the largest, seconds are added up."""
     joined: dict[str, Any] = {}
     for part in parts:
         for name, value in part.items():

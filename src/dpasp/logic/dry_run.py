@@ -41,7 +41,7 @@ class DryRun:
     most: float = inf  # rules; with more it is ended
 
     def request(self) -> dict[str, object]:
-        """What the other process is told."""
+        """What is sent to the other process."""
         return {
             "text": self.text,
             "parts": list(self.parts),

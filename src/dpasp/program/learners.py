@@ -1,4 +1,4 @@
-"""The members of an ensemble, which anybody may let learn.
+"""The members of an ensemble, each of which any worker may train.
 
 A program travels as its text, and what it learned as arrays; the Python of the program runs where
 it learns, if it may run at all.

@@ -99,7 +99,7 @@ class Program:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What there is to doubt: told by reading, and by grounding when it was last asked.
+        """What is doubtful about the program, as reading found it, and the last grounding.
 
         >>> from dpasp import loads
         >>> program = loads("0.3::a. b :- c.")

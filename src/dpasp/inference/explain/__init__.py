@@ -4,8 +4,8 @@
 - ``explanation``: what is given back
 - ``shrink``: leaving out what is not needed; ``ways``: minimal explanations
 - ``contributions``: what each choice does to the answer; ``numbers``: what each number does
-- ``traced``: models that know their rules; ``bodies``: the rules of the text, with values;
-  ``telling``: the trees, from both
+- ``traced``: models whose atoms can be traced to rules; ``bodies``: the rules of the text, with
+  values; ``in_model``: the one in the other; ``telling``: the trees of sentences
 - ``core``: a smallest set of rules and choices that leaves no model
 - ``reasons``: all of it about one answer
 """

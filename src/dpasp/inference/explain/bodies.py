@@ -29,19 +29,23 @@ _SILENT = frozenset((ASTType.Comparison, ASTType.BooleanConstant))
 
 @dataclass(frozen=True, slots=True)
 class BodyPart:
-    """A literal of a body: its atom, if it is one, or the pattern of several, or only a text."""
+    """A literal of a body with values for its variables.
+
+    It has a ``symbol`` if it is about one atom, and a ``pattern`` if some variables are left;
+    an aggregate or a conditional literal has neither, but a ``node``.
+    """
 
     text: str
     negated: bool = False
     symbol: Symbol | None = None
     pattern: AST | None = None
-    node: AST | None = None  # an aggregate or a conditional literal
+    node: AST | None = None
     values: Values | None = None
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The rules of a program, by what they can give."""
+    """The rules of a program's text, found by the atoms that they can derive."""
 
     traced: Traced
     constants: Mapping[str, Symbol]
@@ -80,7 +84,7 @@ class Texts:
         return by_atom
 
     def giving(self, symbol: Symbol) -> list[tuple[int, AST]]:
-        """The rules of the text with a head that can be this atom."""
+        """The rules of the text with a head that can be this atom, as (statement, head)."""
         signature = Signature(symbol.name, len(symbol.arguments), symbol.positive)
         return [
             (index, term)
@@ -122,7 +126,7 @@ class Texts:
         return [part for node in self.body_nodes(index) if (part := _part(node, known)) is not None]
 
     def other_heads(self, index: int, values: Values, symbol: Symbol) -> list[Symbol]:
-        """The other atoms of a disjunction."""
+        """The other atoms of the head of a rule."""
         statement = self.traced.ground.program.statements[index]
         if not isinstance(statement, ast.Plain):
             return []
@@ -163,6 +167,7 @@ def derivable_atoms(head: AST) -> Iterator[AST]:
 
 
 def _part(node: AST, known: Values) -> BodyPart | None:
+    """A literal of a body with values; None for a comparison."""
     text = with_values(str(node), known)
     if node.ast_type != ASTType.Literal:
         return BodyPart(text, node=node, values=known)

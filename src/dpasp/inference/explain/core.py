@@ -3,11 +3,11 @@
 The most probable sets of values of choices that leave no model are found as ways are (see
 :mod:`dpasp.inference.explain.ways`). For each of them, every instance of a rule gets a switch.
 A set of instances *leaves no model* if there is none however the other switches are set and the
-other choices fall. That is one question to the solver, with the set as assumptions, and more
-rules are never worse than fewer; so leaving out one after the other ends with a set in which
-each is needed. (Such sets are the minimal strongly inconsistent ones of Brewka, Thimm and
+other choices fall. That is one question to the solver, with the set as assumptions. A larger set
+leaves no model if a smaller one does; so leaving out one instance after the other ends with a set
+in which each is needed. (Such sets are the minimal strongly inconsistent ones of Brewka, Thimm and
 Ulbricht.) What clingo finds to be certain, facts and what follows from them alone, is taken
-as given; the result lists what of it the rules rest on.
+as given; the result lists those certain atoms that the rules rest on.
 
 >>> from dpasp import loads
 >>> (reason,) = loads("0.5::a. 0.4::b. c :- a. :- c, b.").why_inconsistent()
@@ -114,8 +114,8 @@ class Inconsistencies(Sequence[Inconsistency]):
 
     ``mass`` is the probability of all total choices without a model (that satisfies the
     evidence, if there is some); with intervals, in the middle of them. ``complete`` is false
-    if a limit was reached. ``collapses`` says that the semantics makes every atom undefined
-    there (smproblog).
+    if a limit was reached. With ``collapses``, the semantics makes every atom undefined in
+    total choices without a stable model.
     """
 
     reasons: tuple[Inconsistency, ...]
@@ -158,7 +158,7 @@ def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
     """Why total choices have no model, or none that satisfies the program's evidence.
 
     ``asked`` is about the program as it is answered, ``texts`` about the same one with the
-    instances of its rules.
+    instances of its rules. There are at most ``top`` reasons, the most probable first.
     """
     asked = asked.one_row()
     evidence = asked.ground.evidence
@@ -172,12 +172,12 @@ def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
     )
     masses = circuit.masses(asked.columns, asked.watch)[0]
     mass = min(1.0, float(masses.inconsistent[0] + masses.c[0]))
-    said = tuple(map(str, evidence))
+    observed = tuple(map(str, evidence))
     collapses = asked.meaning.has_undefined_model
     search = Ways(circuit, 0, ends(asked.ground, asked.weights)[1], asked.watch)
     cores = _Cores(replace(asked, meaning=meaning), texts, evidence)
     reasons = tuple(cores.of(values) for values in search.find(Certainty.NEVER, top))
-    return Inconsistencies(reasons, mass, said, search.complete, collapses)
+    return Inconsistencies(reasons, mass, observed, search.complete, collapses)
 
 
 class _Cores:
@@ -195,7 +195,7 @@ class _Cores:
         self._solver, self._guards = self._made()
 
     def _made(self) -> tuple[Solver, list[int]]:
-        """The solver, and a literal for each piece of evidence that makes it count."""
+        """The solver, and for each literal of the evidence an atom that demands it if true."""
         switched = _switched(self.ground, self.switches)
         translation = translate(
             switched, self.asked.meaning.logic, self.asked.watch, refusing=False
@@ -246,6 +246,7 @@ class _Cores:
         )
 
     def _rule(self, index: int, values: Mapping[str, Any]) -> NeededRule:
+        """A statement as a rule that is needed, with these values of its variables."""
         text = self.texts.text(index)
         return NeededRule(text, with_values(text, values), self.texts.span(index))
 
@@ -266,10 +267,12 @@ class _Cores:
         }
 
     def _values(self, values: Partial) -> tuple[str, ...]:
+        """The names of values of choices."""
         starts = self.asked.layout.starts
         return tuple(self.names[starts[i] + value] for i, value in sorted(values.items()))
 
     def _bounds(self, values: Partial) -> tuple[float, ...]:
+        """Their probability, or the lowest and the highest one."""
         starts = self.asked.layout.starts
         places = [starts[i] + value for i, value in values.items()]
         low, high = (
@@ -282,7 +285,8 @@ class _Cores:
 def _switched(ground: GroundProgram, switches: Mapping[int, int]) -> GroundProgram:
     """The program whose rules hold only where their switches, which are choices, are on.
 
-    What a marker gives has the marker for a body, so the switch goes there.
+    A rule of the text became a marker and rules with that marker in their bodies; the switch
+    joins it there.
     """
     rules = tuple(
         rule._replace(body=(*rule.body, *(switches[b] for b in rule.body if b in switches)))

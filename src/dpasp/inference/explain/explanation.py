@@ -29,11 +29,11 @@ def _bounds_dict(name: str, bounds: tuple[float, ...]) -> dict[str, float]:
 class Way:
     """Values of choices under which query and evidence hold, whatever the others are.
 
-    A ``sure`` one makes them hold in every model; otherwise every total choice with these
+    A ``sure`` way makes them hold in every model; otherwise every total choice with these
     values (and a model) has some model in which they hold. ``bounds`` is its probability, or
-    the lowest and the highest one where probabilities are intervals. ``share`` is the part of
-    all that is behind the answer that it covers; ways overlap, so shares may sum to more
-    than 1. With intervals there is no one share.
+    the lowest and the highest one where probabilities are intervals. ``share`` is how much it
+    covers of all that is behind the answer; ways overlap, so shares may sum to more than 1. It
+    is None where probabilities are intervals.
     """
 
     values: tuple[str, ...]
@@ -55,11 +55,11 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """A value of a choice: how probable before and given query and evidence.
+    """A value of a choice: how probable it is by itself, and given query and evidence.
 
-    ``posterior`` is None where query and evidence cannot hold together. ``certain`` is the
-    answer if the value were certain: one number under maxent, two under credal, none where
-    the evidence is then impossible.
+    The first is the ``prior``. The ``posterior`` is None where query and evidence cannot hold
+    together. ``certain`` is the answer if the value were certain: one number under maxent, two
+    under credal, none where the evidence is then impossible.
     """
 
     value: str

@@ -41,7 +41,8 @@ class ProgramNumber:
     """A number as it is written, the leaves it stands before, and how weights follow it.
 
     Where the number grows by δ, the weights grow by δ·``direction``; it can be from 0 to
-    ``most``. The ``bounds`` are its value, or both ends of an interval.
+    ``most``. The ``bounds`` are its value, or both ends of an interval. It stands before so many
+    ground ``choices``.
     """
 
     name: str
@@ -70,7 +71,10 @@ def program_numbers(asked: Asked, weights: Weights) -> list[ProgramNumber]:
 
 
 def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | None:
-    """What numbers of ground choices have in common if they are one number of the program."""
+    """A key that ground choices share if their numbers are one number of the program.
+
+    ``k`` is the position of the value. None for the output of a network.
+    """
     match choice.weight:
         case Learned(parameter):
             return ("learned", parameter, k)
@@ -79,12 +83,38 @@ def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | N
             assert isinstance(statement, ast.Annotated)
             varies = any(True for _ in weight_variables(statement.heads[k].weight))
             return ("instance", i, k) if varies else ("written", choice.statement, k)
-    return None  # a network's output is no number of the program
+    return None
 
 
 def _number(
     asked: Asked, weights: Weights, places: Sequence[tuple[int, int]], label: str
 ) -> ProgramNumber | None:
+    """The number at some values of ground choices; None where it cannot change."""
+    moved = _direction(asked, weights, places)
+    if moved is None:
+        return None
+    direction, most = moved
+    i, k = places[0]
+    choice = asked.ground.choices[i]
+    statement = asked.ground.program.statements[choice.statement]
+    assert isinstance(statement, ast.Annotated)
+    written = asked.ground.program.sources.text_of(statement.heads[k].span)
+    single = len(places) == 1 and choice.substitution
+    bounds: tuple[float, ...] = (float(weights[asked.layout.of(i).start + k]),)
+    if isinstance(choice.weight, IntervalWeights):
+        bounds = (choice.weight.lower[k], choice.weight.upper[k])
+    name = f"{interval_text(bounds)}::{label}" if single or not written else written
+    return ProgramNumber(name, statement.span.line, bounds, most, direction, len(places))
+
+
+def _direction(
+    asked: Asked, weights: Weights, places: Sequence[tuple[int, int]]
+) -> tuple[Weights, float] | None:
+    """How weights change with a number that stands at these values of choices, and its maximum.
+
+    What the number gains is taken from *nothing*, or from all other values in proportion. None
+    where no other value can give or take.
+    """
     direction = np.zeros_like(weights)
     most = 1.0
     for i, k in places:
@@ -102,18 +132,7 @@ def _number(
             direction[leaves.start + k] = 1.0
         else:
             return None  # certain: no other value could take what it loses
-    i, k = places[0]
-    choice = asked.ground.choices[i]
-    statement = asked.ground.program.statements[choice.statement]
-    assert isinstance(statement, ast.Annotated)
-    written = asked.ground.program.sources.text_of(statement.heads[k].span)
-    single = len(places) == 1 and choice.substitution
-    value = float(weights[asked.layout.of(i).start + k])
-    bounds: tuple[float, ...] = (value,)
-    if isinstance(choice.weight, IntervalWeights):
-        bounds = (choice.weight.lower[k], choice.weight.upper[k])
-    name = f"{interval_text(bounds)}::{label}" if single or not written else written
-    return ProgramNumber(name, statement.span.line, bounds, most, direction, len(places))
+    return direction, most
 
 
 def sensitivities(
@@ -144,7 +163,7 @@ def sensitivities(
 
 
 def _slope(masses: Masses, names: tuple[str, str], direction: Weights, meaning: Meaning) -> float:
-    """The derivative of n / t in a direction."""
+    """The derivative of an answer n / t along a direction of the weights."""
     (n, t), (up, down) = _fraction(masses[..., 0], names, meaning), (0.0, 0.0)
     if not t > 0:
         return 0.0
@@ -169,7 +188,7 @@ def _reach(
     target: float,
     meaning: Meaning,
 ) -> float | None:
-    """The value nearest to the number's own at which the answer is the target."""
+    """The value nearest to the number's own at which the answer is the target; None without one."""
     degrees = min(number.choices, MOST_DEGREES)
     value = number.bounds[0]
     low, high = -value, number.most - value
@@ -198,7 +217,7 @@ def _reach(
 
 
 def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degrees: int) -> Array:
-    """Where a polynomial with so many degrees is 0 between two ends."""
+    """Where a polynomial of so many degrees is 0 between two ends."""
     low, high = ends
     nodes = np.cos(np.pi * (np.arange(degrees + 1) + 0.5) / (degrees + 1))
     values = function(low + (high - low) * (nodes + 1) / 2)

@@ -1,9 +1,9 @@
 """What is behind an answer: ways, total choices, what each choice and each number does to it.
 
 A total choice is behind P(q | e) as far as its models satisfy q and e. Under maxent
-its share is P(θ)·N_qe/N of the sum over all; under credal, of those that make the query
-possible, which is what the upper value counts; the lower one counts those that make
-it ``sure``. Masses are linear in the weights of a choice, so the answer with a value made
+its share is P(θ)·N_qe/N of the sum over all. Under credal it is P(θ) of the sum over all that make
+q and e possible, which the upper value counts; the lower one counts those that make them ``sure``.
+Masses are linear in the weights of a choice, so the answer with a value made
 certain gives its posterior too, and all of them are one batch of an exact engine.
 
 >>> from dpasp import loads
@@ -55,9 +55,9 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import TotalChoice, most_probable_first, probability_of
 
-LOOKED_AT = 10_000  # total choices, at most
-FIRST = 300  # of them, before a way says where to look
-FEW = 10  # ways whose overlaps are counted exactly
+LOOKED_AT = 10_000  # the most total choices that are looked at
+FIRST = 300  # so many of the most probable ones, before those that have the values of a way
+FEW = 10  # for so many ways it is computed what they cover together
 
 
 def explain(
@@ -65,9 +65,12 @@ def explain(
 ) -> Explanations:
     """An explanation of every answer to a query, with at most ``top`` ways of each kind.
 
-    ``texts`` are the rules of the same program with their instances. ``target`` asks what every
-    number of the program must be for the answer to be that. ``#map`` and ``#mpe`` are left
-    out, with a warning.
+    ``texts`` are the rules of the same program with their instances. With a ``target``, it is
+    also found what each number of the program must be for the answer to be that. ``#map`` and
+    ``#mpe`` are left out, with a warning.
+
+    Raises :class:`ProgramError` if nothing else is asked, :class:`UsageError` for a ``top`` or a
+    ``target`` that cannot be, and :class:`InferenceError` if masses are lost in floating point.
     """
     if top < 0:
         raise UsageError(f"{top} ways cannot be shown")
@@ -91,6 +94,7 @@ def explain(
 
 
 def _check_target(asked: Asked, target: float | None) -> None:
+    """Raise :class:`UsageError` for a target that no probability can be, or with intervals."""
     if target is None:
         return
     if not 0 <= target <= 1:
@@ -143,7 +147,7 @@ class Reasons:
 
     @classmethod
     def of(cls, asked: Asked, texts: Texts) -> Reasons:
-        """Compile what is needed."""
+        """Compile the circuits that the explanations need."""
         cache = circuits.Cache.default()
         ground, meaning = asked.ground, asked.meaning
         evaluator = on_circuit(ground, meaning, cache=cache, watch=asked.watch)
@@ -232,7 +236,7 @@ class Reasons:
         yield from islice(most_probable_first(self.high, starts), FIRST, LOOKED_AT)
 
     def _chances(self) -> list[Weights | None]:
-        """The probabilities of the values of every choice of the program that knows its rules."""
+        """The probabilities of the values of every choice of the traced program, where known."""
         asked = self.asked
         return [
             None if place is None else asked.weights[asked.layout.of(place)]
@@ -259,10 +263,12 @@ class Reasons:
         return tuple(ways), self._covered(i, total, [way for way, _ in every])
 
     def _names(self, way: Partial) -> tuple[str, ...]:
+        """The names of the values of a way."""
         starts = self.asked.layout.starts
         return tuple(self.names[starts[choice] + value] for choice, value in sorted(way.items()))
 
     def _chance(self, way: Partial) -> tuple[float, ...]:
+        """The probability of a way, or the lowest and the highest one."""
         starts = self.asked.layout.starts
         places = [starts[choice] + value for choice, value in way.items()]
         low, high = float(np.prod(self.low[places])), float(np.prod(self.high[places]))
@@ -271,6 +277,7 @@ class Reasons:
     def _shares(
         self, i: int, total: float | None, some: Sequence[Partial]
     ) -> list[float] | list[None]:
+        """The share of each way in the total mass behind the answer; None where that varies."""
         if total is None or not some:
             return [None] * len(some)
         return [min(1.0, float(mass) / total) for mass in self._behind(i, some)]
@@ -325,6 +332,7 @@ class Reasons:
         return tuple(way for _, way in largest), True
 
     def _values(self, choice: TotalChoice) -> tuple[str, ...]:
+        """The names of the values of a total choice."""
         starts = self.asked.layout.starts
         return tuple(
             self.names[start + value] for start, value in zip(starts, choice, strict=False)
@@ -350,6 +358,7 @@ class Reasons:
     def _sensitivity(
         self, i: int, conditional: Masses | None, target: float | None
     ) -> tuple[Sensitivity, ...]:
+        """The numbers of the program, those that change the answer most first."""
         asked = self.asked
         if conditional is not None:
             sides = 1 if asked.meaning.maxent else 2

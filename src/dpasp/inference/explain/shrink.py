@@ -13,11 +13,11 @@ Item = TypeVar("Item")
 
 
 def smallest(items: Sequence[Item], enough: Callable[[Sequence[Item]], bool]) -> list[Item]:
-    """The items without those that can be left out, so that none of the rest can be.
+    """A part of the items that is still enough, and from which none can be left out.
 
-    ``enough`` says whether some of the items are still enough; all of them are. Where more
-    items are never worse than fewer, every single item of the result is needed. Blocks are
-    tried first, then halves of them, so that few questions are asked where little is needed.
+    ``enough`` says whether some of the items are enough; all of them must be. That none can be
+    left out of the result is so where more items are never worse than fewer. Large blocks are
+    tried first, then smaller ones, so that ``enough`` is called seldom where little is needed.
     """
     kept = list(items)
     size = max(1, len(kept) // 2)

@@ -15,30 +15,31 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from clingo import Symbol
-from clingo.ast import ASTType
 
 from dpasp.inference.answers import Value, decimal_text
 from dpasp.inference.explain.bodies import BodyPart, Texts
-from dpasp.inference.explain.traced import TracedModel, derivation
+from dpasp.inference.explain.in_model import TextInModel
+from dpasp.inference.explain.traced import TracedModel
 from dpasp.inference.explain.trees import Tree
 from dpasp.language.ast import Mode
-from dpasp.language.text.trees import walk
 from dpasp.logic.matching import match
 from dpasp.logic.origins import RuleInstance
 from dpasp.logic.people import People
 from dpasp.logic.program import Choice, GroundLiteral, IntervalWeights
-from dpasp.logic.terms import unpooled_atoms
 from dpasp.semantics.leaves import Weights
 
-MOST = 300  # lines of a tree
-DEEPEST = 40  # lines below each other
-SHOWN = 8  # rules that do not give an atom
+MOST = 300  # lines of a tree, about
+DEEPEST = 40  # levels of a tree
+SHOWN = 8  # reasons of one kind that are listed
 Path = tuple[tuple[Symbol, bool], ...]  # atoms above, and whether each was reached by a negation
 
 
 @dataclass
 class Teller:
-    """Tells the reasons of literals in one model."""
+    """Explains literals in one model, as trees of sentences.
+
+    The trees of one teller explain an atom once, and refer to that from then on.
+    """
 
     texts: Texts
     model: TracedModel
@@ -48,8 +49,9 @@ class Teller:
     _lines: int = 0
 
     @cached_property
-    def _order(self) -> dict[int, int]:
-        return dict(derivation(self.texts.traced.ground, self.model))
+    def here(self) -> TextInModel:
+        """What atoms and literals are in the model."""
+        return TextInModel(self.texts, self.model)
 
     def query(self, literals: Iterable[GroundLiteral]) -> Tree:
         """Why literals have the values that they have in the model."""
@@ -63,7 +65,7 @@ class Teller:
 
     def literal(self, symbol: Symbol, negated: bool, path: Path = ()) -> Tree:
         """Why an atom is true, false or undefined."""
-        value = self.value(symbol)
+        value = self.here.value(symbol)
         self._lines += 1
         if self.model.collapsed:
             words = "no stable model fits these choices, so every atom is undefined"
@@ -84,18 +86,19 @@ class Teller:
     # --- what is true --------------------------------------------------------------------------
 
     def _true(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
-        atom = self._atom(symbol)
+        """Why an atom is true: a fact, else what derives it first, a choice or a rule."""
+        atom = self.here.atom(symbol)
         text, name = _text(symbol, negated), self.name(symbol)
         for index, _ in self.texts.giving(symbol):
             if self.texts.is_fact(index) and self.texts.head_kind(index) == "one":
                 words = f"{name}: a fact (line {self.texts.span(index).line})"
                 return self._node(text, "fact", words, index)
         supports = [
-            (self._when(rule.atom), rule)
+            (self.here.when(rule.atom), rule)
             for rule in self.texts.rule_instances(symbol)
             if rule.atom in self.model.true
         ]
-        chosen = self._chosen(atom)
+        chosen = self.here.first_choice(atom)
         if chosen is not None and (not supports or chosen[0] <= min(s[0] for s in supports)):
             return self._choice(text, symbol, chosen[1], chosen[2], path)
         if supports:
@@ -108,20 +111,8 @@ class Teller:
             )
         return Tree(text, True, "fact", f"{name}: given")
 
-    def _chosen(self, atom: int) -> tuple[int, Choice, int] | None:
-        """The choice that derives an atom first."""
-        deriving = [
-            (self._when(choice.selectors[position]), choice, position)
-            for _, choice, position in self.texts.choices.get(atom, ())
-            if choice.selectors[position] in self.model.true and self._body_holds(choice)
-        ]
-        return min(deriving, key=lambda derivation: derivation[0]) if deriving else None
-
-    def _body_holds(self, choice: Choice) -> bool:
-        parts = self.texts.body(choice.statement, dict(choice.substitution))
-        return all(self.holds(part) is not False for part in parts)
-
     def _choice(self, text: str, symbol: Symbol, choice: Choice, position: int, path: Path) -> Tree:
+        """That an atom is true as the value of a choice, and why the choice is there."""
         line = self.texts.span(choice.statement).line
         chance = self._probability(choice, position)
         words = f"{self.name(symbol)}: chosen{chance} (line {line})"
@@ -130,6 +121,7 @@ class Teller:
         return self._node(text, "choice", words, choice.statement, below)
 
     def _by_rule(self, text: str, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
+        """That an atom is true by an instance of a rule, and why its body holds."""
         line = self.texts.span(instance.statement).line
         parts = self.texts.body(instance.statement, dict(instance.substitution))
         kind = self.texts.head_kind(instance.statement)
@@ -142,48 +134,34 @@ class Teller:
         return self._node(text, "rule", words, instance.statement, self._all(parts, path))
 
     def _all(self, parts: Sequence[BodyPart], path: Path, met: bool = True) -> tuple[Tree, ...]:
+        """A tree for each literal of a body."""
         return tuple(self._part(part, path, met) for part in parts)
 
     def _part(self, part: BodyPart, path: Path, met: bool = True) -> Tree:
         """Why a literal of a body is what it is; ``met``: whether a condition holds."""
         if self._lines > MOST or len(path) > DEEPEST:
-            return Tree(part.text, self.holds(part), "again", f"{part.text}: not told any further")
+            return Tree(
+                part.text, self.here.holds(part), "again", f"{part.text}: not told any further"
+            )
         if part.symbol is not None:
             return self.literal(part.symbol, part.negated, path)
         if part.pattern is not None:
-            fitting = self._fitting(part)
-            wanted = [atom for atom in fitting if self.value(atom) is not False]
+            fitting = self.here.fitting(part)
+            wanted = [atom for atom in fitting if self.here.value(atom) is not False]
             if wanted:
                 return self.literal(wanted[0], part.negated, path)
             return Tree(part.text, part.negated, "none", f"{part.text}: there is no such atom")
         self._lines += 1
-        held = self._inside(part)
+        held = self.here.true_inside(part)
         these = f"; these of its atoms hold: {', '.join(map(self.name, held))}" if held else ""
         words = f"the condition {part.text} is {'' if met else 'not '}met{these}"
         below = tuple(self.literal(symbol, False, path) for symbol in held[:SHOWN])
         return Tree(part.text, None, "condition", words, below=below)
 
-    def _inside(self, part: BodyPart) -> list[Symbol]:
-        """The atoms inside an aggregate or a conditional literal that hold."""
-        if part.node is None:
-            return []
-        terms = [
-            term
-            for node in walk(part.node)
-            if node.ast_type == ASTType.SymbolicAtom
-            for term in unpooled_atoms(node)
-        ]
-        known = part.values or {}
-        return sorted(
-            symbol
-            for symbol, atom in self.texts.traced.ground.atoms.items()
-            if atom in self.model.true
-            and any(match(term, symbol, known) is not None for term in terms)
-        )
-
     # --- what is not true ----------------------------------------------------------------------
 
     def _false(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
+        """Why an atom is false: what each rule lacks that could give it."""
         below = tuple(self._blocked(symbol, path))
         why = "no rule applies that gives it" if below else "no rule gives it"
         return Tree(
@@ -193,7 +171,7 @@ class Teller:
     def _blocked(self, symbol: Symbol, path: Path) -> Iterable[Tree]:
         """Every rule that could give an atom, and what it lacks."""
         reasons: list[Tree] = []
-        for _, choice, position in self.texts.choices.get(self._atom(symbol), ()):
+        for _, choice, position in self.texts.choices.get(self.here.atom(symbol), ()):
             reasons.append(self._blocked_choice(choice, position, path))
         instances = list(self.texts.rule_instances(symbol))
         for instance in instances[:SHOWN]:
@@ -209,6 +187,7 @@ class Teller:
         return reasons
 
     def _blocked_choice(self, choice: Choice, position: int, path: Path) -> Tree:
+        """Why a choice does not give an atom: it takes another value, or its body fails."""
         index = choice.statement
         line = self.texts.span(index).line
         parts = self.texts.body(index, dict(choice.substitution))
@@ -216,11 +195,12 @@ class Teller:
             chance = self._probability(choice, position)
             words = f"line {line} does not give it: not chosen{chance}"
             return self._node("", "choice", words, index, (), None)
-        failing = self._failing(parts)
+        failing = self.here.failing(parts)
         words = f"line {line} does not give it, since {self._listed(failing, False)}"
         return self._node("", "blocked", words, index, self._all(failing, path, False), None)
 
     def _blocked_rule(self, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
+        """Why an instance of a rule does not give an atom."""
         index, values = instance.statement, dict(instance.substitution)
         line = self.texts.span(index).line
         parts = self.texts.body(index, values)
@@ -231,25 +211,20 @@ class Teller:
             others = [
                 head
                 for head in self.texts.other_heads(index, values, symbol)
-                if self.value(head) is True
+                if self.here.value(head) is True
             ]
             names = " and ".join(map(self.name, others)) or "a condition of its head"
             words = f"line {line} does not give it: {names} holds instead"
             return self._node("", "blocked", words, index, (), None)
-        failing = self._failing(parts)
+        failing = self.here.failing(parts)
         words = f"line {line} does not give it, since {self._listed(failing, False)}"
         return self._node("", "blocked", words, index, self._all(failing, path, False), None)
-
-    def _failing(self, parts: Sequence[BodyPart]) -> list[BodyPart]:
-        """The literals that do not hold; if all atoms do, the conditions that cannot."""
-        plain = [part for part in parts if self.holds(part) in (False, "undef")]
-        return plain or [part for part in parts if self.holds(part) is None]
 
     def _never(self, index: int, values: dict[str, Symbol], path: Path) -> Tree:
         """A rule that has no instance for an atom: its body can never hold."""
         line = self.texts.span(index).line
         for part in self.texts.body(index, values):
-            if self._can_hold(part):
+            if self.here.can_hold(part):
                 continue
             words = f"line {line} can never give it, since {self._listed([part])}"
             below = self._all([part] if part.symbol is not None else [], path)
@@ -257,25 +232,20 @@ class Teller:
         words = f"line {line} can never give it: its body cannot hold"
         return self._node("", "blocked", words, index, (), None)
 
-    def _can_hold(self, part: BodyPart) -> bool:
-        if part.symbol is not None:
-            known = part.symbol in self.texts.traced.ground.atoms
-            return self.holds(part) is True if part.negated or known else False
-        return part.negated or part.pattern is None or bool(self._fitting(part))
-
     def _undefined(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
+        """Why an atom is undefined: the rules that are neither sure to give it nor ruled out."""
         below = []
         for instance in self.texts.rule_instances(symbol):
             if self.model.value(instance.atom) == "undef":
                 parts = self.texts.body(instance.statement, dict(instance.substitution))
                 below.append((instance.statement, parts))
-        for _, choice, position in self.texts.choices.get(self._atom(symbol), ()):
+        for _, choice, position in self.texts.choices.get(self.here.atom(symbol), ()):
             if choice.selectors[position] in self.model.true:
                 parts = self.texts.body(choice.statement, dict(choice.substitution))
                 below.append((choice.statement, parts))
         trees = []
         for index, parts in below[:SHOWN]:
-            open_ = [part for part in parts if self.holds(part) == "undef"]
+            open_ = [part for part in parts if self.here.holds(part) == "undef"]
             line = self.texts.span(index).line
             words = f"line {line} neither gives it nor does not, since {self._listed(open_)}"
             trees.append(self._node("", "rule", words, index, self._all(open_, path), None))
@@ -285,56 +255,33 @@ class Teller:
         return Tree(_text(symbol, negated), "undef", "undefined", words, below=tuple(trees))
 
     def _loop(self, symbol: Symbol, negated: bool, path: Path, value: Value) -> Tree:
-        """The path has come back to an atom."""
+        """That the path has come back to an atom, and through how many negations."""
         at = next(i for i, (above, _) in enumerate(path) if above == symbol)
         signs = [sign for _, sign in path[at + 1 :]] + [negated]
         atoms = " → ".join(self.name(above) for above, _ in [*path[at:], (symbol, negated)])
-        odd = sum(signs)
-        if not odd:
+        negations = sum(signs)
+        if not negations:
             what = "they could only give each other, which founds nothing"
         else:
-            parity = "an odd" if odd % 2 else "an even"
-            what = f"a loop through {parity} number of negations ({odd})"
+            parity = "an odd" if negations % 2 else "an even"
+            what = f"a loop through {parity} number of negations ({negations})"
         return Tree(_text(symbol, negated), value, "loop", f"loop: {atoms}: {what}")
 
     # --- words ---------------------------------------------------------------------------------
 
     def name(self, symbol: Symbol) -> str:
-        """What an atom is called to people."""
+        """What an atom is called: the words of its #name, or its text."""
         return self.people.name(symbol)
-
-    def value(self, symbol: Symbol) -> Value:
-        """What an atom is in the model."""
-        return self.model.value(self._atom(symbol))
-
-    def holds(self, part: BodyPart) -> Value | None:
-        """What a literal of a body is; None for what is no atom."""
-        if part.symbol is not None:
-            return _signed(self.value(part.symbol), part.negated)
-        if part.pattern is None:
-            return None
-        values = {self.value(symbol) for symbol in self._fitting(part)}
-        value: Value = True if True in values else ("undef" if "undef" in values else False)
-        return _signed(value, part.negated)
-
-    def _fitting(self, part: BodyPart) -> list[Symbol]:
-        """The atoms that a pattern fits, those that hold first."""
-        assert part.pattern is not None
-        pattern, known = part.pattern, part.values or {}
-        atoms = self.texts.traced.ground.atoms
-        fitting = [symbol for symbol in atoms if match(pattern, symbol, known) is not None]
-        return sorted(
-            fitting, key=lambda atom: (self.value(atom) is not True, self._when(atoms[atom]))
-        )
 
     def _listed(self, parts: Sequence[BodyPart], met: bool = True) -> str:
         """A list of literals as words: what holds, or what does not."""
         return " and ".join(self._said(part, met) for part in parts) or "nothing more is needed"
 
     def _said(self, part: BodyPart, met: bool) -> str:
-        value = self.holds(part)
+        """A literal of a body in words, with its value."""
+        value = self.here.holds(part)
         if part.symbol is not None:
-            return self._says(part.symbol, self.value(part.symbol))
+            return self._says(part.symbol, self.here.value(part.symbol))
         if value is None:
             return f"the condition {part.text} is {'met' if met else 'not met'}"
         if value is False:
@@ -342,17 +289,19 @@ class Teller:
         return f"{part.text} is undefined" if value == "undef" else part.text
 
     def _says(self, symbol: Symbol, value: Value) -> str:
+        """An atom in words, with its value."""
         name = self.name(symbol)
         if value is True:
             return name
         return f"{name} is undefined" if value else self._not(symbol)
 
     def _not(self, symbol: Symbol) -> str:
-        """An atom that does not hold."""
+        """In words that an atom does not hold."""
         name = self.name(symbol)
         return f"not {name}" if name == str(symbol) else f"it is not so that {name}"
 
     def _probability(self, choice: Choice, position: int) -> str:
+        """The probability of a value of a choice in words; nothing where it is not known."""
         number = self.texts.traced.ground.choices.index(choice)
         match choice.weight:
             case IntervalWeights(lower, upper):
@@ -372,14 +321,6 @@ class Teller:
             self.texts.is_fact(index) for index, _ in self.texts.giving(symbol)
         )
 
-    def _atom(self, symbol: Symbol) -> int:
-        return self.texts.traced.ground.atoms.get(symbol, 0)
-
-    def _when(self, atom: int) -> int:
-        """When an atom is derived; late if only by a loop."""
-        return self._order.get(atom, len(self._order) + atom)
-
-    # More than six parameters would hide what a node is; the last two have defaults.
     def _node(
         self,
         text: str,
@@ -389,13 +330,11 @@ class Teller:
         below: tuple[Tree, ...] = (),
         value: Value | None = True,
     ) -> Tree:
+        """A node that rests on a statement, whose number is ``index``."""
         self._lines += 1
         return Tree(text, value, kind, words, self.texts.text(index), self.texts.span(index), below)
 
 
 def _text(symbol: Symbol, negated: bool) -> str:
+    """A literal as text."""
     return f"{'not ' * negated}{symbol}"
-
-
-def _signed(value: Value, negated: bool) -> Value:
-    return value if value == "undef" or not negated else not value

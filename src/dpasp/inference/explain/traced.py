@@ -1,4 +1,4 @@
-"""Models of a program that knows its rules: which atoms are true, possible, and in which order.
+"""Models of a program whose atoms can be traced to rules: what is true, and in which order.
 
 >>> model = TracedModel(choice=(0,), true=frozenset({1}), possible=frozenset({1, 2}))
 >>> model.value(1), model.value(2), model.value(3)
@@ -29,9 +29,8 @@ from dpasp.semantics.translate import translate
 class Traced:
     """A ground program and the instances of its rules (see :mod:`dpasp.logic.origins`).
 
-    It may have other choices than the program as it is answered, ``plain``: some whose body
-    never holds, which clingo leaves out of the one and not of the other. ``places`` are those
-    of its choices among the plain ones; None for one that is not there.
+    ``plain`` is the same program as it is answered. Their choices may differ: clingo may leave
+    one out of it whose body never holds, and keep it here.
     """
 
     ground: GroundProgram
@@ -40,7 +39,7 @@ class Traced:
 
     @cached_property
     def places(self) -> tuple[int | None, ...]:
-        """Where its choices are among those of the program as it is answered."""
+        """For each choice, its place among the choices of ``plain``; None if it is not there."""
         known = {_key(self.plain, choice): i for i, choice in enumerate(self.plain.choices)}
         return tuple(known.get(_key(self.ground, choice)) for choice in self.ground.choices)
 
@@ -56,15 +55,16 @@ class Traced:
 
 
 def _key(ground: GroundProgram, choice: Choice) -> tuple[object, ...]:
+    """What a choice is, whatever the numbers of its atoms."""
     return choice.statement, choice.substitution, tuple(ground.symbols[h] for h in choice.heads)
 
 
 @dataclass(frozen=True)
 class TracedModel:
-    """A model of a total choice, by atom: which are true, and which are not false.
+    """A model of a total choice: the atoms that are true, and those that are not false.
 
-    ``collapsed`` says that the total choice has no stable model, so that every atom is
-    undefined (smproblog).
+    With ``collapsed``, the total choice has no stable model, and the semantics makes every atom
+    undefined there.
     """
 
     choice: TotalChoice
@@ -142,9 +142,9 @@ class TracedModels:
 
 
 def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
-    """When each true atom is first derived, by counting: founded ones, each from earlier ones.
+    """By true atom, its place in an order in which each is derived from earlier ones.
 
-    Atoms that only each other give (heads of disjunctions through a loop) are not in it.
+    Atoms that only derive each other (heads of disjunctions through a loop) are not in it.
     """
     order: dict[int, int] = {}
     waiting: dict[int, list[int]] = {}
@@ -189,7 +189,7 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
 
 
 def _applies(rule: Rule, model: TracedModel) -> bool:
-    """Whether the body of a rule holds."""
+    """Whether a rule has a head, and its body holds."""
     if not rule.head:
         return False
     if rule.weights is None:

@@ -19,14 +19,14 @@ from dpasp.shown import display
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A literal and what it has from the model, with the reasons below it.
+    """A literal with its value in a model, and the reasons below it.
 
-    ``words`` says it to people. ``kind`` is what the reason is: ``fact``, ``rule``, ``choice``
-    (a value of a choice), ``free`` (a choice rule leaves it open), ``none`` (nothing gives it),
-    ``blocked`` (a rule that does not give it), ``undefined``, ``loop`` (it is explained above, and
-    goes round), ``again`` (it is explained elsewhere), ``condition`` (not an atom) or ``all``
-    (several literals). ``rule`` is the text of the rule, ``span`` its place. The top of a tree
-    says what is ``chosen`` in the model that it is about.
+    ``words`` is the sentence that people read. ``kind`` is the kind of reason: ``fact``,
+    ``rule``, ``choice`` (a value of a choice), ``free`` (a choice rule leaves it open), ``none``
+    (nothing gives it), ``blocked`` (a rule that does not give it), ``undefined``, ``loop`` (it is
+    explained above, and goes round), ``again`` (it is explained elsewhere), ``condition`` (not an
+    atom) or ``all`` (several literals). ``rule`` is the text of the rule, ``span`` its place. The
+    top of a tree says what is ``chosen`` in the model that it is about.
     """
 
     literal: str

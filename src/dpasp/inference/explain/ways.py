@@ -45,8 +45,8 @@ class Certainty(Enum):
 
 Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
 ChoiceValue = tuple[int, int]  # a choice and a value of it
-LOOKED_AT = 5_000  # sets of values, at most
-SMALLEST = -600.0  # logarithms of masses below this need logarithms
+LOOKED_AT = 5_000  # the most sets of values that are tested
+SMALLEST = -600.0  # where logarithms of probabilities may be below this, masses are logarithms
 BATCH = 256
 Flags = NDArray[np.bool_]
 
@@ -63,7 +63,7 @@ class Ways:
     question: int
     high: Weights
     watch: Watch
-    blocks: list[frozenset[ChoiceValue]] = field(default_factory=list)  # what gets past each
+    blocks: list[frozenset[ChoiceValue]] = field(default_factory=list)  # the values past each
     complete: bool = True
     best: Partial | None = None  # the most probable way that was found first
     failing: Partial | None = None  # values with which all total choices fail, if there are some
@@ -79,7 +79,11 @@ class Ways:
         self._tiny = least < SMALLEST
 
     def find(self, certainty: Certainty, most: int) -> Iterator[Partial]:
-        """The most probable ways, in order; ``complete`` says whether a limit stopped it."""
+        """The most probable ways, in order; ``complete`` is False if a limit stopped it.
+
+        A set of values that does not get past a known block grows by one value that does. One
+        that gets past all of them is tested: it is a way, or there is one more block.
+        """
         self.blocks.clear()
         minimal: list[frozenset[ChoiceValue]] = []
         heap: list[tuple[float, int, tuple[ChoiceValue, ...]]] = [(0.0, 0, ())]
@@ -117,11 +121,16 @@ class Ways:
                     heapq.heappush(heap, (self._cost(longer), len(longer), longer))
 
     def _cost(self, values: Sequence[ChoiceValue]) -> float:
+        """-log P of values."""
         starts = self._layout.starts
         return math.fsum(-math.log(min(1.0, self.high[starts[i] + value])) for i, value in values)
 
     def _block(self, values: dict[int, int], certainty: Certainty) -> frozenset[ChoiceValue] | None:
-        """The values that get past a block that these do not get past; None if they are a way."""
+        """A block that these values do not get past, as the values that do; None for a way.
+
+        Choices that are open are fixed one by one, so that some total choice still fails, until
+        all do; then what is not needed for that is left out.
+        """
         if not self._fails([values], certainty)[0]:
             return None
         block = dict(values)
@@ -133,7 +142,7 @@ class Ways:
             tries = [{**block, choice: value} for value in self._live[choice]]
             block = tries[int(np.argmax(self._fails(tries, certainty)))]
         kept = smallest(
-            # those that a way may still change come last, so that they are left out last
+            # Values that the set does not fix come last: they are what it can change.
             sorted(block.items(), key=lambda pair: pair[0] not in values),
             lambda some: self._all_fail(dict(some), certainty),
         )
@@ -149,7 +158,7 @@ class Ways:
         return past
 
     def _has_models(self, values: Partial, certainty: Certainty) -> bool:
-        """Whether it says something: some total choice with these values does not fail."""
+        """Whether some total choice with these values has a model that counts."""
         some = self._masses([values])
         return bool(self._good(some, certainty)[0]) or certainty is Certainty.NEVER
 
@@ -168,7 +177,7 @@ class Ways:
         return _by(certainty, some.a, some.b, some.c)
 
     def _masses(self, tries: Sequence[Partial]) -> _Some:
-        """Which masses are not 0, all possible values of the other choices being as probable."""
+        """Which masses are not 0 if the other choices take all their values alike."""
         self.watch.check()
         columns = np.stack([self._column(values) for values in tries], axis=1)
         masses = self.circuit.masses(columns, self.watch)[self.question]
@@ -180,6 +189,7 @@ class Ways:
         return _Some(masses.a > 0, masses.b > 0, masses.c > 0, masses.d > 0, lost)
 
     def _column(self, values: Partial) -> Weights:
+        """Weights [leaves] with these values certain, and all others of a choice alike."""
         column = np.zeros(self._layout.size)
         for choice, live in enumerate(self._live):
             start = self._layout.starts[choice]
@@ -191,7 +201,7 @@ class Ways:
 
 
 def _by(certainty: Certainty, sure: Flags, possible: Flags, never: Flags) -> Flags:
-    """What belongs to a certainty."""
+    """That one of the three which belongs to a certainty."""
     return {Certainty.SURE: sure, Certainty.POSSIBLE: possible, Certainty.NEVER: never}[certainty]
 
 
@@ -209,7 +219,7 @@ class _Some:
 def certain_columns(
     weights: Weights, layout: LeafLayout, some: Sequence[Partial]
 ) -> tuple[Weights, Weights]:
-    """Weights [leaves, sets] with which the values of each set are certain; their P [sets]."""
+    """Weights [leaves, sets] that make the values of each set certain, and their P [sets]."""
     columns = np.repeat(weights[:, np.newaxis], len(some), axis=1)
     chances = np.ones(len(some))
     for column, values in enumerate(some):
@@ -233,5 +243,5 @@ def unions(some: Sequence[Partial]) -> list[tuple[int, Partial]]:
 
 
 def behind(masses: Masses, maxent: bool) -> Weights:
-    """The mass that is behind an answer."""
+    """The mass that is behind an answer: of query and evidence, or where they are possible."""
     return masses.qe if maxent else masses.b

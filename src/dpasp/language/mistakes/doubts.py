@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic
-from dpasp.language.statements.annotated import Annotated, before_body
+from dpasp.language.statements.annotated import Annotated
+from dpasp.language.statements.annotated_heads import before_body
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Statement

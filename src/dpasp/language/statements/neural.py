@@ -19,7 +19,8 @@ from typing import NoReturn
 from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
-from dpasp.language.statements.annotated import before_body, head_atoms
+from dpasp.language.statements.annotated import head_atoms
+from dpasp.language.statements.annotated_heads import before_body
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.known_options import NETWORK, check_values
 from dpasp.language.statements.network_inputs import data_predicates, inputs, no_data
