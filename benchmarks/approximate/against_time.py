@@ -1,6 +1,6 @@
 """How good answers are after so many seconds, beside ProbLog's sampling and k-best.
 
-    python -m benchmarks.approximate.against_time [SECONDS … [INSTANCE …]]
+    python -m benchmarks.approximate.against_time [SECONDS … [INSTANCE … [SYSTEM …]]]
 
 Every run is a process of its own, start-up and grounding included; beside the limit of wall time
 stands the CPU time that it had, which is less where the machine is busy. ``dpasp run --time-limit
@@ -28,6 +28,7 @@ from pathlib import Path
 from benchmarks.inference import families, syntax
 
 SECONDS = (3.0, 10.0, 30.0)
+SYSTEMS = ("dPASP", "dPASP, bounds", "ProbLog, samples", "ProbLog, k-best")
 PEERS = 10.0  # seconds of the peers
 NETWORKS = ("mildew", "munin1", "barley")
 GRACE = 60.0  # seconds that a process may take beyond its limit
@@ -166,22 +167,30 @@ def best_by_problog(instance: Instance, folder: Path, seconds: float) -> Result:
     return Result("ProbLog, k-best", seconds, cpu, sure=high - low)
 
 
-def measured(instance: Instance, times: tuple[float, ...]) -> Iterator[Result]:
-    """All systems on an instance."""
-    with tempfile.TemporaryDirectory() as folder:
-        for seconds in times:
-            yield ours(instance, Path(folder), seconds)
-        yield ours(instance, Path(folder), times[-1], "bounds")
-        if instance.problog is not None:
-            yield sampled_by_problog(instance, Path(folder), PEERS)
-            if "evidence(" not in instance.problog:  # k-best takes none
-                yield best_by_problog(instance, Path(folder), PEERS)
+def measured(instance: Instance, times: tuple[float, ...], systems: list[str]) -> Iterator[Result]:
+    """The systems on an instance; all of them where none is named."""
+
+    def wanted(name: str) -> bool:
+        return name in systems or not systems
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if wanted("dPASP"):
+            yield from (ours(instance, folder, seconds) for seconds in times)
+        if wanted("dPASP, bounds"):
+            yield ours(instance, folder, times[-1], "bounds")
+        if instance.problog is not None and wanted("ProbLog, samples"):
+            yield sampled_by_problog(instance, folder, PEERS)
+        plain = instance.problog is not None and "evidence(" not in instance.problog
+        if plain and wanted("ProbLog, k-best"):  # it takes no evidence
+            yield best_by_problog(instance, folder, PEERS)
 
 
 def main() -> None:
     """Print a table."""
     numbers = [word for word in sys.argv[1:] if word.replace(".", "", 1).isdigit()]
-    names = [word for word in sys.argv[1:] if word not in numbers]
+    systems = [word for word in sys.argv[1:] if word in SYSTEMS]
+    names = [word for word in sys.argv[1:] if word not in (*numbers, *systems)]
     times = tuple(map(float, numbers)) or SECONDS
     write = sys.stdout.write
     write("| instance | system | limit, s | CPU, s | sure width | 95 % width | samples | ")
@@ -189,18 +198,28 @@ def main() -> None:
     for instance in instances():
         if names and instance.name not in names:
             continue
-        results = list(measured(instance, times))
-        exact = instance.exact
-        if exact is None:
-            exact = next((r.value for r in results if r.sure == 0 and r.value is not None), None)
-        for result in results:
-            write(f"| {instance.name} | {result.system} | {result.seconds:g} | {result.cpu:.1f} | ")
-            write(f"{number(result.sure)} | {number(result.likely)} | ")
-            write(f"{'–' if result.samples is None else f'{result.samples:,}'} | ")
-            known = exact is not None and result.value is not None
-            error = abs(result.value - exact) if known else None  # type: ignore[operator]
-            write(f"{number(result.value, 6)} | {number(error, 6)} |\n")
+        for result in measured(instance, times, systems):
+            write(row(instance, result))
             sys.stdout.flush()
+
+
+def row(instance: Instance, result: Result) -> str:
+    """A row of the table."""
+    error = None
+    if instance.exact is not None and result.value is not None:
+        error = abs(result.value - instance.exact)
+    shown = [
+        instance.name,
+        result.system,
+        f"{result.seconds:g}",
+        f"{result.cpu:.1f}",
+        number(result.sure),
+        number(result.likely),
+        "–" if result.samples is None else f"{result.samples:,}",
+        number(result.value, 6),
+        number(error, 6),
+    ]
+    return f"| {' | '.join(shown)} |\n"
 
 
 def number(value: float | None, digits: int = 4) -> str:

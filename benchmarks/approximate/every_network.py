@@ -1,6 +1,6 @@
 """The engine ``auto`` under limits on every network: is there always an answer, and how wide?
 
-    DPASP_DATA=… python -m benchmarks.approximate.every_network [LIMIT …]
+    DPASP_DATA=… python -m benchmarks.approximate.every_network [LIMIT … [NETWORK …]]
 
 A LIMIT is a number of seconds, ``5``, or seconds and megabytes, ``5,600``. Every network of
 ``$DPASP_DATA/networks`` is asked its three queries, each in a process of its own, from the file to
@@ -114,8 +114,12 @@ def main() -> None:
     write("| network | limit | answered | exact | sure width | 95 % width | in the sure one | ")
     write("in that of 95 % | error | longest, s |\n|---|---|---|---|---|---|---|---|---|---|\n")
     refused = 0
-    for limit in sys.argv[1:] or LIMITS:
+    limits = [word for word in sys.argv[1:] if word[0].isdigit()]
+    names = [word for word in sys.argv[1:] if word not in limits]
+    for limit in limits or LIMITS:
         for network in networks(Path(data) / "networks"):
+            if names and network.name not in names:
+                continue
             found = [asked(network.text, *query, limit) for query in network.queries]
             refused += sum(one.code != 0 for one in found)
             write(row(network.name, limit, found))

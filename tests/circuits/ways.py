@@ -26,6 +26,8 @@ WAYS: tuple[tuple[CompilerWay, Order], ...] = (
     ("search", "frequency"),
 )
 
+IN_NUMBERS = (("auto", "auto"), ("tables", "narrow"), ("search", "width"))  # known weights
+
 
 def compare(
     name: str,
@@ -36,7 +38,8 @@ def compare(
 ) -> int:
     """Compare all ways on one program; how many circuits were compared.
 
-    With a cache that of the compiler's own choice is also written to it and read from it.
+    With a cache that of the compiler's own choice is also written to it and read from it. Under
+    maxent the ways that can end in numbers also do.
     """
     weights = leaves.weights(ground)[:, np.newaxis]
     try:
@@ -53,6 +56,9 @@ def compare(
             return count
         if cache and way == "auto":
             found += [compile(ground, meaning, cache=cache) for _ in range(2)]
+        if meaning.maxent and (way, order) in IN_NUMBERS:
+            known = Options(way, order, weights=weights[:, 0])
+            found.append(compile(ground, meaning, options=known))
         for circuit in found:
             masses = OnCircuit(circuit, meaning, ground.questions, layout).masses(weights)
             for field in meaning.fields:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.inference import families
 
 import dpasp
 from dpasp.inference.asked import Asked
@@ -126,6 +127,20 @@ def test_intervals_of_probabilities_have_bounds() -> None:
     assert answer.exact
 
 
+def test_a_network_with_large_tables_is_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = dpasp.loads(families.bayes(120).partition("#query")[0])
+    queries = ("x(30) | x(20)", "x(39) | x(20)")
+    exact = program.query(*queries, semantics="maxent")
+    monkeypatch.setattr("dpasp.inference.engines.in_numbers.MANY", 1)
+    monkeypatch.setattr("dpasp.inference.bounding.bounds.Cases", None)  # there are none
+    found = program.query(*queries, semantics="maxent", engine="bounds")
+    assert found.engine == "bounds"
+    for answer, good in zip(found, exact, strict=True):
+        assert isinstance(answer, dpasp.Answer)
+        assert answer.interval == pytest.approx(good.numbers * 2)
+        assert answer.gap == 0
+
+
 # --- auto ---------------------------------------------------------------------------------------
 
 
@@ -180,6 +195,27 @@ def test_progress_says_which_answer_it_is_and_how_wide(monkeypatch: pytest.Monke
     assert told.stages[-1].startswith("estimate, ")
     widths = [float(s.split()[1]) for s in told.stages if s.startswith("bounds")]
     assert widths == sorted(widths, reverse=True)
+
+
+@pytest.mark.parametrize("family", ["bayes(40)", "grid(4)", "colouring(8)", "insomnia(6)"])
+@pytest.mark.parametrize("limit", [{"seconds": 0.001}, {"seconds": 0.02}, {"megabytes": 1}])
+def test_auto_has_an_answer_whatever_the_limit(family: str, limit: dict[str, float]) -> None:
+    name, size = family.rstrip(")").split("(")
+    text = getattr(families, name)(int(size))
+    for semantics in ("credal", "maxent"):
+        (exact,) = dpasp.loads(text).query(semantics=semantics, exact=True)
+        program = dpasp.loads(text)
+        program.ground()  # before that nobody can answer
+        answers = program.query(semantics=semantics, limits=dpasp.Limits(**limit), seed=1)
+        (answer,) = answers
+        assert isinstance(answer, dpasp.Answer)
+        if answer.exact:
+            assert answer.numbers == pytest.approx(exact.numbers)
+        else:
+            assert answer.interval is not None
+            assert float(answer.interval[0]) <= float(exact.numbers[0]) + 1e-9
+            assert float(exact.numbers[-1]) - 1e-9 <= float(answer.interval[1])
+            assert "not-exact" in [warning.code for warning in answers.warnings]
 
 
 def test_auto_is_exact_where_that_fits() -> None:

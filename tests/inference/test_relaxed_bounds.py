@@ -9,7 +9,7 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.formulas import Bound
+from dpasp.inference.bounding.formulas import Bound, unsure
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.relaxing.growing import Budget
 from dpasp.limits import UNLIMITED
@@ -54,6 +54,49 @@ def test_random_programs_with_tiny_budgets(first: int) -> None:
                 ended += check_steps(asked_of(text, semantics), exact)
     assert len(ended) > 10
     assert sum(ended) > 0.9 * len(ended)  # others were never seen to hold, or to fail
+
+
+WITHIN = (
+    "[0.2, 0.4]::a. [0.5, 0.9]::b. 0.3::x. c :- a, not b. c :- b, x. d :- c, not a. "
+    "#query c. #query d | c. #query a | not d. #query not d.",
+    "[0.1, 0.3]::r(1); [0.2, 0.5]::r(2); [0.4, 0.6]::r(3). 0.5::y. s(X) :- r(X), y. "
+    "t :- r(1). t :- s(3). #query t | y. #query r(2) | not t. #query t.",
+    "[0.2, 0.4]::a(1..4). :- a(1), a(2). b :- 2 { a(X) }. #query b. #query a(1) | b.",
+)
+
+
+@pytest.mark.parametrize("text", WITHIN)
+@pytest.mark.parametrize("logic", ["stable", "lstable", "wellfounded"])
+def test_intervals_of_probabilities_close_in(text: str, logic: str) -> None:
+    asked, exact = asked_of(text, f"{logic}, credal"), exact_of(text, f"{logic}, credal")
+    relaxed = RelaxedBounds(asked, asked.queries, asked.weights, TINY)
+    nothing = bounds = [unsure(asked.meaning)] * len(asked.queries)
+    for _ in relaxed.steps(UNLIMITED):
+        bounds = relaxed.met(nothing)
+        for query, bound in zip(asked.queries, bounds, strict=True):
+            for (low, high), truth in zip(bound.ends, exact[query.text], strict=True):
+                assert low <= truth + NEAR
+                assert truth - NEAR <= high
+    for query, bound in zip(asked.queries, bounds, strict=True):
+        conditioned = bool(query.evidence) or ". :- " in text
+        assert bound.gap < (0.5 if conditioned else NEAR)
+
+
+def test_a_grid_with_intervals_has_sure_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_much(asked: Asked) -> None:
+        raise asked.watch.out_of_time()
+
+    program = dpasp.loads(grid(3).replace("0.5::", "[0.4, 0.6]::"))
+    exact = program.query()[0].numbers
+    for place, widest in (("auto", 0.6), ("bounds", 0.002)):
+        monkeypatch.setattr(f"dpasp.inference.bounding.{place}.compiled", too_much)
+        (answer,) = program.query(engine=place, limits=dpasp.Limits(seconds=6), seed=1)
+        assert isinstance(answer, dpasp.Answer)
+        assert answer.interval is not None
+        assert answer.gap is not None
+        assert float(answer.interval[0]) <= exact[0] + NEAR
+        assert exact[1] - NEAR <= float(answer.interval[1])
+        assert float(answer.gap) <= widest
 
 
 def test_both_probabilistic_semantics() -> None:

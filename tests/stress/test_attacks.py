@@ -1,4 +1,4 @@
-"""A small share of the attacks, with fixed seeds; the Makefile has the long ones."""
+"""Half a minute of each attack, with fixed seeds; the Makefile has the long ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ import pytest
 from tests.stress import files, kills, mutants
 
 
-def test_damaged_arrays_at_the_native_border() -> None:
-    words = [sys.executable, "-m", "tests.stress.border", "400"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+@pytest.mark.parametrize("first", range(0, 60_000, 15_000))
+def test_damaged_arrays_at_the_native_border(first: int) -> None:
+    words = [sys.executable, "-m", "tests.stress.border", "15000", str(first)]
+    done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
-def test_damaged_files() -> None:
-    assert [found for seed in range(400) if (found := files.examine(seed)) is not None] == []
+@pytest.mark.parametrize("first", range(0, 3_000, 500))
+def test_damaged_files(first: int) -> None:
+    seeds = range(first, first + 500)
+    assert [found for seed in seeds if (found := files.examine(seed)) is not None] == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills are signals")

@@ -30,6 +30,7 @@ from dpasp.semantics.leaves import LeafLayout, Weights, layout
 
 BLOCK: int = _native.worlds_in_block
 WORDS = BLOCK // 64  # in a block
+MANY = 10_000  # atoms between two looks at the clock
 CHOICE, RULES, EVIDENCE = range(3)  # the kinds of steps in native code
 
 
@@ -97,10 +98,14 @@ class Worlds:
         size: int,
         outputs: Sequence[int],
         pushes: Sequence[Push] = (),
+        watch: Watch = UNLIMITED,
     ) -> None:
-        """``size`` is that of the program: its atoms are 1, …, size - 1."""
+        """``size`` is that of the program: its atoms are 1, …, size - 1.
+
+        Raises what the ``watch`` raises.
+        """
         plan = _Plan(definitions, size, pushes)
-        steps = plan.steps(outputs)
+        steps = plan.steps(outputs, watch)
         empty = np.empty(0, dtype=np.int64)
         self.pushes = tuple(plan.pushes)
         choices = flat_choices(definitions.choices)
@@ -150,14 +155,17 @@ class _Plan:
         self.pushed: set[int] = set()  # the choices that the evidence draws
         self.ordered: list[Rule] = []
 
-    def steps(self, outputs: Sequence[int]) -> NDArray[np.int64]:
+    def steps(self, outputs: Sequence[int], watch: Watch) -> NDArray[np.int64]:
         """The steps, as native code reads them; their rules are in ``ordered``."""
-        self.only = self._matters(outputs)
+        self.only = self._matters(outputs, watch)
         for gate in (*self.only.values(), *(d.gate for push in self.pushes for d in push.draws)):
             self._gate(gate)
         while True:
+            watch.check()
             below = self._below()
+            watch.check()
             component, count = components(below)
+            watch.check()
             members: list[list[int]] = [[] for _ in range(count)]
             for node, number in enumerate(component):
                 members[number].append(node)
@@ -166,16 +174,20 @@ class _Plan:
         needed = _reached(below, outputs)
         self.pushed = {draw.choice for push in self.pushes for draw in push.draws}
         data: list[int] = []
-        for nodes in members:
+        for number, nodes in enumerate(members):
+            if number % MANY == 0:
+                watch.check()
             if nodes[0] in needed:
                 self._step(nodes, below, data)
         return np.array(data, dtype=np.int64)
 
-    def _matters(self, outputs: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    def _matters(self, outputs: Sequence[int], watch: Watch) -> dict[int, tuple[int, ...]]:
         """By choice, the literals of all bodies that read it: elsewhere no value matters."""
         asked = {self.selectors[atom][0] for atom in outputs if atom in self.selectors}
         bodies: dict[int, set[tuple[int, ...]]] = {}
-        for rules in self.rules.values():
+        for number, rules in enumerate(self.rules.values()):
+            if number % MANY == 0:
+                watch.check()
             for rule in rules:
                 for literal in rule.body:
                     if abs(literal) in self.selectors:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "coins.hpp"
 #include "race.hpp"
 
 namespace dpasp {
@@ -209,10 +210,21 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
     Compiled result;
     Problem problem = read_problem(ground, watch);
     count_atoms(problem, result);
+    uint32_t weights = leaves(problem), coins = 0;
+    Options known = options;
     if (!options.weights.empty()) check_weights(problem, options.weights);
-    Compiler compiler(problem, options, watch, done);
+    if (!options.weights.empty() && options.mode == Mode::Counts && problem.guessed) {
+        coins = toss(problem, watch);
+        known.weights.insert(known.weights.end(), 2 * size_t(coins), 0.5);
+    }
+    Compiler compiler(problem, known, watch, done);
     std::vector<uint32_t> roots = compiler.run(result);
-    uint32_t weights = leaves(problem);
+    if (coins) {
+        Builder weighed;
+        roots = weigh_coins(compiler.builder, roots, weights, weighed, watch);
+        compiler.builder = std::move(weighed);
+        result.of_weights = true;
+    }
     result.circuit = Circuit::gather(compiler.builder, roots, weights, watch);
     result.circuit.total = problem.asserted.empty();
     return result;

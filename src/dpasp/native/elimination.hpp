@@ -15,8 +15,6 @@
 
 namespace dpasp {
 
-constexpr double TINY = 1e-250;  // a mass below this may have lost digits
-
 // What the total choices weigh that satisfy the evidence, by whether the query holds in them.
 struct Share {
     double holds = 0, fails = 0;

@@ -15,13 +15,13 @@ Table Entries::first() const {
 }
 
 // Sort the entries, join equal ones, drop dominated ones, and bring counts to one scale.
-void Entries::tidy(Table &table) const {
+double Entries::tidy(Table &table) const {
     sort(table);
     if (mode == Mode::Least) {
         minimise(table);
         for (int i = 0; i < 2; ++i) rename(table), sort(table);
     }
-    if (counting()) rescale(table);
+    return counting() ? rescale(table) : 1;
 }
 
 void Entries::sort(Table &table) const {
@@ -116,7 +116,7 @@ void Entries::rename(Table &table) const {
 
 // Counts only matter up to a common factor. While they are whole numbers that a double
 // holds exactly, divide by their greatest common divisor; beyond that, by the largest.
-void Entries::rescale(Table &table) const {
+double Entries::rescale(Table &table) const {
     uint32_t width = stride(table.elements);
     double largest = 0;
     bool whole = true;
@@ -135,7 +135,7 @@ void Entries::rescale(Table &table) const {
                 Word *at = &table.words[size_t(i) * width + width - 1];
                 put_count(at, get_count(at) / double(divisor));
             }
-        return;
+        return double(divisor);
     }
     for (uint32_t i = 0; i < table.count; ++i) {
         Word *at = &table.words[size_t(i) * width + width - 1];
@@ -144,6 +144,7 @@ void Entries::rescale(Table &table) const {
         double m = std::frexp(std::max(get_count(at) / largest, 1e-290), &exponent);
         put_count(at, std::ldexp(std::round(std::ldexp(m, 40)), exponent - 40));
     }
+    return largest;
 }
 
 Key Entries::hash(const Table &table) const {

@@ -45,16 +45,17 @@ struct Entries {
         return words + (mode == Mode::Least ? set_words(elements) : 0) + counting();
     }
 
-    Table first() const;            // the table of the empty prefix
-    void tidy(Table &table) const;  // sorted, without repetitions, at one scale
+    Table first() const;  // the table of the empty prefix
+    // Sorted, without repetitions, at one scale; gives back what the counts were divided by.
+    double tidy(Table &table) const;
+    void sort(Table &table) const;  // equal entries become one, and their counts add up
     Key hash(const Table &table) const;
     Value value(const Table &table) const;  // which models there are, when all is read
 
   private:
-    void sort(Table &table) const;
     void minimise(Table &table) const;
     void rename(Table &table) const;
-    void rescale(Table &table) const;
+    double rescale(Table &table) const;
 };
 
 }  // namespace dpasp

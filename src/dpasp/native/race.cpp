@@ -39,6 +39,11 @@ bool Race::allowed(Way way) const {
 
 bool Race::counting() const { return options_.mode != Mode::Bits && !part_.guesses.empty(); }
 
+// Whether tables may end in numbers.
+bool Race::numbers() const {
+    return counting() && options_.mode == Mode::Counts && !options_.weights.empty();
+}
+
 // Whether the attempts may run at the same time; the circuit depends on it, and so it does not
 // depend on the number of threads.
 bool Race::large() const { return part_.gates.size() >= SMALL_PART; }
@@ -74,6 +79,7 @@ void Race::add_sweeps(Way way, bool hard, std::vector<Attempt> &list) {
         Attempt reverse{{way, order, true}, forwards.inputs};
         std::reverse(reverse.inputs.begin(), reverse.inputs.end());
         for (Attempt *one : {&forwards, &reverse}) {
+            one->numbers = way == Way::Tables && numbers();
             one->width = cut_width(problem_, part_, one->inputs);
             if (narrow_only && one->width > WIDEST_TABLE) continue;
             list.push_back(std::move(*one));
@@ -131,9 +137,9 @@ std::vector<uint32_t> Race::run() {
 std::unique_ptr<Elimination> Race::elimination(bool groups, double most, Budget &budget) {
     bool forced = options_.way == Way::Elimination;
     if (asks_.empty() || !part_.guesses.empty() || !allowed(Way::Elimination)) return nullptr;
-    auto way = std::make_unique<Elimination>(
-        Job{problem_, part_, asks_, options_.mode, budget, builder_, watch_,
-            options_.weights.empty() ? nullptr : &options_.weights, forced ? 0 : MANY_ENTRIES});
+    auto way =
+        std::make_unique<Elimination>(Job{problem_, part_, asks_, options_.mode, budget, builder_,
+                                          watch_, weights(), forced ? 0 : MANY_ENTRIES});
     if (!forced && way->grouped() != groups) return nullptr;
     if (forced) most = double(options_.work);
     way->prepare(most);
@@ -186,14 +192,16 @@ std::vector<uint32_t> Race::race(std::vector<Attempt> &list, uint64_t work) {
 bool Race::attempt(const Attempt &attempt, Trial &trial, Builder &builder, Watch &watch) const {
     auto start = Clock::now();
     size_t before = builder.nodes.size();
-    Job job{problem_, part_, asks_, options_.mode, trial.budget, builder, watch};
+    Job job{problem_, part_, asks_, options_.mode, trial.budget, builder, watch, weights()};
     try {
         switch (attempt.way) {
         case Way::Diagram:
             trial.roots = compile_diagram(job, attempt.inputs);
             break;
         case Way::Tables:
-            trial.roots = compile_tables(job, attempt.inputs);
+            if (attempt.numbers) trial.roots = sum_tables(job, attempt.inputs);
+            trial.numbered = !trial.roots.empty();
+            if (!trial.numbered) trial.roots = compile_tables(job, attempt.inputs);
             break;
         default:
             trial.roots = compile_search(job, attempt.order);
@@ -220,6 +228,7 @@ void Race::ended(const Attempt &attempt, Trial &trial) {
     report = described(attempt, std::max(attempt.width, trial.budget.width));
     report.nodes = trial.nodes;
     report.seconds = trial.seconds;
+    of_weights = trial.numbered;
     if (large()) trial.roots = builder_.take(std::move(*trial.own), trial.roots, watch_);
 }
 

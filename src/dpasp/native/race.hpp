@@ -65,13 +65,15 @@ class Race {
         uint32_t width = 0;
         double progress = 0;
         bool full = false;
-        int rank = 0;  // among those of its way
+        bool numbers = false;  // tables that end in numbers of the weights
+        int rank = 0;          // among those of its way
     };
     // An attempt that is being made, in a builder of its own where it may be one of several.
     struct Trial {
         std::optional<Builder> own;
         Budget budget;
         std::vector<uint32_t> roots;
+        bool numbered = false;  // they are of the weights alone
         double seconds = 0;
         size_t nodes = 0;
     };
@@ -92,6 +94,10 @@ class Race {
     PartReport described(const Attempt &attempt, uint32_t width) const;
     bool allowed(Way way) const;
     bool counting() const;
+    bool numbers() const;
+    const std::vector<double> *weights() const {
+        return options_.weights.empty() ? nullptr : &options_.weights;
+    }
     bool large() const;
     std::vector<Attempt> attempts(bool hard);
     void add_sweeps(Way way, bool hard, std::vector<Attempt> &list);

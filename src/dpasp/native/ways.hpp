@@ -28,10 +28,17 @@ struct Job {
 // Functions of the choices (and guesses) as decision diagrams; not for Mode::Least.
 std::vector<uint32_t> compile_diagram(const Job &job, std::vector<Input> order);
 
+constexpr double TINY = 1e-250;  // a mass below this may have lost digits
+
 constexpr uint32_t WIDEST_TABLE = 8192;  // open gates, above which tables give up
 
 // Determinisation: read the inputs in order, remember a table of what is still open.
 std::vector<uint32_t> compile_tables(const Job &job, const std::vector<Input> &order);
+
+// The same in numbers, for Mode::Counts under weights that are known: fewer tables, no nodes but
+// those that say which total choices have models. None at all where the evidence is so improbable
+// that digits could be lost.
+std::vector<uint32_t> sum_tables(const Job &job, const std::vector<Input> &order);
 
 // Top-down search over clauses with component caching; its order is Width or Frequency.
 std::vector<uint32_t> compile_search(const Job &job, Order order);

@@ -25,9 +25,10 @@ from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
-from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
+from dpasp.inference.bounding.formulas import Bound, bounds_of, unsure, widest
 from dpasp.inference.bounding.most_probable import bounded
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
+from dpasp.inference.engines.in_numbers import answered_in_numbers
 from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.engines.result import (
     Approximate,
@@ -35,7 +36,7 @@ from dpasp.inference.engines.result import (
     row_by_row,
     stopped_early,
 )
-from dpasp.inference.exact import compiled
+from dpasp.inference.exact import answered, compiled
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
@@ -44,6 +45,7 @@ from dpasp.semantics.leaves import Weights
 
 GAP = 0.01  # where no gap is asked for
 CASES = 20.0  # where there is no limit, cases are left for unknown choices after so many seconds
+EXACT = 0.6  # where probabilities are intervals, this share of the time is for a circuit
 
 
 def bounds(asked: Asked) -> EngineResult:
@@ -56,6 +58,9 @@ def bounds(asked: Asked) -> EngineResult:
         outcomes = Outcomes(asked)
         result = row_by_row(asked, "at least ", lambda row: bounded(outcomes, row, wanted, most))
         return replace(result, statistics={"total_choices": len(outcomes)})
+    exact = _in_numbers(asked)
+    if exact is not None:
+        return exact
     counted: list[int] = []
 
     def answer(weights: Weights) -> Approximate:
@@ -65,6 +70,24 @@ def bounds(asked: Asked) -> EngineResult:
 
     result = row_by_row(asked, "at least ", answer)
     return replace(result, statistics={"cases": sum(counted)})
+
+
+def _in_numbers(asked: Asked) -> EngineResult | None:
+    """The exact answers of a network with large tables, if it is one and a third of the time is
+    enough to sum it up."""
+    left = asked.watch.remaining()
+    part = asked.watch.within(CASES if left is None else left / 3, asked.watch.report)
+    timed = replace(asked, watch=part)
+    try:
+        evaluator = answered_in_numbers(timed)
+        result = None if evaluator is None else answered(timed, evaluator, part.elapsed())
+    except LimitReached:
+        return None
+    return (
+        None
+        if result is None
+        else replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
+    )
 
 
 def by_cases(
@@ -154,17 +177,36 @@ def _exactly(asked: Asked, weights: Weights) -> Approximate:
 
 
 def _with_intervals(asked: Asked) -> EngineResult:
-    """With intervals of probabilities the exact engine searches; a limit leaves it with bounds."""
+    """With intervals of probabilities the exact engine searches; a limit leaves it with bounds.
+
+    Where there is no circuit in most of the time, the rest goes to programs with unknown choices.
+    """
+    watch, left = asked.watch, asked.watch.remaining()
+    part = watch if left is None else watch.within(EXACT * left, watch.report)
     try:
-        result = compiled(asked)
+        result = compiled(replace(asked, watch=part))
     except LimitReached as limit:
-        answers = tuple(
-            Answer(query.text, lower=0.0, upper=1.0, interval=(0.0, 1.0), gap=1.0)
-            for query in asked.queries
-        )
-        warning = stopped_early(limit.diagnostics[0].message, 1.0)
+        bounds = _relaxed(asked)
+        answers = tuple(b.answer(q.text) for q, b in zip(asked.queries, bounds, strict=True))
+        warning = stopped_early(limit.diagnostics[0].message, widest(bounds))
         return EngineResult(answers, "bounds", warnings=(warning,))
     return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
+
+
+def _relaxed(asked: Asked) -> list[Bound]:
+    """What unknown choices say within nearly all of the time that is left."""
+    nothing = [unsure(asked.meaning)] * len(asked.queries)
+    if asked.has_rows:
+        return nothing
+    watch, left = asked.watch, asked.watch.remaining()
+    try:
+        relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
+    except LimitReached:
+        return nothing
+    gap = asked.method.real("gap")
+    part = watch.within(5 * CASES if left is None else 0.9 * left, watch.report)
+    relaxed.close_in(GAP if gap is None else gap, part)
+    return relaxed.met(nothing)
 
 
 def _sure(answers: Sequence[object], gap: float) -> tuple[Answer, ...]:

@@ -290,7 +290,7 @@ def _said(asked: Asked, weights: Weights) -> Fallen:
     """The values that choices must have for the evidence to hold."""
     translation = translate(asked.ground, asked.meaning.logic, asked.watch)
     evidence = translation.conjunction(asked.queries[0].evidence)
-    program = split_translation(translation)
+    program = split_translation(translation, asked.watch)
     determined = [b for b in evidence or () if program.determined[abs(b)]]
     return said(asked, Definitions(program.rules, asked.ground.choices), determined, weights)
 

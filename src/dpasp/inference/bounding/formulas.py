@@ -44,14 +44,17 @@ class Bound:
     gap: float
     ends: tuple[SureInterval, ...] = ((0.0, 1.0), (0.0, 1.0))
 
-    def met(self, interval: SureInterval) -> Bound:
-        """The bound that follows if the whole answer surely lies in one more interval."""
+    def met(self, interval: SureInterval, other: SureInterval | None = None) -> Bound:
+        """The bound that follows if the whole answer surely lies in one more interval.
+
+        Where there is an ``other`` one, it holds the upper probability, and the first the lower.
+        """
         if len(self.numbers) == 1:
             low, high = _met(self.interval, interval)
             known = self.interval != (0.0, 1.0)
             value = self.numbers[0] if known else (low + high) / 2
             return Bound((min(max(value, low), high),), (low, high), high - low)
-        lower, upper = (_met(end, interval) for end in self.ends)
+        lower, upper = _met(self.ends[0], interval), _met(self.ends[1], other or interval)
         ends = (lower[0], upper[1])
         return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]), (lower, upper))
 
@@ -67,6 +70,11 @@ def bounds_of(masses: Masses, meaning: Meaning, rest: float) -> list[Bound]:
     """What is sure about each query, from the masses [queries] and the open mass ``rest``."""
     bound = _maxent if meaning.maxent else _credal
     return [bound(masses[i], rest) for i in range(len(masses.consistent))]
+
+
+def unsure(meaning: Meaning) -> Bound:
+    """What is sure when nothing is known."""
+    return Bound((0.5,) if meaning.maxent else (0.0, 1.0), (0.0, 1.0), 1.0)
 
 
 def widest(bounds: Sequence[Bound]) -> float:

@@ -30,7 +30,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
 from dpasp.inference.bounding.cases import Cases, said
-from dpasp.inference.bounding.formulas import Bound, bounds_of
+from dpasp.inference.bounding.formulas import bounds_of, unsure
 from dpasp.inference.bounding.remainder import Remainder
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.result import EngineResult
@@ -45,6 +45,7 @@ from dpasp.semantics.masses import Question
 
 CASES = 0.4  # this share of the time is for bounds, the rest for samples
 RELAXED = 0.7  # this share of the time for bounds is for those with unknown choices
+WITHIN = 0.7  # this share of all time is for bounds where probabilities are intervals
 DRAWN = 0.5  # after this share of the time for samples,
 TELLING = 0.1  # chains are tried if the interval of a number is wider than this
 GAP = 0.001  # samples go on until the time is over, or they are so precise
@@ -124,8 +125,10 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
     timed = replace(asked.with_questions(queries), watch=watch)
     seed = asked.method.whole("seed")
     seed = secrets.randbits(63) if seed is None else seed
-    if asked.has_rows or asked.has_intervals:
+    if asked.has_rows:
         return _sampled(timed, _unsure(timed), seed)
+    if asked.has_intervals:
+        return _sampled(timed, _within_intervals(timed), seed)
     try:
         prepared = Prepared(timed, queries)
         cases = Cases(timed, queries, asked.weights, False, _said(timed, prepared))
@@ -144,6 +147,18 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
     except LimitReached:
         return _Found(_unsure(timed), None)
     return _Found(sure, estimates, lost, warnings, cases=cases.compiled)
+
+
+def _within_intervals(asked: Asked) -> list[Answer]:
+    """The sure bounds where probabilities are intervals."""
+    watch = asked.watch
+    try:
+        relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
+    except LimitReached:
+        return _unsure(asked)
+    relaxed.close_in(GAP, watch.within(WITHIN * (watch.remaining() or 0.0), watch.report))
+    bounds = relaxed.met([unsure(asked.meaning)] * len(asked.queries))
+    return [b.answer(q.text) for q, b in zip(asked.queries, bounds, strict=True)]
 
 
 def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...]]:
@@ -187,8 +202,7 @@ def _sure(cases: Cases, relaxed: RelaxedBounds) -> list[Answer]:
 
 def _unsure(asked: Asked) -> list[Answer]:
     """The bounds that say nothing."""
-    nothing = (0.5,) if asked.meaning.maxent else (0.0, 1.0)
-    answers = [Bound(nothing, (0.0, 1.0), 1.0).answer(q.text) for q in asked.queries]
+    answers = [unsure(asked.meaning).answer(q.text) for q in asked.queries]
     if not asked.has_rows:
         return answers
     rows = np.ones(asked.weights.shape[1])

@@ -5,6 +5,10 @@ it does not) are goals, and so are their complements: what surely holds of each 
 from both sides (see :mod:`dpasp.inference.relaxing`). So the bounds close in even where no case
 of the program is small enough to compile.
 
+Where probabilities are intervals, what surely holds is the least over all of them. Of the lower
+probability it is then also known what it does not exceed: the answer at some vertex, where what is
+for the query is least; and the same for the upper one.
+
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
 >>> from dpasp.logic import ground
@@ -26,9 +30,11 @@ from dataclasses import replace
 
 from dpasp.errors import LimitReached
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.formulas import Bound, SureInterval
+from dpasp.inference.bounding.formulas import Bound, SureInterval, unsure, widest
+from dpasp.inference.credal.extremes import extremes
+from dpasp.inference.engines.circuit import OnCircuit
 from dpasp.inference.relaxing.goals import DeterminedPart, RelaxedGoal, determined_part
-from dpasp.inference.relaxing.growing import Budget, Growing
+from dpasp.inference.relaxing.growing import DETERMINED, Budget, Growing
 from dpasp.inference.relaxing.reasons import Ranked
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
@@ -53,12 +59,13 @@ class RelaxedBounds:
         weights: Weights,
         budget: Budget = FIRST_BUDGET,
     ) -> None:
-        self.weights, self.budget = weights, budget
+        self.asked, self.weights, self.budget = asked, weights, budget
         self.growing: list[Growing] = []
         part = determined_part(asked.ground, asked.meaning, asked.watch)
         self.places = [None if part is None else self._add(part, query) for query in queries]
         self._ranked: dict[int, Ranked] = {}
         self._least = [0.0] * len(self.growing)
+        self._at = [weights] * len(self.growing)  # the weights that each is least at
 
     @property
     def intervals(self) -> list[SureInterval | None]:
@@ -67,16 +74,22 @@ class RelaxedBounds:
 
     def met(self, bounds: Sequence[Bound]) -> list[Bound]:
         """Other bounds of the queries, made narrower by what is sure here."""
-        pairs = zip(bounds, self.intervals, strict=True)
-        return [bound if interval is None else bound.met(interval) for bound, interval in pairs]
+        pairs = zip(bounds, self.places, strict=True)
+        return [bound if places is None else self._met(bound, places) for bound, places in pairs]
+
+    @property
+    def gap(self) -> float:
+        """The largest gap among what is known here."""
+        nothing = unsure(self.asked.meaning)
+        return widest([self._met(nothing, places) for places in self.places if places is not None])
 
     def close_in(self, wanted: float, watch: Watch) -> None:
         """Go on until no interval is wider than wanted, nothing more helps, or a limit is met."""
         try:
             for _ in self.steps(watch):
-                widths = [high - low for low, high in filter(None, self.intervals)]
-                watch.stage(f"bounds, {max(widths):.2g} wide")
-                if max(widths) <= wanted:
+                gap = self.gap
+                watch.stage(f"bounds, {gap:.2g} wide")
+                if gap <= wanted:
                     return
         except LimitReached:
             return
@@ -104,8 +117,21 @@ class RelaxedBounds:
         self.growing[number] = new = growing.grown(self._ranked[number], self.budget, watch)
         if new.circuit is growing.circuit:
             return False
-        self._least[number] = max(self._least[number], new.at_least(self.weights))
+        least, at = self._least_of(new, watch)
+        if least >= self._least[number]:
+            self._least[number], self._at[number] = least, at
         return True
+
+    def _least_of(self, growing: Growing, watch: Watch) -> tuple[float, Weights]:
+        """What a goal has at least, whatever the probabilities within intervals; and where."""
+        if not self.asked.has_intervals or growing.circuit is None:
+            return growing.at_least(self.weights), self.weights
+        question = GroundQuery((), (), "", None)  # the circuit knows what is asked
+        asked = replace(self.asked.with_questions([question]), weights=self.weights, watch=watch)
+        on_circuit = OnCircuit(growing.circuit, DETERMINED, (question,), asked.layout)
+        (extreme,) = extremes(asked, on_circuit)
+        at = self.weights if extreme.lower_at is None else extreme.lower_at
+        return min(1.0, float(extreme.lower[0])), at
 
     def _raise(self, todo: Sequence[int]) -> None:
         """Allow twice the work, and let those that are stuck try again."""
@@ -117,10 +143,22 @@ class RelaxedBounds:
             if self.growing[number].stuck:
                 self.growing[number] = replace(self.growing[number], step=-1)
 
-    def _interval(self, places: GoalPlaces) -> SureInterval:
-        """for / (for + against) with each at its least and the other at its most."""
-        low = [self._least[place] for place in places]
-        held, fails, against, not_against = low[0], low[1], low[2], low[3]
+    def _met(self, bound: Bound, places: GoalPlaces) -> Bound:
+        interval = self._interval(places)
+        if not self.asked.has_intervals:
+            return bound.met(interval)
+        at_least, at_most = (self._interval(places, self._at[places[end]]) for end in (0, 2))
+        return bound.met((interval[0], at_least[1]), (at_most[0], interval[1]))
+
+    def _interval(self, places: GoalPlaces, at: Weights | None = None) -> SureInterval:
+        """for / (for + against) with each at its least and the other at its most.
+
+        With ``at``, under these weights; else under all within the intervals.
+        """
+        held, fails, against, not_against = (
+            self._least[place] if at is None else self.growing[place].at_least(at)
+            for place in places
+        )
         least = held * (1 - ROUNDING), against * (1 - ROUNDING)
         most = min(1.0, 1 - fails + ROUNDING), min(1.0, 1 - not_against + ROUNDING)
         return least[0] / (least[0] + most[1]), most[0] / (most[0] + least[1])

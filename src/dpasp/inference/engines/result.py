@@ -68,6 +68,8 @@ def _joined(rows: Sequence[Approximate]) -> tuple[Answer, ...]:
 
 
 def _columns(answers: Sequence[Answer]) -> Answer:
+    """The answers to one query for several rows as one."""
+
     def column(name: str) -> AnswerNumber | None:
         values = [getattr(answer, name) for answer in answers]
         return None if values[0] is None else np.array(values, dtype=np.float64)

@@ -147,10 +147,14 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
     Atoms that only derive each other (heads of disjunctions through a loop) are not in it.
     """
     order: dict[int, int] = {}
-    waiting: dict[int, list[int]] = {}
-    missing: list[float] = []
-    rules = [rule for rule in ground.rules if _applies(rule, model)]
     queue: deque[int] = deque()
+    rules = [rule for rule in ground.rules if _applies(rule, model)]
+    missing = [_missing(rule, model) for rule in rules]  # by rule: counted down to 0
+    waiting: dict[int, list[int]] = {}  # by atom: the rules whose bodies it is in
+    for number, rule in enumerate(rules):
+        for literal in dict.fromkeys(rule.body):
+            if literal > 0:
+                waiting.setdefault(literal, []).append(number)
 
     def derive(atom: int) -> None:
         if atom in model.true and atom not in order:
@@ -158,6 +162,7 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
             queue.append(atom)
 
     def fire(rule: Rule) -> None:
+        # A disjunction derives an atom only where no other one of its heads is true.
         heads = [atom for atom in rule.head if atom in model.true]
         if rule.choice or len(heads) == 1:
             for atom in heads:
@@ -166,26 +171,28 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
     selectors = {s for choice in ground.choices for s in choice.selectors}
     for atom in sorted(selectors & model.true):
         derive(atom)
-    for number, rule in enumerate(rules):
-        weights = rule.weights or (1,) * len(rule.body)
-        bound = len(rule.body) if rule.weights is None else rule.bound
-        sure = sum(w for b, w in zip(rule.body, weights, strict=True) if b < 0 and model.holds(b))
-        missing.append(bound - sure)
-        for literal in dict.fromkeys(rule.body):
-            if literal > 0:
-                waiting.setdefault(literal, []).append(number)
-        if missing[number] <= 0:
+    for rule, lacking in zip(rules, missing, strict=True):
+        if lacking <= 0:
             fire(rule)
     while queue:
         atom = queue.popleft()
         for number in waiting.get(atom, ()):
-            rule = rules[number]
-            weights = rule.weights or (1,) * len(rule.body)
-            gain = sum(w for b, w in zip(rule.body, weights, strict=True) if b == atom)
+            gain = sum(weight for literal, weight in _weighted(rules[number]) if literal == atom)
             before, missing[number] = missing[number], missing[number] - gain
             if before > 0 >= missing[number]:
-                fire(rule)
+                fire(rules[number])
     return order
+
+
+def _weighted(rule: Rule) -> Iterator[tuple[int, int]]:
+    """The literals of a body with their weights, 1 for each where the rule has none."""
+    return zip(rule.body, rule.weights or (1,) * len(rule.body), strict=True)
+
+
+def _missing(rule: Rule, model: TracedModel) -> int:
+    """What a body lacks before any atom is derived: its bound without what it negates."""
+    bound = len(rule.body) if rule.weights is None else rule.bound
+    return bound - sum(weight for b, weight in _weighted(rule) if b < 0 and model.holds(b))
 
 
 def _applies(rule: Rule, model: TracedModel) -> bool:

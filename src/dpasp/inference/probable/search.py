@@ -57,32 +57,33 @@ def best_first(
     Raises :class:`LimitReached` where the limits say so, or nothing was found in time, and
     :class:`InferenceError` where all values are lost in floating point.
     """
-    order = itertools.count(0, -1)  # among like bounds the latest first: it is the deepest
     start = np.full(len(values), OPEN, dtype=np.int64)
-    bound = most = float(bounds(start[:, np.newaxis])[0][0])
-    boxes = [(-_coarse(bound), next(order), bound, start)]  # a heap: the largest bound first
+    boxes = _Boxes()
+    boxes.push(float(bounds(start[:, np.newaxis])[0][0]), start)
     complete = [] if tried is None or not limits.at_any_time else _valued(tried, bounds)
-    best, looks = max((value for value, _ in complete), default=0.0), 0
+    best, most = max((value for value, _ in complete), default=0.0), boxes.most
     try:
-        while boxes and -boxes[0][0] >= best * (1 - CLOSE):
-            most, looks = -boxes[0][0], looks + 1
+        for looks in itertools.count(1):
+            if not boxes or boxes.most < best * (1 - CLOSE):
+                break
+            most = boxes.most
             limits.watch.check()
             if limits.at_any_time and not complete and looks % DIVE == 0:
                 # So that there is something to give back when a limit is reached.
-                complete += _dive(boxes[0][3], values, bounds)
+                complete += _dive(boxes.first, values, bounds)
                 best = max((value for value, _ in complete), default=0.0)
             ties = sum(value >= best * (1 - CLOSE) for value, _ in complete)
-            if ties > MOST_TIES and -boxes[0][0] <= best * (1 + 2 * GRAIN):
+            if ties > MOST_TIES and most <= best * (1 + 2 * GRAIN):
                 break  # what is left can at most be more ties
-            some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
-            for _, _, value, box in some:
+            some = boxes.pop(TOGETHER)
+            for value, box in some:
                 if not np.any(box == OPEN):
                     complete.append((value, tuple(box.tolist())))
                     best = max(best, value)
-            open_ = [box for _, _, _, box in some if np.any(box == OPEN)]
+            open_ = [box for _, box in some if np.any(box == OPEN)]
             for bound, box in _inside(open_, values, bounds, look_ahead):
                 if bound >= best * (1 - CLOSE):
-                    heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
+                    boxes.push(bound, box)
     except LimitReached:
         if not limits.at_any_time or not complete:
             raise
@@ -90,6 +91,36 @@ def best_first(
     if not complete:  # the evidence is possible, so something was lost
         raise too_improbable("the most probable values", "all of them together")
     return _best(complete, best, len(values))
+
+
+class _Boxes:
+    """Boxes, the largest bound first; among like bounds the latest one, which is the deepest."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, float, Integers]] = []
+        self._order = itertools.count(0, -1)
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    @property
+    def most(self) -> float:
+        """A bound of everything in the boxes."""
+        return -self._heap[0][0]
+
+    @property
+    def first(self) -> Integers:
+        """The box with the largest bound."""
+        return self._heap[0][3]
+
+    def push(self, bound: float, box: Integers) -> None:
+        """Add a box with its bound."""
+        heapq.heappush(self._heap, (-_coarse(bound), next(self._order), bound, box))
+
+    def pop(self, count: int) -> list[tuple[float, Integers]]:
+        """Take the first ``count`` boxes, with their bounds."""
+        some = [heapq.heappop(self._heap) for _ in range(min(count, len(self._heap)))]
+        return [(bound, box) for _, _, bound, box in some]
 
 
 def _best(

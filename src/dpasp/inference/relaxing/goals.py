@@ -112,7 +112,7 @@ def determined_part(
 ) -> DeterminedPart | None:
     """The determined part of a program; None if other rules may leave total choices no model."""
     translation = translate(ground, meaning.logic, watch)
-    program = split_translation(translation)
+    program = split_translation(translation, watch)
     if not all(part.certain for part in program.parts):
         return None
     if program.constraints and meaning.has_undefined_model:

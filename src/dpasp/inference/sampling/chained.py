@@ -125,6 +125,7 @@ def _answers(walk: Walk) -> tuple[Answer, ...]:
 
 
 def _answer(walk: Walk, query: GroundQuery, numbers: Sequence[Mixture]) -> Answer:
+    """The answer to a query from what the chains say about each of its numbers."""
     answer = estimate(
         query.text,
         [mixture.value for mixture in numbers],
@@ -155,6 +156,7 @@ def estimate(query: str, values: Sequence[float | None], interval: tuple[float, 
 def _warnings(
     walk: Walk, mixtures: Sequence[Mixture], stopped: LimitReached | None
 ) -> Iterator[Diagnostic]:
+    """The warnings about a limit that stopped the chains, and about chains that do not agree."""
     if stopped is not None:
         message = f"{stopped.diagnostics[0].message}, after {walk.states:,} states of chains"
         yield Diagnostic("stopped-early", message, severity="warning")

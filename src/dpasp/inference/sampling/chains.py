@@ -69,7 +69,7 @@ class Walk:
         self._outputs = len(prepared.outputs)
         outputs = [*prepared.outputs, *selectors]
         pushes = prepared.worlds.pushes
-        self._worlds = Worlds(prepared.definitions, prepared.size, outputs, pushes)
+        self._worlds = Worlds(prepared.definitions, prepared.size, outputs, pushes, stream.watch)
         self._generator = np.random.default_rng(stream.seed)
         self._states = np.zeros((chains, len(choices)), dtype=np.int64)
         self._columns = self._candidates(FEW_WORLDS if prepared.situations else 64)

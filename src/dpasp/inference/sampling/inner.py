@@ -37,7 +37,7 @@ from dpasp.inference.sampling.counting import (
     model_shares,
 )
 from dpasp.inference.sampling.free import Drawable
-from dpasp.limits import Watch
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Rule
 from dpasp.logic.solve import Group, Solver
 from dpasp.semantics.dependencies import always_total, determined
@@ -45,6 +45,7 @@ from dpasp.semantics.masses import Array
 from dpasp.semantics.translate import Conjunction, Translation
 
 Places = NDArray[np.intp]
+MANY = 10_000  # rules between two looks at the clock
 FEW = 8  # atoms of a border: so few situations are solved one by one
 TRIED = 0.3  # of the time that is left goes to a circuit of all situations, at most
 LISTED = 4096  # models of a situation; more than that are counted on a circuit
@@ -95,12 +96,17 @@ class InnerPart:
     certain: bool  # it has a model whatever the border is
 
 
-def split_translation(translation: Translation) -> SplitProgram:
-    """The rules of the determined atoms of a program, and the parts that the others fall into."""
+def split_translation(translation: Translation, watch: Watch = UNLIMITED) -> SplitProgram:
+    """The rules of the determined atoms of a program, and the parts that the others fall into.
+
+    Raises what the ``watch`` raises.
+    """
     known = determined(translation.rules, translation.size)
     rules: dict[int, list[Rule]] = {}
     constraints, inner = [], []
-    for rule in translation.rules:
+    for number, rule in enumerate(translation.rules):
+        if number % MANY == 0:
+            watch.check()
         if any(not known[atom] for atom in _atoms(rule)):
             inner.append(rule)
         elif rule.head and not rule.choice:

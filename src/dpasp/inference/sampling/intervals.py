@@ -90,6 +90,7 @@ def _ruled_out(
         return 0.0
 
     def possible(ratio: float) -> bool:
+        """Whether the ratio is not ruled out: betting against it would not have made one rich."""
         # The gambler wins if the answer is above the ratio. Whatever the shares, the capital
         # falls as the ratio grows, so the ratios that are possible are those from some one on.
         odds = (1 - ratio) / ratio

@@ -100,6 +100,7 @@ class Exclusive:
         return self._known[pair]
 
     def _shown(self, a: int, b: int) -> bool:
+        """Values of one choice exclude each other, and atoms all of whose bodies do in pairs."""
         definitions = self._definitions
         selectors = definitions.selectors
         if a in selectors and b in selectors:

@@ -258,6 +258,7 @@ def _lost(asked: Asked, estimates: Estimates, weights: Weights, seed: int) -> fl
 def _warnings(
     estimates: Estimates, stopped: LimitReached | None, wanted: int
 ) -> Iterator[Diagnostic]:
+    """The warnings about a limit that stopped drawing, and about samples that say too little."""
     done = estimates.worlds
     if stopped is not None:
         message = f"{stopped.diagnostics[0].message}, after {done:,} of {wanted:,} samples"

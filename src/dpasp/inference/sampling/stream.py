@@ -73,7 +73,7 @@ class Prepared:
         translated = translate(asked.ground, asked.meaning.logic, asked.watch)
         self.drawable = drawable(translated, asked.ground.choices)
         translation = self.drawable.translation
-        self.program = split_translation(translation)
+        self.program = split_translation(translation, asked.watch)
         asked.watch.check()
         self.conjunctions = wanted = [
             Conjunctions(
@@ -97,7 +97,7 @@ class Prepared:
         self.border = sorted({atom for s in self.situations for atom in s.part.border})
         self.outputs = [self.violated, self.evidence_atom, *self.both, *self.border]
         asked.watch.check()
-        self.worlds = Worlds(self.definitions, self.size, self.outputs, pushes)
+        self.worlds = Worlds(self.definitions, self.size, self.outputs, pushes, asked.watch)
 
     @property
     def binary(self) -> bool:

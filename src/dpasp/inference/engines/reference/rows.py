@@ -49,6 +49,7 @@ class BitRows:
         return unpack(words, self.width), counts
 
     def _merge(self) -> None:
+        """Merge the rows that wait with those that are merged, adding up how often they came."""
         words, counts = self._merged
         new = np.concatenate([words, *self._waiting])
         weight = np.concatenate([counts, np.ones(len(new) - len(counts), dtype=np.int64)])
