@@ -29,6 +29,7 @@ from dpasp.scale.pools import Pool
 PROCESSES = (1, 2, 4)
 WORKERS = (1, 2, 4, 10, 100, 1000)
 SAMPLES = 2_000_000  # that are measured
+SLOW = 10_000  # those of worlds whose models differ
 MANY = 10**9  # those of the model
 Work = Callable[[Pool], object]
 
@@ -36,20 +37,20 @@ Work = Callable[[Pool], object]
 def works() -> dict[str, Work]:
     """What is shared."""
     network = dpasp.loads(families.bayes(200))
-    colours = dpasp.loads(families.colouring(8))
+    colours = dpasp.loads(families.colouring(20))
 
     def samples(pool: Pool) -> object:
         return network.query(engine="sample", n=SAMPLES, seed=1, semantics="maxent", cluster=pool)
 
     def slow(pool: Pool) -> object:
-        return colours.query(engine="sample", n=1000, seed=1, semantics="maxent", cluster=pool)
+        return colours.query(engine="sample", n=SLOW, seed=1, semantics="maxent", cluster=pool)
 
     def atoms(pool: Pool) -> object:
         return network.marginals(semantics="maxent", cluster=pool)
 
     return {
         f"a network of 200, {SAMPLES:,} samples": samples,
-        "colouring 8 (maxent), 1,000 samples": slow,
+        f"colouring 20 (maxent), {SLOW:,} samples": slow,
         "all atoms of a network of 200, by 64 circuits": atoms,
     }
 

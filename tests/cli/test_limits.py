@@ -102,6 +102,12 @@ def test_the_time_limit_holds_while_a_question_is_answered(
     assert (code, "error: stopped at the time limit of 0.7 s [time-limit]" in said) == (124, True)
 
 
+def test_the_time_limit_holds_where_no_total_choice_is_new(tmp_path: Path) -> None:
+    words = ("sample", "-n", "1000000000", "--time-limit", "0.7")
+    code, said, _ = ended(tmp_path, "0.5::a. #query a.", *words)
+    assert (code, "error: stopped at the time limit of 0.7 s [time-limit]" in said) == (124, True)
+
+
 @pytest.mark.parametrize("words", READING, ids=lambda words: words[0])
 def test_the_memory_limit_holds_while_a_program_is_read(
     tmp_path: Path, words: Sequence[str]

@@ -194,7 +194,7 @@ def test_every_world_says_what_its_total_choice_says(first: int) -> None:
 def test_models_are_counted_on_a_circuit_where_they_are_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dpasp.inference.sampling.inner.LISTED", 1)
+    monkeypatch.setattr("dpasp.inference.sampling.situations.LISTED", 1)
     for seed in range(12):
         program = generate(seed)
         if not program.credal:
@@ -210,9 +210,9 @@ def test_models_are_counted_on_a_circuit_where_they_are_many(
 def test_many_situations_are_counted_by_one_circuit(
     probability: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpasp.inference.sampling.inner.FEW", -1)
+    monkeypatch.setattr("dpasp.inference.sampling.situations.FEW", -1)
     made = Mock(wraps=counting_circuit)
-    monkeypatch.setattr("dpasp.inference.sampling.inner.counting_circuit", made)
+    monkeypatch.setattr("dpasp.inference.sampling.situations.counting_circuit", made)
     for seed in range(16):
         program = generate(seed)
         if not program.credal:

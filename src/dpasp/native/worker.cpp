@@ -86,9 +86,16 @@ void join(Thread thread) { pthread_join(thread, nullptr); }
 
 #endif
 
+// A sanitizer keeps a shadow of all addresses, and has room for a part of them only.
+#if defined(DPASP_SANITIZE)
+constexpr uint64_t DEEPEST = 512;  // megabytes
+#else
+constexpr uint64_t DEEPEST = 4096;
+#endif
+
 // The stack is reserved, not used; where so much address space is not allowed, take less.
 bool start_deep(Thread &thread, Task &task) {
-    for (uint64_t megabytes = 4096; megabytes >= 4; megabytes /= 4) {
+    for (uint64_t megabytes = DEEPEST; megabytes >= 4; megabytes /= 4) {
         if ((megabytes << 20) > SIZE_MAX / 2) continue;
         task.stack = size_t(megabytes << 20);
         if (start(thread, task)) return true;

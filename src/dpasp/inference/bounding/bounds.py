@@ -73,21 +73,19 @@ def bounds(asked: Asked) -> EngineResult:
 
 
 def _in_numbers(asked: Asked) -> EngineResult | None:
-    """The exact answers of a network with large tables, if it is one and a third of the time is
-    enough to sum it up."""
+    """The exact answers of a network with large tables; None if it is none, or a third of the
+    time is not enough to sum it up."""
     left = asked.watch.remaining()
     part = asked.watch.within(CASES if left is None else left / 3, asked.watch.report)
     timed = replace(asked, watch=part)
     try:
         evaluator = answered_in_numbers(timed)
-        result = None if evaluator is None else answered(timed, evaluator, part.elapsed())
+        if evaluator is None:
+            return None
+        result = answered(timed, evaluator, part.elapsed())
     except LimitReached:
         return None
-    return (
-        None
-        if result is None
-        else replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
-    )
+    return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
 
 
 def by_cases(

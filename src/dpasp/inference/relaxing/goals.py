@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from dpasp.inference.sampling.inner import split_translation
+from dpasp.inference.sampling.splitting import split_translation
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, Rule
 from dpasp.semantics.meaning import Meaning

@@ -2,9 +2,10 @@
 
 - ``intervals``: what samples say about a probability, at any number of them
 - ``free``: intervals of probabilities, as they can be drawn
-- ``guessing``: rules whose models are told apart by guesses; ``counting``: how many models there
-  are, on a circuit, where they are very many
-- ``inner``: where models differ: each distinct situation solved once
+- ``guessing``: rules in which each model is one outcome of guesses; ``counting``: how many models
+  there are, on a circuit, where they are very many
+- ``splitting``: the determined part of a program, and the inner parts in which models differ;
+  ``situations``: what the models of inner parts say, each distinct situation solved once
 - ``pushing``: evidence turned into how choices are drawn
 - ``stream``: worlds one after the other (drawn by :mod:`dpasp.circuits.worlds`)
 - ``shards``: worlds in parts that any worker may draw; ``tally``: what they come to

@@ -25,7 +25,7 @@ from dpasp import circuits
 from dpasp.circuits.layers import Layer, sweep
 from dpasp.errors import ImpossibleEvidence, SizeLimit, Span
 from dpasp.inference.asked import Asked
-from dpasp.inference.sampling.inner import Places
+from dpasp.inference.sampling.situations import Places
 from dpasp.language.ast import Probability
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights

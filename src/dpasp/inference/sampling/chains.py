@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Drawn, Worlds
 from dpasp.inference.sampling.by_circuit import spread
 from dpasp.inference.sampling.groups import Groups
-from dpasp.inference.sampling.inner import Places
 from dpasp.inference.sampling.mixing import Mixture, mixture
+from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Stream, outcomes
 from dpasp.logic.program import Rule
 from dpasp.logic.solve import Group, found_at_random

@@ -39,7 +39,8 @@ from dpasp.semantics.translate import Conjunction
 
 MOST_GUESSES = 900  # in one circuit: the share of one way in which they fall is a float
 OPTIONS = circuits.Options(nodes=500_000, work=5_000_000)  # for one situation
-TOGETHER = circuits.Options(nodes=500_000, work=20_000_000)  # for all
+# For all: a search for guesses soon knows whether it is of a modest size.
+TOGETHER = circuits.Options(way="search", nodes=500_000, work=20_000_000)
 COUNTED = Meaning(probability=Probability.MAXENT)
 
 

@@ -1,8 +1,9 @@
-"""Rules whose models are told apart by guesses: each model is one way in which the guesses fall.
+"""Rules in which each model is one outcome of some guesses, so that models can be counted.
 
-A negated atom inside of its own loop, and an atom that a choice rule may add, is guessed; what
-was guessed must come true. Then nothing but the guesses is open, every way in which they fall has
-one model or none, and to count models is to count guesses.
+An atom that is negated inside of its own loop, and one that a choice rule may add, is guessed:
+its guess is an atom that is free, and constraints say that the two are equal. All other atoms
+follow from the guesses, so every outcome of them has one model or none, and to count models is to
+count the outcomes that have one.
 
 >>> rules = [Rule((2,), (1, -3)), Rule((3,), (1, -2)), Rule((4,), (2,), choice=True)]
 >>> for rule in guessed(rules, 5).rules:      # 5, 6 and 7 are guesses about 2, 3 and 4
@@ -29,7 +30,7 @@ from dpasp.semantics.dependencies import body_atoms, components
 
 @dataclass(frozen=True, slots=True)
 class Guessed:
-    """Rules over the atoms 1, …, size - 1, in which all but the guesses is determined."""
+    """Rules over the atoms 1, …, size - 1, in which the guesses determine all other atoms."""
 
     rules: tuple[Rule, ...]
     guesses: tuple[int, ...]
@@ -37,7 +38,7 @@ class Guessed:
 
 
 def guessed(rules: Sequence[Rule], size: int) -> Guessed | None:
-    """The rules with guesses; None where a disjunction goes through a positive loop."""
+    """The rules with guesses; None where two atoms of a disjunction are in one positive loop."""
     if not _can_be_shifted(rules, size):
         return None
     single = list(_single_heads(rules))
@@ -67,7 +68,7 @@ def guessed(rules: Sequence[Rule], size: int) -> Guessed | None:
 
 
 def _single_heads(rules: Sequence[Rule]) -> Iterator[Rule]:
-    """Rules with one head each, or none; of a disjunction the others are then negated."""
+    """The rules with at most one head each; the other atoms of a disjunction are negated."""
     for rule in rules:
         if len(rule.head) < 2:
             yield rule

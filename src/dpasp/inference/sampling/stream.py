@@ -24,8 +24,9 @@ from dpasp.circuits.worlds import BLOCK, Definitions, Drawn, Worlds
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import drawable
-from dpasp.inference.sampling.inner import KNOWN, Conjunctions, Situations, split_translation
 from dpasp.inference.sampling.pushing import Exclusive, most_weight, pushed
+from dpasp.inference.sampling.situations import KNOWN, Conjunctions, Situations
+from dpasp.inference.sampling.splitting import split_translation
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery, Rule
 from dpasp.semantics.leaves import Weights

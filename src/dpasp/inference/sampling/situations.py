@@ -1,25 +1,32 @@
-"""Where the models of a total choice differ: independent parts, each situation solved once.
+"""What models of inner parts say about the questions: each situation is solved once.
 
-The rules about atoms that the choices do not determine fall into parts that share no such
-atom. What a part makes of a world depends on a few determined atoms only, its border; worlds
-that agree on the border are one situation. Where there may be many of them, a circuit counts the
-models of them all. Counts of models multiply over parts, and so does all that is ``KNOWN``.
+What an inner part makes of a world depends on its border only (see ``splitting``); worlds that
+agree on the border are one situation. Where there may be many of them, a circuit counts the models
+of them all. Counts of models multiply over parts, and so does all that is ``KNOWN``.
 
 >>> from dpasp.inference.asked import ask
+>>> from dpasp.inference.sampling.free import drawable
+>>> from dpasp.inference.sampling.splitting import split_translation
 >>> from dpasp.language import parse
+>>> from dpasp.limits import UNLIMITED
 >>> from dpasp.logic import ground
 >>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.5::x. a :- x, not b. b :- x, not a. c :- x.")), Meaning())
 >>> from dpasp.semantics.translate import translate
->>> program = split_translation(translate(asked.ground, asked.meaning.logic))
->>> [len(part.rules) for part in program.parts]      # c is determined, a and b are not
-[2]
+>>> asked = ask(ground(parse("0.5::x. a :- x, not b. b :- x, not a. #query a.")), Meaning())
+>>> translation = translate(asked.ground, asked.meaning.logic)
+>>> (part,) = split_translation(translation).parts
+>>> queries = [Conjunctions(translation.conjunction(q.literals), ()) for q in asked.queries]
+>>> program = drawable(translation, asked.ground.choices)
+>>> situations = Situations(part, queries, program, counted=True)
+>>> known = situations.of(np.array([[True, False]]), UNLIMITED)  # x is true, and x is false
+>>> known[KNOWN.index("both"), 0].tolist()  # half of two models has a, then the only one has not
+[0.5, 0.0]
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -37,15 +44,13 @@ from dpasp.inference.sampling.counting import (
     model_shares,
 )
 from dpasp.inference.sampling.free import Drawable
-from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Rule
+from dpasp.inference.sampling.splitting import InnerPart
+from dpasp.limits import Watch
 from dpasp.logic.solve import Group, Solver
-from dpasp.semantics.dependencies import always_total, determined
 from dpasp.semantics.masses import Array
-from dpasp.semantics.translate import Conjunction, Translation
+from dpasp.semantics.translate import Conjunction
 
 Places = NDArray[np.intp]
-MANY = 10_000  # rules between two looks at the clock
 FEW = 8  # atoms of a border: so few situations are solved one by one
 TRIED = 0.3  # of the time that is left goes to a circuit of all situations, at most
 LISTED = 4096  # models of a situation; more than that are counted on a circuit
@@ -74,81 +79,6 @@ class Conjunctions:
 
     both: Conjunction | None
     evidence: Conjunction | None
-
-
-@dataclass(frozen=True, slots=True)
-class SplitProgram:
-    """A translated program in two: rules of determined atoms, and parts of the others."""
-
-    rules: dict[int, list[Rule]]  # of the determined atoms
-    constraints: tuple[Rule, ...]  # over determined atoms
-    parts: tuple[InnerPart, ...]
-    determined: Bits  # by atom
-
-
-@dataclass(frozen=True, slots=True)
-class InnerPart:
-    """Rules that share atoms which are not determined, directly or not."""
-
-    rules: tuple[Rule, ...]
-    atoms: frozenset[int]  # those that are not determined
-    border: tuple[int, ...]  # the determined atoms in its rules
-    certain: bool  # it has a model whatever the border is
-
-
-def split_translation(translation: Translation, watch: Watch = UNLIMITED) -> SplitProgram:
-    """The rules of the determined atoms of a program, and the parts that the others fall into.
-
-    Raises what the ``watch`` raises.
-    """
-    known = determined(translation.rules, translation.size)
-    rules: dict[int, list[Rule]] = {}
-    constraints, inner = [], []
-    for number, rule in enumerate(translation.rules):
-        if number % MANY == 0:
-            watch.check()
-        if any(not known[atom] for atom in _atoms(rule)):
-            inner.append(rule)
-        elif rule.head and not rule.choice:
-            rules.setdefault(rule.head[0], []).append(rule)
-        elif not rule.choice:
-            constraints.append(rule)
-    return SplitProgram(rules, tuple(constraints), tuple(_parts(inner, known)), known)
-
-
-def _atoms(rule: Rule) -> Iterable[int]:
-    return (*rule.head, *map(abs, rule.body))
-
-
-def _parts(rules: Sequence[Rule], known: Bits) -> list[InnerPart]:
-    """The rules in parts that share no atom which is not known (by union and find)."""
-    if not rules:
-        return []
-    root = list(range(len(known)))
-
-    def find(atom: int) -> int:
-        while root[atom] != atom:
-            root[atom] = root[root[atom]]
-            atom = root[atom]
-        return atom
-
-    inside = [[a for a in _atoms(rule) if not known[a]] for rule in rules]
-    for atoms in inside:
-        for atom in atoms[1:]:
-            root[find(atom)] = find(atoms[0])
-    total = always_total(rules, known)
-    gathered: dict[int, list[Rule]] = {}
-    for rule, atoms in zip(rules, inside, strict=True):
-        gathered.setdefault(find(atoms[0]), []).append(rule)
-    return [_part(members, known, total) for members in gathered.values()]
-
-
-def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> InnerPart:
-    atoms = frozenset(a for rule in rules for a in _atoms(rule) if not known[a])
-    border = sorted({a for rule in rules for a in _atoms(rule) if known[a]})
-    # Without constraints and without negation inside, the least or any chosen set is a model.
-    positive = all(rule.head and all(known[-b] for b in rule.body if b < 0) for rule in rules)
-    return InnerPart(tuple(rules), atoms, tuple(border), positive or all(total[a] for a in atoms))
 
 
 class Situations:
