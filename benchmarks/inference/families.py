@@ -20,17 +20,20 @@ BOTH_WAYS = (
 )
 
 
-def _facts(probability: float, name: str, pairs: Edges) -> str:
+def pair_facts(probability: float, name: str, pairs: Edges) -> str:
+    """A probabilistic fact ``name(a,b)`` for each pair."""
     return " ".join(f"{probability}::{name}({a},{b})." for a, b in pairs)
 
 
 def chain(n: int) -> str:
     """Reachability along n edges in a row."""
-    edges = _facts(0.5, "edge", [(i, i + 1) for i in range(n)])
+    edges = pair_facts(0.5, "edge", [(i, i + 1) for i in range(n)])
     return f"{edges}\n{REACH}\n#query path({n})."
 
 
-def _grid_edges(rows: int, columns: int) -> Edges:
+def grid_edges(rows: int, columns: int) -> Edges:
+    """The edges of a grid, its vertices numbered row by row."""
+
     def at(r: int, c: int) -> int:
         return r * columns + c
 
@@ -41,12 +44,12 @@ def _grid_edges(rows: int, columns: int) -> Edges:
 
 def grid(n: int) -> str:
     """Corner to corner on an n × n grid whose edges work both ways."""
-    return f"{_facts(0.5, 'edge', _grid_edges(n, n))}\n{BOTH_WAYS}\n#query path({n * n - 1})."
+    return f"{pair_facts(0.5, 'edge', grid_edges(n, n))}\n{BOTH_WAYS}\n#query path({n * n - 1})."
 
 
 def ladder(n: int) -> str:
     """Corner to corner on a 2 × n grid."""
-    return f"{_facts(0.5, 'edge', _grid_edges(2, n))}\n{BOTH_WAYS}\n#query path({2 * n - 1})."
+    return f"{pair_facts(0.5, 'edge', grid_edges(2, n))}\n{BOTH_WAYS}\n#query path({2 * n - 1})."
 
 
 def _sparse_edges(n: int, count: int, seed: int) -> Edges:
@@ -61,14 +64,14 @@ def _sparse_edges(n: int, count: int, seed: int) -> Edges:
 def sparse(n: int, seed: int = 1) -> str:
     """A random connected graph with 1.5 n edges that work both ways."""
     edges = _sparse_edges(n, 3 * n // 2, seed)
-    return f"{_facts(0.5, 'edge', edges)}\n{BOTH_WAYS}\n#query path({n - 1})."
+    return f"{pair_facts(0.5, 'edge', edges)}\n{BOTH_WAYS}\n#query path({n - 1})."
 
 
 def closure(n: int) -> str:
     """Transitive closure by doubling (not linear) on a ring with chords."""
     edges = [(i, (i + 1) % n) for i in range(n)] + [(i, (i + 2) % n) for i in range(0, n, 2)]
     rules = "path(X,Y) :- edge(X,Y). path(X,Y) :- path(X,Z), path(Z,Y)."
-    return f"{_facts(0.4, 'edge', edges)}\n{rules}\n#query path(0,{n // 2})."
+    return f"{pair_facts(0.4, 'edge', edges)}\n{rules}\n#query path(0,{n // 2})."
 
 
 def _friends(n: int, seed: int, degree: int = 2) -> Edges:
@@ -81,7 +84,7 @@ def _friends(n: int, seed: int, degree: int = 2) -> Edges:
 def smokers(n: int, seed: int = 1) -> str:
     """Who smokes because of stress or of friends: 3 n choices."""
     stress = " ".join(f"0.3::stress({i})." for i in range(n))
-    influence = _facts(0.2, "influences", _friends(n, seed))
+    influence = pair_facts(0.2, "influences", _friends(n, seed))
     rules = "smokes(X) :- stress(X). smokes(X) :- influences(Y,X), smokes(Y)."
     return f"{stress}\n{influence}\n{rules}\n#query smokes(0)."
 
@@ -89,7 +92,7 @@ def smokers(n: int, seed: int = 1) -> str:
 def smokers_with_negation(n: int, seed: int = 1) -> str:
     """Smokers who may or may not listen to a friend who does not smoke."""
     stress = " ".join(f"0.3::stress({i})." for i in range(n))
-    influence = _facts(0.2, "influences", _friends(n, seed))
+    influence = pair_facts(0.2, "influences", _friends(n, seed))
     rules = """
 smokes(X) :- stress(X), not quits(X). smokes(X) :- influences(Y,X), smokes(Y), not quits(X).
 quits(X) :- stress(X), not smokes(X)."""
@@ -108,7 +111,7 @@ colour(X,blue) :- vertex(X), not colour(X,red), not colour(X,green).
 
 
 def _colouring(n: int, edges: Edges) -> str:
-    facts = _facts(0.5, "edge", edges)
+    facts = pair_facts(0.5, "edge", edges)
     return f"vertex(0..{n - 1}).\n{facts}{COLOURS}\n#query colour(0,red) | colour({n - 1},red)."
 
 

@@ -85,8 +85,12 @@ def run(command: list[str], folder: Path, limits: Limits) -> Run:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """The environment of a run: one thread, temporary and cached files in its folder."""
+    """The environment of a run: one thread, temporary and cached files in its folder.
+
+    Bytecode is kept, as it is where dPASP is installed: compiling it takes longer than to start.
+    """
     own = {"TMPDIR": str(folder), "XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1"}
+    own["PYTHONDONTWRITEBYTECODE"] = ""
     return os.environ | ONE_THREAD | own | {"PYTHONPATH": str(ROOT)}
 
 

@@ -13,6 +13,7 @@ from dpasp.errors import SizeLimit, TimeLimit
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import Limits
 from dpasp.logic.program import GroundProgram
+from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 
 from .programs import draw_shape, random_program
@@ -78,6 +79,17 @@ def test_the_same_bytes_whatever_the_number_of_threads(name: str, meaning: Meani
     alone = told(compiled(ground, meaning, 1))
     for threads in (2, 4):
         assert told(compiled(ground, meaning, threads)) == alone
+
+
+@pytest.mark.parametrize("name", ["models to count", "all of them"])
+def test_the_same_numbers_under_known_weights(name: str) -> None:
+    ground = dpasp.loads(PROGRAMS[name]).ground()
+    options = Options(weights=leaves.weights(ground))
+    one, *others = (
+        compile(ground, MAXENT, options=options, watch=Limits(threads=threads).start())
+        for threads in (1, 2, 4)
+    )
+    assert all(told(other) == told(one) for other in others)
 
 
 def test_random_programs() -> None:

@@ -173,6 +173,20 @@ def test_one_question_in_numbers_where_tables_are_large(monkeypatch: pytest.Monk
     assert numbers(summed) == pytest.approx(numbers(circuit))
 
 
+def test_sums_in_numbers_are_looked_for_in_programs_with_many_choices_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a program with few choices would lose by looking is more than it could gain."""
+    monkeypatch.setattr(in_numbers, "MANY_ENTRIES", 0)
+    rest = "any :- x(_). #query x(1) | any."
+    looked = [
+        answered_in_numbers(ask(dpasp.loads(f"0.1::x(1..{n}). {rest}").ground(), Meaning()))
+        for n in (in_numbers.FEW_CHOICES - 1, in_numbers.FEW_CHOICES)
+    ]
+    assert looked[0] is None
+    assert looked[1] is not None
+
+
 def test_independent_parts_and_atoms_that_are_certain() -> None:
     text = "".join(f"0.{i}::a({i}). 0.3::b({i}) :- a({i}). " for i in range(1, 9)) + "c. d :- a(1)."
     answers = dpasp.loads(text).marginals(evidence="not b(2), not b(5), d")

@@ -89,7 +89,7 @@ struct Circuit {
     std::vector<Edge> edges;
     std::vector<Value> values;
     std::vector<uint32_t> layers;  // where each layer of nodes starts, and the end
-    std::vector<uint32_t> roots;   // one a question
+    std::vector<uint32_t> roots;   // one for each question
     bool total = false;            // every total choice has a model, surely
     bool definite = true;          // every value is of one kind: one model matters per choice
 

@@ -46,7 +46,7 @@ class Search {
         prepare();
     }
 
-    // One root a question.
+    // One root for each question.
     std::vector<uint32_t> run(Builder &builder) {
         uint32_t root = Sketch::FALSE_NODE;
         bool possible = true;

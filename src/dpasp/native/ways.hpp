@@ -1,5 +1,5 @@
-// The ways to compile a part. Each gives one root a question, or throws Stopped(Size) when it
-// outgrows its budget; then another way may still succeed.
+// The ways to compile a part. Each gives one root for each question, or throws Stopped(Size) when
+// it outgrows its budget; then another way may still succeed.
 #pragma once
 
 #include <vector>

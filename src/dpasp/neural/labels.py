@@ -142,7 +142,9 @@ def _integers(labels: Any) -> NDArray[np.int64]:
     numbers = as_tensor(labels, "labels").detach().cpu().numpy()
     if numbers.ndim not in (1, 2) or numbers.dtype.kind not in "iu":
         shape = " × ".join(map(str, numbers.shape)) or "no"
-        message = f"labels are whole numbers, one a row, or [rows, objects], not {numbers.dtype}"
+        message = (
+            f"labels are whole numbers, one for each row, or [rows, objects], not {numbers.dtype}"
+        )
         message += f" of shape {shape}"
         raise DataError(Diagnostic("label-values", message, help="such as labels.long()"))
     return numbers.astype(np.int64)

@@ -80,7 +80,9 @@ def _filled(rows: Sequence[Tensor], what: str, span: Span | None) -> Objects:
             sorted(" × ".join(map(str, dimensions)) or "a number" for dimensions in shapes)
         )
         message = f"{what}: the objects differ in their shapes: {listed or 'there are none'}"
-        help = "give tensors [objects, …], one a row, that differ in their first dimension only"
+        help = (
+            "give tensors [objects, …], one for each row, that differ in their first dimension only"
+        )
         raise DataError(Diagnostic("data-objects", message, span, help))
     (shape,) = shapes
     some = next(row for row in rows if row.ndim and len(row))

@@ -199,7 +199,7 @@ class Groundings:
         return replace(program, program=checked.program, left_out=narrow.left_out)
 
     def origins(self, checked: Checked, watch: Watch) -> Texts:
-        """Return the rules of the program with their instances, for who tells reasons.
+        """Return the rules of the program with their instances, for explanations.
 
         It takes grounding the program once more; the last one is kept.
         """

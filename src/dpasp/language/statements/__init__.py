@@ -1,4 +1,4 @@
-"""Statements: one module a kind, with its node, how it is read, printed and checked.
+"""Statements: one module for each kind, with its node, how it is read, printed and checked.
 
 The table below is all that the rest of the language knows about them.
 """

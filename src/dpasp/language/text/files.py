@@ -19,7 +19,7 @@ class Reach:
     """Which files a text may name: any, those inside a folder, or none.
 
     A file that someone has named may name any other, as in clingo. A text that may come
-    from anywhere may not, unless it is told a folder.
+    from anywhere may name none, or those inside the folder that is given for it.
     """
 
     folder: Path | None = None
