@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +16,46 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 MEAN, DEVIATION = 0.1307, 0.3081
-TURN, MOVE, SCALE = 12.0, 2.0, 0.12  # at most so many degrees, pixels, and this share of the size
-SLANT = 0.15  # at most so many pixels to the side a pixel up
-BEND = 0.7  # pixels that points of a coarse grid are moved by, a deviation,
+TURN, MOVE, SCALE = 14.0, 2.0, 0.15  # at most so many degrees, pixels, and this share of the size
+SLANT = 0.1  # at most so many pixels to the side a pixel up
+BEND = 0.8  # pixels that points of a coarse grid are moved by, a deviation,
 POINTS = 5  # so many of them a side
-NEIGHBOURS = ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))  # views of an image: moved by a pixel
+STROKE = 0.5  # at most this share of the way to what strokes are a pixel thicker, or thinner
 ROWS = 5000  # images that are read at once
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An image seen a little differently: moved, turned, larger or smaller."""
+
+    right: float = 0.0  # pixels
+    down: float = 0.0
+    turn: float = 0.0  # degrees
+    scale: float = 1.0  # below 1, what is seen is larger
+
+    def of(self, pixels: Tensor) -> Tensor:
+        """How it shows images [rows, 1, 28, 28]."""
+        if self == View():
+            return pixels
+        pixel, angle = 2.0 / pixels.shape[-1], math.radians(self.turn)
+        cos, sin = math.cos(angle) * self.scale, math.sin(angle) * self.scale
+        rows = [[cos, -sin, -self.right * pixel], [sin, cos, -self.down * pixel]]
+        maps = torch.tensor(rows, device=pixels.device).expand(len(pixels), 2, 3)
+        grid = functional.affine_grid(maps, list(pixels.shape), align_corners=False)
+        return functional.grid_sample(pixels, grid, align_corners=False)
+
+
+# How an image is read: as it is, by itself and its four neighbours, or by 81 views.
+VIEWS = {
+    1: (View(),),
+    5: (View(), View(1), View(-1), View(0, 1), View(0, -1)),
+    81: tuple(
+        View(right, down, turn, scale)
+        for right, down in product((-1, 0, 1), repeat=2)
+        for turn in (-7, 0, 7)
+        for scale in (0.94, 1, 1.06)
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +139,22 @@ class Reader(nn.Module):
         return found
 
     @torch.no_grad()
-    def read(self, images: Tensor, views: tuple[tuple[int, int], ...] = NEIGHBOURS[:1]) -> Tensor:
-        """The most probable digit of each image, by the mean over some views of it."""
+    def read(self, images: Tensor, views: int = 1) -> Tensor:
+        """The most probable digit of each image, by the mean over so many views of it."""
         self.eval()
         device = next(self.parameters()).device
-        return torch.cat([self._read(some.to(device), views).cpu() for some in images.split(ROWS)])
+        parts = [self._seen(some.to(device), VIEWS[views]) for some in images.split(ROWS)]
+        return torch.cat(parts).argmax(1).cpu()
 
-    def _read(self, images: Tensor, views: tuple[tuple[int, int], ...]) -> Tensor:
-        outputs = [self(images.roll(view, (1, 2))).softmax(1) for view in views]
-        return torch.stack(outputs).mean(0).argmax(1)
+    def _seen(self, images: Tensor, views: Sequence[View]) -> Tensor:
+        """The sum [rows, 10] over some views of the probabilities of the digits."""
+        pixels = images.unsqueeze(1).float() / 255.0
+        outputs = [self.layers((view.of(pixels) - MEAN) / DEVIATION) for view in views]
+        return torch.stack(outputs).softmax(2).sum(0)
 
 
 def changed(pixels: Tensor) -> Tensor:
-    """Every image [rows, 1, 28, 28] turned, slanted, moved, scaled and bent, each differently."""
+    """Images [rows, 1, 28, 28], each turned, slanted, moved, scaled, bent and drawn differently."""
 
     def random(most: float) -> Tensor:
         return (2.0 * torch.rand(len(pixels), device=pixels.device) - 1.0) * most
@@ -130,4 +169,7 @@ def changed(pixels: Tensor) -> Tensor:
     bend = torch.randn(len(pixels), 2, POINTS, POINTS, device=pixels.device) * (BEND * pixel)
     bend = functional.interpolate(bend, pixels.shape[-2:], mode="bicubic", align_corners=True)
     grid = grid + bend.permute(0, 2, 3, 1)
-    return functional.grid_sample(pixels, grid, align_corners=False)
+    drawn = functional.grid_sample(pixels, grid, align_corners=False)
+    pen = random(STROKE)[:, None, None, None]
+    thick, thin = functional.max_pool2d(drawn, 3, 1, 1), -functional.max_pool2d(-drawn, 3, 1, 1)
+    return drawn + pen.clamp(min=0) * (thick - drawn) + pen.clamp(max=0) * (drawn - thin)

@@ -71,6 +71,18 @@ def test_images_change_a_little_and_only_while_learning() -> None:
     assert bool(((where - 13.5).abs() < 3.5).all())
 
 
+def test_views_are_moved_turned_and_scaled() -> None:
+    blot = torch.zeros(1, 1, 28, 28)
+    blot[:, :, 10:14, 12:16] = 1.0
+    assert torch.equal(digits.View().of(blot), blot)
+    moved = digits.View(right=1, down=-2).of(blot)
+    assert torch.allclose(moved, blot.roll((-2, 1), (2, 3)), atol=1e-5)
+    assert float(digits.View(scale=0.5).of(blot).sum()) == pytest.approx(4 * 16, rel=0.1)
+    where = digits.View(turn=90).of(blot)[0, 0].nonzero().double().mean(0)
+    assert torch.allclose(where, torch.tensor([13.5, 11.5], dtype=torch.float64), atol=0.1)
+    assert [len(views) for views in digits.VIEWS.values()] == list(digits.VIEWS)
+
+
 def test_shortcuts(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["half", "--device", "cpu", "--epochs", "1", "--members", "2", "--train", "40"]
     shortcuts.main(words)

@@ -23,6 +23,11 @@ p :- c, not q. q :- c, not p. r :- e, p.
 #query f. #query g | not d. #query p | a. #query r, not g | c.
 """
 WIDE = "0.1::s(1..40). n :- 3 { s(X) } 5. 0.5::x. #query n | x. #query s(1) | n."
+DEEP = """
+0.7::s(0). 0.9::keep(1..90). 0.2::jump(1..90).
+s(T) :- s(T-1), keep(T). s(T) :- not s(T-1), jump(T), T = 1..90.
+#query s(90). #query s(7) | s(61).
+"""
 DEVICES = [CPU, pytest.param(torch.device("cuda"), marks=NEEDS_GPU)]
 
 
@@ -37,7 +42,7 @@ def weights_for(one: Circuit, columns: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("batch", [1, 5, 300])
-@pytest.mark.parametrize("text", [MIXED, WIDE])
+@pytest.mark.parametrize("text", [MIXED, WIDE, DEEP])
 def test_masses_and_slopes_are_those_of_the_native_kernel(
     text: str, batch: int, device: torch.device
 ) -> None:
@@ -107,6 +112,12 @@ def test_threads_that_are_to_spare_share_sums(columns: int) -> None:
                 and (end - begin) << shift <= 128 // columns
             ]
             assert shifts[begin] == max(fits, default=0)
+
+
+def test_a_deep_circuit_is_walked_in_sections() -> None:
+    one = circuit(DEEP)
+    assert one.statistics.depth > 80
+    assert len(forward_tape(one, ("qe",)).levels) < 30
 
 
 def test_long_sums_are_cut() -> None:

@@ -8,7 +8,8 @@
 - ``fold``: enumerated total choices as a circuit
 - ``consistency``: the mass of the total choices without a model
 - ``shares``: many atoms of a network, without a circuit
-- ``regroup``: sums of products with fewer levels; ``tape``: a circuit as one list of them, for GPUs
+- ``regroup``, ``sections``: sums of products with fewer levels; ``tape``: a circuit as one list of
+  them, for GPUs
 - ``worlds``: the determined part of a program in random worlds
 
 >>> from dpasp.language import parse

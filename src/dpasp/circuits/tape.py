@@ -26,6 +26,7 @@ from dpasp.circuits.channels import MIXED
 from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import Integers, Layers
 from dpasp.circuits.regroup import LONGEST, Terms, is_narrow, regroup
+from dpasp.circuits.sections import EntryLayout, into_sections
 
 Floats = NDArray[np.float64]
 
@@ -76,6 +77,8 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
     if is_narrow(kept, level):
         kept, level = regroup(kept, level, first, unit)
+        kept, _ = _useful(kept, level, (first, zero), wanted)
+        kept, level = into_sections(kept, level, EntryLayout(first, unit), wanted)
         kept, _ = _useful(kept, level, (first, zero), wanted)
     nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
     code = np.arange(first + len(level))

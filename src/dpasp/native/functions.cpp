@@ -58,6 +58,7 @@ Dd Functions::all(const std::vector<Lit> &lits) {
 
 // Remove the guesses one by one: join only the factors that depend on each.
 void Functions::quantify(std::vector<Dd> &factors, std::vector<uint32_t> levels) {
+    if (levels.empty()) return;
     std::vector<std::vector<uint8_t>> used;  // by factor: the levels that it depends on
     for (Dd factor : factors) used.push_back(diagram_.support(factor));
     while (!levels.empty()) {

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dpasp.circuits import FIELDS, Circuit, Options
+from dpasp.circuits import FIELDS, Cache, Circuit, Options
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
@@ -131,10 +131,14 @@ def native_engine(
     watch: Watch = UNLIMITED,
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> NativeEngine:
-    """The circuit of some questions; ``observed`` atoms add two leaves each, true and false."""
+    """The circuit of some questions; ``observed`` atoms add two leaves each, true and false.
+
+    One that took long to compile is kept on disk, for the next time the same is learned.
+    """
     asked = replace(ground, questions=tuple(questions))
-    circuit = on_circuit(asked, meaning, observed=observed, options=options, watch=watch).circuit
-    return NativeEngine(circuit)
+    kept = Cache.default()
+    found = on_circuit(asked, meaning, observed=observed, options=options, cache=kept, watch=watch)
+    return NativeEngine(found.circuit)
 
 
 class _Masses(torch.autograd.Function):
