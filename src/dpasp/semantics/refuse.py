@@ -20,11 +20,12 @@ from typing import TypeGuard
 
 import numpy as np
 from clingo import Symbol, SymbolType
-from clingo.ast import AST, ASTSequence, ASTType
+from clingo.ast import AST, ASTType
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.ast import Annotated, Logic, Neural, Plain
+from dpasp.language.text.trees import walk
 from dpasp.logic.program import GroundProgram, Rule
 
 NameAndArity = tuple[str, int]
@@ -150,7 +151,7 @@ def _signatures(node: AST) -> set[NameAndArity]:
     """The predicates that occur below a node."""
     return {
         (child.name, len(child.arguments))
-        for child in _walk(node)
+        for child in walk(node)
         if child.ast_type == ASTType.Function
     }
 
@@ -167,7 +168,7 @@ def _by_statement(
     spans: list[Span | None] = [
         span
         for span, nodes in _statements(ground, part)
-        if any(guilty(child) for node in nodes for child in _walk(node))
+        if any(guilty(child) for node in nodes for child in walk(node))
     ]
     for span in spans or [None]:
         yield Diagnostic(code, message, span, help)
@@ -187,17 +188,3 @@ def _statements(ground: GroundProgram, part: str) -> Iterator[tuple[Span, list[A
                 yield span, [*([h.atom for h in heads] if part != "body" else []), *body]
             case Neural(body=body, span=span):
                 yield span, list(body)
-
-
-def _walk(node: AST) -> Iterator[AST]:
-    """The node and all nodes below it."""
-    todo = [node]
-    while todo:
-        node = todo.pop()
-        yield node
-        for key in node.child_keys:
-            child = getattr(node, key)
-            if isinstance(child, AST):
-                todo.append(child)
-            elif isinstance(child, ASTSequence):
-                todo.extend(child)
