@@ -118,6 +118,13 @@ def test_evidence_too_improbable_for_numbers_has_a_circuit() -> None:
         program.query(semantics="maxent")
 
 
+def test_a_plan_knows_the_coins_but_does_not_count_them() -> None:
+    text = "0.3::x. a :- x, not b. b :- x, not a. #query a."
+    credal, maxent = (dpasp.loads(text).plan(semantics=name) for name in ("credal", "maxent"))
+    assert [(part.choices, part.guesses) for part in credal.parts] == [(1, 1)]
+    assert [(part.choices, part.guesses) for part in maxent.parts] == [(1, 0)]
+
+
 def test_the_most_probable_values_are_not_summed() -> None:
     program = dpasp.loads(smokers(3).replace("#query", "#mpe | smokes(2). #query"))
     found, exact = (program.query(semantics="maxent", engine=e) for e in ("auto", "enumerate"))

@@ -43,13 +43,17 @@ def compiled(asked: Asked) -> EngineResult:
     evaluator: Evaluator | None = answered_in_numbers(asked) or answered_together(asked, cache)
     if evaluator is None:
         evaluator = on_circuit(
-            asked.ground, asked.meaning, options=_options(asked), cache=cache, watch=asked.watch
+            asked.ground,
+            asked.meaning,
+            options=compiler_options(asked),
+            cache=cache,
+            watch=asked.watch,
         )
     result = answered(asked, evaluator, time.perf_counter() - started)
     return replace(result, warnings=(*_not_compiled(asked, evaluator), *result.warnings))
 
 
-def _options(asked: Asked) -> circuits.Options:
+def compiler_options(asked: Asked) -> circuits.Options:
     """The options of the compiler, with the weights where the circuit is evaluated only once.
 
     The compiler then may fold them in. That is so under maxent, for queries without rows of test

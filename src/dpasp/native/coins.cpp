@@ -89,7 +89,7 @@ class Coins {
         fresh_.most = old_.most + 8 * size_t(old_.guesses);
     }
 
-    uint32_t toss() {
+    void toss() {
         Simplifier simplifier(old_);
         for (Lit lit : taken_apart(problem_)) {
             watch_.check();
@@ -98,10 +98,8 @@ class Coins {
         }
         of_coin_.assign(assertions_.size(), 0);
         find_coupled();
-        uint32_t coins = 0;
-        for (uint32_t g = 1; g < old_.size(); ++g) coins += is_coin(g);
-        if (coins) rebuild();
-        return coins;
+        for (uint32_t g = 1; g < old_.size(); ++g) problem_.coins += is_coin(g);
+        if (problem_.coins) rebuild();
     }
 
   private:
@@ -267,7 +265,7 @@ class Coins {
 
 }  // namespace
 
-uint32_t toss(Problem &problem, Watch &watch) { return Coins(problem, watch).toss(); }
+void toss(Problem &problem, Watch &watch) { Coins(problem, watch).toss(); }
 
 std::vector<uint32_t> weigh_coins(const Builder &from, const std::vector<uint32_t> &roots,
                                   uint32_t first, Builder &to, Watch &watch) {

@@ -13,8 +13,8 @@
 namespace dpasp {
 
 // Puts coins, the last choices, in the place of the guesses of all parts where every guess is one.
-// What is asserted does not depend on them. Gives back how many there are.
-uint32_t toss(Problem &problem, Watch &watch);
+// What is asserted does not depend on them.
+void toss(Problem &problem, Watch &watch);
 
 // The same circuit with one half in place of the leaves from `first` on, those of the coins. For
 // the consistent mass their first values count alone: it is the same for the others.

@@ -203,6 +203,16 @@ void count_atoms(const Problem &problem, Compiled &result) {
     result.gates = uint32_t(problem.gates.size());
 }
 
+// Coins in place of guesses where only sums under known weights are asked for, and the options
+// with their weights.
+Options with_coins(Problem &problem, Options options, Watch &watch) {
+    if (options.weights.empty()) return options;
+    check_weights(problem, options.weights);
+    if (options.mode == Mode::Counts && problem.guessed) toss(problem, watch);
+    options.weights.insert(options.weights.end(), 2 * size_t(problem.coins), 0.5);
+    return options;
+}
+
 }  // namespace
 
 Compiled compile(const Ground &ground, const Options &options, Watch &watch,
@@ -210,16 +220,11 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
     Compiled result;
     Problem problem = read_problem(ground, watch);
     count_atoms(problem, result);
-    uint32_t weights = leaves(problem), coins = 0;
-    Options known = options;
-    if (!options.weights.empty()) check_weights(problem, options.weights);
-    if (!options.weights.empty() && options.mode == Mode::Counts && problem.guessed) {
-        coins = toss(problem, watch);
-        known.weights.insert(known.weights.end(), 2 * size_t(coins), 0.5);
-    }
+    uint32_t weights = leaves(problem);
+    Options known = with_coins(problem, options, watch);
     Compiler compiler(problem, known, watch, done);
     std::vector<uint32_t> roots = compiler.run(result);
-    if (coins) {
+    if (problem.coins) {
         Builder weighed;
         roots = weigh_coins(compiler.builder, roots, weights, weighed, watch);
         compiler.builder = std::move(weighed);
@@ -235,7 +240,8 @@ Compiled plan(const Ground &ground, const Options &options, Watch &watch) {
     Problem problem = read_problem(ground, watch);
     count_atoms(problem, result);
     std::atomic<double> done{0};
-    Compiler(problem, options, watch, done).plan(result);
+    Options known = with_coins(problem, options, watch);
+    Compiler(problem, known, watch, done).plan(result);
     return result;
 }
 

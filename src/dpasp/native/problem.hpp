@@ -23,6 +23,7 @@ struct Problem {
     std::vector<Lit> undefined;  // lstable: true when an own atom is undefined
     OrderGraph graph;
 
+    uint32_t coins = 0;  // how many of the choices, the last ones, are coins (see coins.hpp)
     uint32_t determined = 0, inner = 0, guessed = 0;  // statistics: atoms by class
 };
 

@@ -23,7 +23,10 @@ const std::vector<uint32_t> &Orders::positions(Order order, Watch &watch) {
 }
 
 PartReport Race::described(const Attempt &attempt, uint32_t width) const {
-    return {uint32_t(part_.choices.size()),
+    auto own = uint32_t(problem_.gates.choices.size()) - problem_.coins;
+    auto choices = std::count_if(part_.choices.begin(), part_.choices.end(),
+                                 [&](uint32_t choice) { return choice < own; });
+    return {uint32_t(choices),
             uint32_t(part_.guesses.size()),
             uint32_t(part_.gates.size()),
             width,

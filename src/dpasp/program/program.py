@@ -659,13 +659,16 @@ class Program:
         >>> program.plan().choices
         2
         """
-        from dpasp.circuits import Plan, plan
+        from dpasp.circuits import Options, Plan, plan
+        from dpasp.inference.exact import compiler_options
 
         watch = started(limits)
         checked = self._groundings.checked((), (), semantics)
         narrow = not self._torch.in_use
         ground = self._groundings.ground(checked, watch, narrow=narrow)
-        return Plan(len(ground.choices), plan(ground, checked.meaning, watch=watch))
+        options = compiler_options(ask(ground, checked.meaning)) if narrow else Options()
+        tried = plan(ground, checked.meaning, options=options, watch=watch)
+        return Plan(len(ground.choices), tried)
 
     def circuit(
         self,
