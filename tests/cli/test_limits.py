@@ -246,6 +246,22 @@ sys.meta_path.insert(0, Interrupting())
     assert done.stderr == "error: interrupted [interrupted]\n"
 
 
+def test_ctrl_c_inside_a_text_that_python_runs_exits_130(tmp_path: Path) -> None:
+    """Python would end such a process by the signal, whoever handles the exception."""
+    words = """
+import sys
+from dpasp.cli import main, run
+text = "import os, signal; os.kill(os.getpid(), signal.SIGINT); sum(i for i in range(10**6))"
+run.execute = lambda options, console: exec(text)
+sys.argv[1:] = ["run", "p.plp"]
+sys.exit(main())
+"""
+    (tmp_path / "interrupted.py").write_text(words)
+    command = [sys.executable, "-m", "interrupted"]  # as ``python -m dpasp``
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "error: interrupted [interrupted]\n")
+
+
 def test_ctrl_c_that_is_ignored_stays_so(tmp_path: Path) -> None:
     (tmp_path / "p.plp").write_text("0.3::a. #query a.")
     words = (

@@ -68,12 +68,14 @@ def _open_streams() -> None:
 
 
 def _end_if_left(code: int) -> None:
-    """End this process now if a grounder that was stopped is still at work in it.
+    """End this process now if it was interrupted, or a stopped grounder is still at work in it.
 
-    Python would take down what that work is about to use, and the process would crash.
+    Python would take down what that work is about to use, and the process would crash. And an
+    interrupt inside ``exec`` (of which dataclasses are made while modules are imported) counts
+    as unhandled for Python, whoever handles it: the process would end by the signal.
     """
     supervise = sys.modules.get("dpasp.logic.supervise")
-    if supervise is not None and supervise.left_behind():
+    if code == INTERRUPTED or (supervise is not None and supervise.left_behind()):
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
