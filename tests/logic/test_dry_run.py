@@ -103,7 +103,7 @@ def test_a_bare_process_loads_nothing_of_ours() -> None:
 import io, runpy, sys
 sys.stdin = io.StringIO({request!r})
 runpy.run_path({bare.__file__!r}, run_name="__main__")
-print([name for name in sys.modules if "dpasp" in name])
+print([name for name in sys.modules if name.split(".")[0] == "dpasp"])
 """
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[]\n", "")
