@@ -105,7 +105,7 @@ def numbers(program: dpasp.Program) -> list[float]:
 
 TestUses = Uses.TestCase
 TestUses.settings = settings(
-    max_examples=80,
+    max_examples=250,
     stateful_step_count=8,
     deadline=None,
     derandomize=True,

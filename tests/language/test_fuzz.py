@@ -26,15 +26,15 @@ def test_our_own_programs() -> None:
     assert [text for text in seeds() if fuzz.examine(text) is not None] == []
 
 
-@pytest.mark.parametrize("first", range(0, 12_000, 2_000))
+@pytest.mark.parametrize("first", range(0, 42_000, 3_500))
 def test_damaged_programs(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert list(fuzz.failures(first, first + 2_000)) == []
+    assert list(fuzz.failures(first, first + 3_500)) == []
 
 
 @pytest.mark.skipif(not COUNT, reason="set DPASP_FUZZ to the number of programs to try")
 def test_many_damaged_programs() -> None:
-    assert failed("tests.language.fuzz", COUNT, first=12_000) == 0
+    assert failed("tests.language.fuzz", COUNT, first=42_000) == 0
 
 
 # What once went wrong, or what clingo's parser does not survive.

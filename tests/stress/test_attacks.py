@@ -12,16 +12,16 @@ import pytest
 from tests.stress import files, kills, mutants
 
 
-@pytest.mark.parametrize("first", range(0, 60_000, 15_000))
+@pytest.mark.parametrize("first", range(0, 300_000, 50_000))
 def test_damaged_arrays_at_the_native_border(first: int) -> None:
-    words = [sys.executable, "-m", "tests.stress.border", "15000", str(first)]
+    words = [sys.executable, "-m", "tests.stress.border", "50000", str(first)]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("first", range(0, 3_000, 500))
+@pytest.mark.parametrize("first", range(0, 8_000, 1_000))
 def test_damaged_files(first: int) -> None:
-    seeds = range(first, first + 500)
+    seeds = range(first, first + 1_000)
     assert [found for seed in seeds if (found := files.examine(seed)) is not None] == []
 
 
