@@ -48,9 +48,7 @@ def row(random: Random) -> str:
 
 
 def others(random: Random) -> str:
-    return random.choice(
-        ("a.", "#query a", "% a comment", "%* b *%", "p :- q.", "{r}.", "#query b.")
-    )
+    return random.choice(OTHERS)
 
 
 def said(problem: Diagnostic) -> tuple[Any, ...]:
@@ -86,12 +84,13 @@ def outcome(text: str) -> Any:
     return [told(s) for s in program.statements], [said(e) for e in errors], warnings, problems
 
 
-def test_nothing_is_read_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("between", ["\n", " "])
+def test_nothing_is_read_otherwise(between: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = 0
     for seed in range(PROGRAMS):
         random = Random(seed)
         lines = [row(random) if random.random() < 0.8 else others(random) for _ in range(8)]
-        text = "\n".join(lines)
+        text = between.join(lines)
         quick = outcome(text)
         program, _ = read_readable([("q.plp", text)])
         seen += sum(
