@@ -149,6 +149,21 @@ def test_a_slider_is_answered_from_the_circuit(page: Page) -> None:
     until(page, "nap", "[0.0000, 0.7000]")
 
 
+def test_sliders_belong_to_their_program(page: Page) -> None:
+    slider = page.get_by_label("probability of busy")
+    slider.wait_for()  # that of the first example
+    page.evaluate("document.querySelector('.sliders').dataset.old = 'yes'")
+    write(page, DAY)
+    until(page, "nap", "[0.0000, 0.7000]")
+    expect(page.locator(".sliders[data-old]")).to_have_count(0, timeout=LIMIT)
+    slider.fill("0.2")
+    until(page, "nap", "[0.0000, 0.2000]")
+    page.keyboard.press("Control+Enter")  # the same program once more
+    page.get_by_role("button", name="maxent").click()
+    until(page, "nap", "0.1000", "stable, maxent")
+    expect(page.get_by_text("as written")).to_be_visible()
+
+
 def test_values_of_a_disjunction_move_together(page: Page) -> None:
     write(page, "0.5::a; 0.3::b; 0.2::c.\n#query b.")
     until(page, "b", "[0.3000, 0.3000]")

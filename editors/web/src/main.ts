@@ -89,7 +89,10 @@ async function answer(): Promise<void> {
   if (!sound) return;
   const mine = ++run;
   const text = editor.text;
-  moved = null;
+  if (sliders?.text !== text) {
+    sliders = null; // those of another program
+    moved = null;
+  }
   outcomes = new Map(semantics.names.map((name) => [name, outcomes.get(name) ?? { waiting: true }]));
   draw();
   for (const name of semantics.names) {
@@ -117,11 +120,13 @@ function draw(): void {
 
 // --- sliders ---------------------------------------------------------------------------------
 
+/** Sliders that stand already stay where a hand has put them. */
 async function showSliders(text: string, mine: number): Promise<void> {
+  if (sliders) return sliders.again();
   try {
     const { sliders: found } = await talk.ask<{ sliders: Slider[] }>("sliders", { text });
     if (mine !== run) return;
-    sliders = found.length ? new Sliders(found, slide, (line) => editor.go(line, 1)) : null;
+    sliders = found.length ? new Sliders(text, found, slide, (line) => editor.go(line, 1)) : null;
     if (found.length) await evaluate({}, ""); // compiled now, so that the first move is quick too
   } catch {
     sliders = null;
@@ -150,15 +155,18 @@ async function follow(): Promise<void> {
 }
 
 async function evaluate(positions: Positions, last: string): Promise<Positions | null> {
+  const panel = sliders;
+  if (!panel) return null;
   const names = [...outcomes].filter(([, outcome]) => "found" in outcome).map(([name]) => name);
-  const request = { text: editor.text, moved: positions, last, semantics: names };
+  const request = { text: panel.text, moved: positions, last, semantics: names };
   type Reply = { answers: Record<string, { query: string; ends: Ends }[]>; moved: Positions };
   try {
     const found = await talk.ask<Reply>("slide", request);
+    if (sliders !== panel) return null; // another program meanwhile
     const entries = Object.entries(found.answers);
     const numbers = entries.map(([name, own]) => [name, new Map(own.map((one) => [one.query, one.ends]))] as const);
     moved = last ? new Map(numbers) : null;
-    if (last || sliders) redraw();
+    redraw();
     return found.moved;
   } catch (error) {
     if (error instanceof Refusal && last) say(error.message, "bad");

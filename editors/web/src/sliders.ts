@@ -14,15 +14,17 @@ export interface Slider {
 
 export type Positions = Record<string, number[]>;
 
-/** The panel of sliders; `moved` is called with all positions and the name moved last. */
+/** The sliders of a program's text; `moved` is called with all positions and the name moved last. */
 export class Sliders {
   readonly view: HTMLElement;
   private inputs = new Map<string, HTMLInputElement[]>();
   private numbers = new Map<string, HTMLElement>();
   private positions: Positions = {};
+  private last = ""; // the name moved last, "" where all are as written
   private readonly reset: HTMLButtonElement;
 
   constructor(
+    readonly text: string,
     private readonly sliders: Slider[],
     private readonly moved: (positions: Positions, last: string) => void,
     go: (line: number) => void,
@@ -33,8 +35,9 @@ export class Sliders {
     for (const slider of sliders) this.view.append(this.row(slider, go));
   }
 
-  get touched(): boolean {
-    return Object.keys(this.positions).length > 0;
+  /** Ask once more for the positions as they are. */
+  again(): void {
+    this.moved(this.positions, this.last);
   }
 
   /** Show positions, as those that give way to another. */
@@ -91,15 +94,16 @@ export class Sliders {
     const number = this.numbers.get(slider.name);
     if (number) number.textContent = interval(ends);
     this.reset.hidden = false;
-    this.moved(this.positions, slider.name);
+    this.last = slider.name;
+    this.again();
   }
 
   private back(): void {
     this.show({});
     for (const slider of this.sliders)
       this.inputs.get(slider.name)?.forEach((input, i) => (input.value = String(slider.ends[i] ?? 0)));
-    this.positions = {};
     this.reset.hidden = true;
-    this.moved({}, "");
+    this.last = "";
+    this.again();
   }
 }
