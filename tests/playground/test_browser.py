@@ -159,7 +159,7 @@ def test_sliders_belong_to_their_program(page: Page) -> None:
     slider.fill("0.2")
     until(page, "nap", "[0.0000, 0.2000]")
     page.keyboard.press("Control+Enter")  # the same program once more
-    page.get_by_role("button", name="maxent").click()
+    page.get_by_label("stable, maxent", exact=True).click()
     until(page, "nap", "0.1000", "stable, maxent")
     expect(page.get_by_text("as written")).to_be_visible()
 
