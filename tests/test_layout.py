@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "dpasp"
 # What may be imported by what: each row only from the rows above it (and from its own folder).
 ROWS = [
     ["version"],
+    ["dataclass"],
     ["shown"],
     ["errors"],
     ["writing"],

@@ -14,7 +14,7 @@ from dpasp.circuits import Options
 from dpasp.circuits.shares import shares
 from dpasp.errors import Error, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, Answers
-from dpasp.inference.asked import ask
+from dpasp.inference.asked import MANY_CHOICES, ask
 from dpasp.inference.engines import in_numbers, together
 from dpasp.inference.engines.in_numbers import answered_in_numbers
 from dpasp.inference.engines.reference.enumerate import enumerate_models
@@ -181,7 +181,7 @@ def test_sums_in_numbers_are_looked_for_in_programs_with_many_choices_only(
     rest = "any :- x(_). #query x(1) | any."
     looked = [
         answered_in_numbers(ask(dpasp.loads(f"0.1::x(1..{n}). {rest}").ground(), Meaning()))
-        for n in (in_numbers.FEW_CHOICES - 1, in_numbers.FEW_CHOICES)
+        for n in (MANY_CHOICES - 1, MANY_CHOICES)
     ]
     assert looked[0] is None
     assert looked[1] is not None

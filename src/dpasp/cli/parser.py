@@ -6,12 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
 from dpasp.cli.commands import COMMANDS, command
 from dpasp.cli.console import writing_answers
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import Diagnostic, UsageError, closest
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
@@ -64,8 +63,8 @@ class Parser(argparse.ArgumentParser):
         """Complain about words that no option takes."""
         option = words[0].split("=")[0]
         known = [name for action in self._actions for name in action.option_strings]
-        near = get_close_matches(option, known, n=1)
-        remedy = f"did you mean {near[0]}?" if near else f"see `{self.prog} --help`"
+        near = closest(option, known)
+        remedy = f"did you mean {near}?" if near else f"see `{self.prog} --help`"
         raise UsageError(Diagnostic("unknown-option", f"there is no option {option}", help=remedy))
 
 
@@ -128,8 +127,8 @@ def called_as() -> str:
 
 def _refuse_command(word: str) -> None:
     """Complain about a word that is neither a file nor an option but nearly a command."""
-    near = get_close_matches(word, COMMANDS, n=1, cutoff=0.65) if word.isalpha() else []
+    near = closest(word, COMMANDS, cutoff=0.65) if word.isalpha() else ""
     if near and not os.path.exists(word):
-        help = f"did you mean `{called_as()} {near[0]}`?"
+        help = f"did you mean `{called_as()} {near}`?"
         message = f"there is no file {word}, and no command of that name"
         raise UsageError(Diagnostic("usage", message, help=help))

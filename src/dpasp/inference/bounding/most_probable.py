@@ -16,10 +16,10 @@ Those not yet seen may satisfy anything (see ``formulas``).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence, InconsistentProgram, LimitReached
 from dpasp.inference.bounding.formulas import bounds_of, widest
 from dpasp.inference.engines.outcomes import Outcomes

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpasp import circuits
 from dpasp.circuits.consistency import Consistency, consistency
-from dpasp.inference.engines.reference.enumerate import Enumeration, enumerate_models
+from dpasp.dataclass import dataclass
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.semantics.leaves import LeafLayout, Weights, layout
@@ -33,6 +33,9 @@ from dpasp.semantics.masses import (
     completed_logs,
 )
 from dpasp.semantics.meaning import Meaning
+
+if TYPE_CHECKING:
+    from dpasp.inference.engines.reference.enumerate import Enumeration
 
 PRECISE = 1e-6  # where 1 - consistent is above this, subtracting loses few digits
 
@@ -121,9 +124,12 @@ def on_circuit(
             ground, meaning, observed=observed, options=options, cache=cache, watch=watch
         )
     except circuits.HeadCycle:
+        from dpasp.circuits.fold import fold
+        from dpasp.inference.engines.reference.enumerate import enumerate_models
+
         started = time.perf_counter()
         table = enumerate_models(ground, meaning, observed=observed, watch=watch)
         counted = table.counted(time.perf_counter() - started)
-        folded = circuits.fold(ground.choices, counted, meaning, watch=watch)
+        folded = fold(ground.choices, counted, meaning, watch=watch)
         return OnCircuit(folded, *described, table)
     return OnCircuit(circuit, *described)
