@@ -67,7 +67,7 @@ def compare(name: str, ground: GroundProgram, meaning: Meaning) -> int:
 def test_random_programs(
     logic: Logic, probability: Probability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(together, "MANY", 2)
+    monkeypatch.setattr(together, "MANY_QUESTIONS", 2)
     count = 0
     for seed in range(PROGRAMS):
         random = Random(seed)
@@ -79,7 +79,7 @@ def test_random_programs(
 
 @pytest.mark.parametrize("probability", Probability)
 def test_random_networks(probability: Probability, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "MANY", 2)
+    monkeypatch.setattr(together, "MANY_QUESTIONS", 2)
     meaning = Meaning(Logic.STABLE, probability)
     found = [compare(f"network {i}", random_network(Random(i)), meaning) for i in range(25)]
     assert sum(map(bool, found)) > 20
@@ -90,7 +90,7 @@ def test_random_networks(probability: Probability, monkeypatch: pytest.MonkeyPat
 def test_numbers_of_random_networks(
     logic: Logic, probability: Probability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_numbers, "MANY", 1)
+    monkeypatch.setattr(in_numbers, "MANY_QUESTIONS", 1)
     meaning, count = Meaning(logic, probability), 0
     for seed in range(60):
         random = Random(seed)
@@ -152,7 +152,7 @@ def test_too_much_for_tables_or_one_circuit_is_asked_one_by_one(
 ) -> None:
     wanted = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert "circuit_nodes" not in wanted.statistics  # in numbers
-    monkeypatch.setattr(in_numbers, "MANY", 1000)
+    monkeypatch.setattr(in_numbers, "MANY_QUESTIONS", 1000)
     by_gradient = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert by_gradient.statistics["together"] == 90
     assert by_gradient.statistics["circuit_nodes"] > 1000

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from dpasp.cli.commands import COMMANDS, command
@@ -45,6 +46,7 @@ examples:
 `dpasp COMMAND --help` says more about each command.
 """
 
+FALLBACK = 80  # columns of help that goes to no terminal
 DEFAULT = "run"  # what is done with files when no command is named
 
 
@@ -91,7 +93,7 @@ def overview() -> Parser:
         prog=called_as(),
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=help_layout,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dpasp {__version__}")
@@ -112,12 +114,26 @@ def parser_of(name: str) -> Parser:
     parser = Parser(
         prog=f"{called_as()} {name}",
         description=module.DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=help_layout,
         allow_abbrev=False,
     )
     for group in module.OPTIONS:
         group.add_to(parser)
     return parser
+
+
+def help_layout(prog: str) -> argparse.HelpFormatter:
+    """How help is laid out, as wide as the terminal.
+
+    argparse makes one for every parser and, left to itself, imports what compresses files in
+    order to find the width.
+    """
+    wished = os.environ.get("COLUMNS", "")
+    columns = int(wished) if wished.isdecimal() else 0
+    if not columns:
+        with suppress(OSError):  # there is no terminal
+            columns = os.get_terminal_size().columns
+    return argparse.RawDescriptionHelpFormatter(prog, width=(columns or FALLBACK) - 2)
 
 
 def called_as() -> str:

@@ -25,7 +25,7 @@ import numpy as np
 from dpasp.circuits.shares import Shares, shares
 from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
-from dpasp.inference.asked import MANY_QUESTIONS, Asked
+from dpasp.inference.asked import MANY_CHOICES, MANY_QUESTIONS, Asked
 from dpasp.inference.engines.alike import about_atoms
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
@@ -96,7 +96,7 @@ def answered_in_numbers(asked: Asked) -> InNumbers | None:
     None where the questions or the program are not of this kind, or where a circuit is better.
     """
     many = len(asked.questions) >= MANY_QUESTIONS
-    if asked.has_rows or not asked.is_large:
+    if asked.has_rows or not (many or len(asked.ground.choices) >= MANY_CHOICES):
         return None
     alike = about_atoms(asked)
     if alike is None or not alike.certain or not all(alike.atoms):
