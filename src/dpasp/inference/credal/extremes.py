@@ -21,6 +21,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,8 @@ class Extremes:
 
     ``lower_at`` and ``upper_at`` are weights that attain the bounds. Where a limit
     ``stopped`` the search, the bounds are sure to hold the exact ones, which
-    differ from them by at most the ``gap``; the weights are the best that were found.
+    differ from them by at most the ``gap``; the weights are the best that were found, and
+    ``found`` are the lower and the upper probability there.
     """
 
     consistent: Array
@@ -63,6 +65,7 @@ class Extremes:
     lower_at: Weights | None = None
     upper_at: Weights | None = None
     stopped: tuple[LimitReached, ...] = ()
+    found: tuple[float, float] | None = None
 
     def joined(self, other: Extremes) -> Extremes:
         """The extremes over the vertices of both."""
@@ -153,7 +156,9 @@ def _side_by_side(rows: Sequence[Extremes]) -> Extremes:
     if len(rows) == 1:
         return rows[0]
     names = ("consistent", "inconsistent", "possible", "lower", "upper", "gap")
-    arrays = {name: np.concatenate([getattr(row, name) for row in rows]) for name in names}
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(row, name) for row in rows]) for name in names
+    }
     return Extremes(**arrays, stopped=tuple(limit for row in rows for limit in row.stopped))
 
 
@@ -228,6 +233,7 @@ def _searched(search: _Search, watch: Watch) -> Extremes:
         goals["lower"].weights if search.is_query else None,
         goals["upper"].weights if search.is_query else None,
         stopped,
+        (low, high) if stopped else None,
     )
 
 

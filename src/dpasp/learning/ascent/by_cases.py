@@ -22,8 +22,9 @@ import torch
 from torch import Tensor
 
 from dpasp import circuits
+from dpasp.circuits import Fallen
 from dpasp.errors import MemoryLimit, SizeLimit, TimeLimit
-from dpasp.inference.bounding.cases import Fallen, by_influence, restricted
+from dpasp.inference.bounding.cases import by_influence, restricted
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram
