@@ -94,6 +94,13 @@ class Circuit:
     def from_bytes(data: bytes) -> Circuit: ...
 
 def fold(widths: Integers, values: Integers, counts: Numbers, limits: Limits) -> Circuit: ...
+def join(
+    circuits: Sequence[Circuit],
+    leaves: Sequence[Integers],
+    decisions: Integers,
+    weights: int,
+    limits: Limits,
+) -> Circuit: ...
 def compile(
     ground: Ground, options: Options, limits: Limits, progress: Callable[[float], None] | None
 ) -> tuple[Circuit, dict[str, Any]]: ...

@@ -32,6 +32,7 @@ from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
 from dpasp.inference.bounding.cases import Cases, said
 from dpasp.inference.bounding.formulas import bounds_of, unsure
+from dpasp.inference.bounding.over_intervals import over_intervals
 from dpasp.inference.bounding.remainder import Remainder
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.result import EngineResult
@@ -129,7 +130,11 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
     if asked.has_rows:
         return _sampled(timed, _unsure(timed), seed)
     if asked.has_intervals:
-        return _sampled(timed, _within_intervals(timed), seed)
+        part = watch.within(WITHIN * (watch.remaining() or 0.0), watch.report)
+        found = over_intervals(timed, queries, 0.0, part)
+        if not found.gap:
+            return _Found(found.answers, None, found.inconsistent, cases=found.cases)
+        return _sampled(timed, found.answers, seed)
     try:
         prepared = Prepared(timed, queries)
         cases = Cases(timed, queries, asked.weights, False, _said(timed, prepared))
@@ -148,18 +153,6 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
     except LimitReached:
         return _Found(_unsure(timed), None)
     return _Found(sure, estimates, lost, warnings, cases=cases.compiled)
-
-
-def _within_intervals(asked: Asked) -> list[Answer]:
-    """The sure bounds where probabilities are intervals."""
-    watch = asked.watch
-    try:
-        relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
-    except LimitReached:
-        return _unsure(asked)
-    relaxed.close_in(GAP, watch.within(WITHIN * (watch.remaining() or 0.0), watch.report))
-    bounds = relaxed.met([unsure(asked.meaning)] * len(asked.queries))
-    return [b.answer(q.text) for q, b in zip(asked.queries, bounds, strict=True)]
 
 
 def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...]]:

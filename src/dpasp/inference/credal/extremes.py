@@ -43,7 +43,8 @@ class Extremes:
 
     ``lower_at`` and ``upper_at`` are weights that attain the bounds. Where a limit
     ``stopped`` the search, the bounds are sure to hold the exact ones, which
-    differ from them by at most the ``gap``; the weights are the best that were found.
+    differ from them by at most the ``gap``; the weights are the best that were found, and
+    ``found`` are the lower and the upper probability there.
     """
 
     consistent: Array
@@ -55,6 +56,7 @@ class Extremes:
     lower_at: Weights | None = None
     upper_at: Weights | None = None
     stopped: tuple[LimitReached, ...] = ()
+    found: tuple[float, float] | None = None
 
     def joined(self, other: Extremes) -> Extremes:
         """The extremes over the vertices of both."""

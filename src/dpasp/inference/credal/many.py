@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,9 @@ def _side_by_side(rows: Sequence[Extremes]) -> Extremes:
     if len(rows) == 1:
         return rows[0]
     names = ("consistent", "inconsistent", "possible", "lower", "upper", "gap")
-    arrays = {name: np.concatenate([getattr(row, name) for row in rows]) for name in names}
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(row, name) for row in rows]) for name in names
+    }
     return Extremes(**arrays, stopped=tuple(limit for row in rows for limit in row.stopped))
 
 
@@ -141,6 +144,7 @@ def _searched(search: _Search, watch: Watch) -> Extremes:
         goals["lower"].weights if search.is_query else None,
         goals["upper"].weights if search.is_query else None,
         stopped,
+        (low, high) if stopped else None,
     )
 
 

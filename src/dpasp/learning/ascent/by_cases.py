@@ -22,9 +22,10 @@ import torch
 from torch import Tensor
 
 from dpasp import circuits
+from dpasp.circuits.join import Fallen
 from dpasp.dataclass import dataclass
 from dpasp.errors import MemoryLimit, SizeLimit, TimeLimit
-from dpasp.inference.bounding.cases import Fallen, by_influence, restricted
+from dpasp.inference.bounding.cases import by_influence, restricted
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram
