@@ -5,7 +5,7 @@
 - ``circuit``: a compiled program; ``cache``: circuits on disk; ``export``: for other tools
 - ``flatten``: a program as arrays, as native code takes it; ``compiler``: program in, circuit out;
   ``planning``: what it would work on
-- ``fold``: enumerated total choices as a circuit
+- ``fold``: enumerated total choices as a circuit; ``join``: circuits of cases as one
 - ``consistency``: the mass of the total choices without a model
 - ``shares``: many atoms of a network, without a circuit
 - ``regroup``, ``sections``: sums of products with fewer levels; ``tape``: a circuit as one list of
