@@ -22,7 +22,7 @@ from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.credal.extremes import Extremes, extremes
-from dpasp.inference.engines.circuit import on_circuit
+from dpasp.inference.engines.circuit import HEAD_CYCLE, on_circuit
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.result import EngineResult, stopped_early
 from dpasp.logic.program import GroundMap, IntervalWeights
@@ -166,9 +166,10 @@ def not_surely_best(answers: Sequence[MapAnswer]) -> tuple[Diagnostic, ...]:
 
 def _not_compiled(asked: Asked, evaluator: Evaluator) -> tuple[Diagnostic, ...]:
     """The warning that ``compile`` was asked for and the program had to be enumerated."""
-    if asked.method.engine != "compile" or evaluator.name == "compile":
+    statistics = evaluator.statistics
+    if asked.method.engine != "compile" or statistics.get("enumerated") != HEAD_CYCLE:
         return ()
-    total = evaluator.statistics["total_choices"]
+    total = statistics["total_choices"]
     return (
         Diagnostic(
             "head-cycle",
