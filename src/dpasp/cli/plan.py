@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from dpasp.circuits import HeadCycle, Plan
 from dpasp.cli.console import Console
 from dpasp.display.progress import PATIENCE, watching
+from dpasp.errors import LimitReached
 from dpasp.limits import Report, untold
 
 
@@ -62,5 +63,7 @@ class _Teller:
             return
         try:
             self.console.note(str(plan()))
+        except LimitReached:
+            return  # who answers finds out, too
         except HeadCycle:
             self.console.note("a disjunction through a positive loop: models are enumerated")

@@ -33,9 +33,11 @@ def read_program(options: Namespace, console: Console) -> Program:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems)
-    return program_of_texts(
+    program = program_of_texts(
         texts, {STANDARD_INPUT: Reach(anywhere=bool(getattr(options, "python", None)))}
     )
+    console.has_read()
+    return program
 
 
 def read_text(file: str, console: Console) -> tuple[str, str]:
