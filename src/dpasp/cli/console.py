@@ -31,7 +31,7 @@ class Console:
     texts: dict[str, str] = field(default_factory=dict)  # sources that are not files on disk
     own_process: bool = False  # whether this process is the command, and ends with it
     answering: Callable[[], None] = unnoticed  # called before an answer is written
-    has_read: Callable[[], None] = unnoticed  # called when the program has been read
+    has_read: Callable[[], None] = unnoticed  # called when the program has been read and checked
     could_say: Callable[[LastWords], None] = unheard  # takes what to say if a limit ends all
 
     def answer(self, text: str, *, exact: bool = False) -> None:

@@ -28,7 +28,7 @@ from dpasp.errors import (
 from dpasp.limits import Limits, unnoticed
 
 BUG = 70
-READING = "the program was still being read: raise {option}"
+READING = "the program was still being read and checked: raise {option}"
 BROKEN_PIPE = 141  # what a shell reports for a process that SIGPIPE ended
 
 

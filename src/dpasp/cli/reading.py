@@ -33,11 +33,9 @@ def read_program(options: Namespace, console: Console) -> Program:
             problems += error.diagnostics
     if problems:
         raise ProgramError(problems)
-    program = program_of_texts(
+    return program_of_texts(
         texts, {STANDARD_INPUT: Reach(anywhere=bool(getattr(options, "python", None)))}
     )
-    console.has_read()
-    return program
 
 
 def read_text(file: str, console: Console) -> tuple[str, str]:
