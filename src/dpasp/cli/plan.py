@@ -11,6 +11,7 @@ from dpasp.circuits import HeadCycle
 from dpasp.cli.console import Console
 from dpasp.dataclass import dataclass
 from dpasp.display.progress import PATIENCE, watching
+from dpasp.errors import LimitReached
 from dpasp.limits import Report, untold
 
 if TYPE_CHECKING:
@@ -66,5 +67,7 @@ class _Teller:
             return
         try:
             self.console.note(str(plan()))
+        except LimitReached:
+            return  # who answers finds out, too
         except HeadCycle:
             self.console.note("a disjunction through a positive loop: models are enumerated")

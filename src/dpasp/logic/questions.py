@@ -78,6 +78,12 @@ class QuestionLiteral:
         """Whether it has no variables (pools and intervals do not count)."""
         return not any(node.ast_type == ASTType.Variable for node in walk(self.atom))
 
+    @property
+    def names_one(self) -> bool:
+        """Whether it is about one atom: it has no variables, pools and intervals."""
+        several = (ASTType.Variable, ASTType.Pool, ASTType.Interval)
+        return not any(node.ast_type in several for node in walk(self.atom))
+
 
 @dataclass(frozen=True, slots=True)
 class LiteralInstance:

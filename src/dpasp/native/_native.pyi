@@ -55,9 +55,8 @@ class Sentinel:
     def __init__(
         self,
         limits: Limits,
-        descriptor: int,
-        late: tuple[bytes, int],
-        large: tuple[bytes, int],
+        late: tuple[Sequence[tuple[int, bytes]], int],
+        large: tuple[Sequence[tuple[int, bytes]], int],
     ) -> None: ...
     def send_away(self) -> None: ...
 

@@ -346,14 +346,16 @@ nb::dict arrays(const Circuit &circuit) {
 }
 
 // The texts are bytes, each with the exit code that goes with it.
-using Words = std::pair<nb::bytes, int>;
+using Words = std::pair<std::vector<std::pair<int, nb::bytes>>, int>;
 
-void sentinel(Sentinel *self, const Limits &limits, int descriptor, const Words &late,
-              const Words &large) {
+void sentinel(Sentinel *self, const Limits &limits, const Words &late, const Words &large) {
     auto words = [](const Words &given) {
-        return LastWords{std::string(given.first.c_str(), given.first.size()), given.second};
+        LastWords last{{}, given.second};
+        for (const auto &[descriptor, text] : given.first)
+            last.texts.emplace_back(descriptor, std::string(text.c_str(), text.size()));
+        return last;
     };
-    new (self) Sentinel(limits, descriptor, words(late), words(large));
+    new (self) Sentinel(limits, words(late), words(large));
 }
 
 }  // namespace
@@ -396,7 +398,7 @@ NB_MODULE(_native, m) {
              "weights"_a = std::vector<double>(), "threads"_a = 1);
     nb::class_<Limits>(m, "Limits").def(nb::init<double, double>(), "seconds"_a, "megabytes"_a);
     nb::class_<Sentinel>(m, "Sentinel")
-        .def("__init__", &sentinel, "limits"_a, "descriptor"_a, "late"_a, "large"_a)
+        .def("__init__", &sentinel, "limits"_a, "late"_a, "large"_a)
         .def("send_away", &Sentinel::send_away);
     nb::class_<Circuit>(m, "Circuit")
         .def_prop_ro("weights", [](const Circuit &c) { return c.weights; })
