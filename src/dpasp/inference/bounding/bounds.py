@@ -27,7 +27,7 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
-from dpasp.inference.bounding.most_probable import bounded
+from dpasp.inference.bounding.most_probable import Opened, bounded, opened
 from dpasp.inference.bounding.over_intervals import over_intervals
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.in_numbers import answered_in_numbers
@@ -47,6 +47,7 @@ from dpasp.semantics.leaves import Weights
 
 GAP = 0.01  # where no gap is asked for
 CASES = 20.0  # where there is no limit, cases are left for unknown choices after so many seconds
+SOLVED = 0.5  # where choices do not determine queries: of the time that is left then
 EXACT = 0.6  # where probabilities are intervals, this share of the time is for a circuit
 
 
@@ -122,6 +123,8 @@ def _closed_in(
 ) -> tuple[list[Bound], LimitReached | None]:
     """The bounds by cases, and where that takes long also by unknown choices.
 
+    Where the choices do not determine what is asked, the most probable ones are solved, too.
+
     With them, the limit that was reached before the gap was as wanted, if one was.
     """
     left = watch.remaining()
@@ -136,11 +139,20 @@ def _closed_in(
         return bounds, late
     left = watch.remaining()
     relaxed.close_in(wanted, watch.within(5 * CASES if left is None else 0.7 * left, watch.report))
-    if widest(relaxed.met(bounds)) <= wanted:
-        return relaxed.met(bounds), None
+    bounds = relaxed.met(bounds)
+    solved: Opened | None = None
+    if not relaxed.applies:
+        part = watch.within(CASES if left is None else SOLVED * left, watch.report)
+        solved = opened(cases.asked, cases.weights, wanted, part)
+        bounds = solved.joined(bounds)
+    if widest(bounds) <= wanted:
+        return bounds, None
     limit = close_in(cases, wanted, watch, relaxed)
     bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
-    return (relaxed.met(bounds) if cases.rest else bounds), limit
+    if cases.rest:  # else they are exact
+        bounds = relaxed.met(bounds)
+        bounds = bounds if solved is None else solved.joined(bounds)
+    return bounds, limit
 
 
 def close_in(

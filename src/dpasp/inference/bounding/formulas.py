@@ -58,6 +58,12 @@ class Bound:
         ends = (lower[0], upper[1])
         return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]), (lower, upper))
 
+    def joined(self, other: Bound) -> Bound:
+        """The bound that follows from this one and another one of the same answer."""
+        if len(self.numbers) == 1:
+            return self.met(other.interval)
+        return self.met(*other.ends)
+
     def answer(self, query: str) -> Answer:
         """The answer to a query."""
         if len(self.numbers) == 1:

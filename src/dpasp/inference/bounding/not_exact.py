@@ -32,6 +32,7 @@ from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
 from dpasp.inference.bounding.cases import Cases, said
 from dpasp.inference.bounding.formulas import bounds_of, unsure
+from dpasp.inference.bounding.most_probable import opened
 from dpasp.inference.bounding.over_intervals import over_intervals
 from dpasp.inference.bounding.remainder import Remainder
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
@@ -137,22 +138,40 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
         return _sampled(timed, found.answers, seed)
     try:
         prepared = Prepared(timed, queries)
-        cases = Cases(timed, queries, asked.weights, False, _said(timed, prepared))
-        part = watch.within(CASES * (watch.remaining() or 0.0), watch.report)
-        relaxed = RelaxedBounds(timed, queries, asked.weights)
-        relaxed.close_in(GAP, part.within(RELAXED * (part.remaining() or 0.0), watch.report))
-        close_in(cases, 0.0, part, relaxed)  # exact, if that is possible
-        sure = _sure(cases, relaxed)
-        lost = float(cases.inconsistent.max(initial=0.0))
-        if not cases.closed:
-            return _sampled(timed, sure, seed)
-        if not cases.open:  # all of it is known by now
-            return _Found(sure, None, lost, cases=cases.compiled)
-        rest = Remainder(cases, prepared, seed, watch)
-        estimates, warnings = _estimated(rest)
+        cases, sure, lost = _closed_in(timed, prepared)
     except LimitReached:
         return _Found(_unsure(timed), None)
-    return _Found(sure, estimates, lost, warnings, cases=cases.compiled)
+    known = _Found(sure, None, lost, cases=cases.compiled)
+    if not cases.open or not any(answer.gap for answer in sure):
+        return known
+    if not cases.closed:
+        return _sampled(timed, sure, seed)
+    try:
+        estimates, warnings = _estimated(Remainder(cases, prepared, seed, watch))
+    except LimitReached:
+        return known
+    return replace(known, estimates=estimates, warnings=warnings)
+
+
+def _closed_in(asked: Asked, prepared: Prepared) -> tuple[Cases, list[Answer], float]:
+    """The cases of queries with the same evidence, what is sure, and the inconsistent mass."""
+    watch, queries, weights = asked.watch, asked.queries, asked.weights
+    cases = Cases(asked, queries, weights, False, _said(asked, prepared))
+    part = watch.within(CASES * (watch.remaining() or 0.0), watch.report)
+    relaxed = RelaxedBounds(asked, queries, weights)
+    relaxed.close_in(GAP, part.within(RELAXED * (part.remaining() or 0.0), watch.report))
+    solved = None
+    if not relaxed.applies:
+        solved = opened(asked, weights, 0.0, part.share(2, watch.report))
+    close_in(cases, 0.0, part, relaxed)  # exact, if that is possible
+    lost = float(cases.inconsistent.max(initial=0.0))
+    bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
+    if cases.open:  # else they are exact
+        bounds = relaxed.met(bounds)
+        if solved is not None:
+            bounds, lost = solved.joined(bounds), max(lost, solved.inconsistent)
+    sure = [b.answer(q.text) for q, b in zip(queries, bounds, strict=True)]
+    return cases, sure, lost
 
 
 def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...]]:
@@ -184,14 +203,6 @@ def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:
         return _Found(sure, None)
     warnings = tuple(w for w in result.warnings if w.code != "stopped-early")
     return _Found(sure, result.answers, result.inconsistent, warnings)
-
-
-def _sure(cases: Cases, relaxed: RelaxedBounds) -> list[Answer]:
-    """The bounds by cases and by unknown choices together, as answers."""
-    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
-    if cases.open:  # else they are exact
-        bounds = relaxed.met(bounds)
-    return [b.answer(q.text) for q, b in zip(cases.asked.queries, bounds, strict=True)]
 
 
 def _unsure(asked: Asked) -> list[Answer]:
