@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.learning.history import History
 from dpasp.neural.answers import Bounds
 from dpasp.neural.module import DataByName, ProgramModule
