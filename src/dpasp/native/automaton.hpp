@@ -27,7 +27,6 @@ class Automaton {
         const Move *first, *last;
         const Move *begin() const { return first; }
         const Move *end() const { return last; }
-        size_t size() const { return size_t(last - first); }
     };
     // Of the classes at the end: query and evidence hold; the evidence alone.
     static constexpr uint32_t QUERY_HOLDS = 0, QUERY_FAILS = 1, ENDS = 2;
@@ -42,22 +41,32 @@ class Automaton {
     }
     // Where the value of a step leads from a class.
     Span moves(size_t step, uint32_t from, uint32_t value) const {
-        const Layer &layer = layers_[step];
-        const uint32_t *at = &layer.begin[size_t(from) * layer.values + value];
-        return {layer.moves.data() + at[0], layer.moves.data() + at[1]};
+        return layers_[step].span(from, value);
     }
     size_t moves(size_t step) const { return layers_[step].moves.size(); }
 
   private:
     struct Layer {
         uint32_t classes = 0, values = 1;
-        std::vector<uint32_t> begin{0};  // by class and value: where its moves begin, and the end
+        std::vector<size_t> begin{0};  // by class and value: where its moves begin, and the end
         std::vector<Move> moves;
+
+        Span span(uint32_t from, uint32_t value) const {
+            const size_t *at = &begin[size_t(from) * values + value];
+            return {moves.data() + at[0], moves.data() + at[1]};
+        }
+        void close() { begin.push_back(moves.size()); }
+    };
+    struct Found {
+        uint32_t from, to;  // entries of two steps
     };
     std::vector<Layer> layers_;
 
-    void read(Sweep &sweep, const StepWeights &weights, Budget &budget);
-    void merge(size_t step, std::vector<uint32_t> &next, Budget &budget);
+    std::vector<uint32_t> read(Sweep &sweep, const StepWeights &weights, Budget &budget);
+    static Layer arrange(uint32_t entries, const std::vector<std::vector<Found>> &found);
+    static Key describe(const Layer &old, uint32_t entry, const std::vector<uint32_t> &next,
+                        Layer &layer);
+    static Layer merge(const Layer &old, std::vector<uint32_t> &next);
 };
 
 }  // namespace dpasp

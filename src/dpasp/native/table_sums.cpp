@@ -7,6 +7,7 @@
 // models are equal up to a factor are one state, and their other vectors, weighed by the
 // probabilities, add up. So what is asked makes no state of its own, and neither prefixes nor
 // suffixes become as many as total choices: they meet where both are few.
+#include <algorithm>
 #include <tuple>
 #include <unordered_map>
 
@@ -16,7 +17,7 @@
 namespace dpasp {
 namespace {
 
-constexpr size_t BLOCK = 128;        // suffixes that are multiplied with a prefix side by side
+constexpr size_t BLOCK = 128;          // suffixes that are multiplied with a prefix side by side
 constexpr uint64_t PER_PRODUCT = 100;  // numbers that are multiplied in a unit of work
 constexpr uint64_t PER_STEP = 3;       // numbers that are moved by a step in a unit of work
 constexpr uint64_t EAGER = 16;  // a product that takes so many steps may be worth another step
@@ -50,10 +51,9 @@ Counts sum(const Counts &a, const Counts &b) {
     Counts result;
     size_t i = 0, j = 0;
     while (i < a.classes.size() || j < b.classes.size()) {
-        bool left = j == b.classes.size() ||
-                    (i < a.classes.size() && a.classes[i] <= b.classes[j]);
-        bool right = i == a.classes.size() ||
-                     (j < b.classes.size() && b.classes[j] <= a.classes[i]);
+        bool left = j == b.classes.size() || (i < a.classes.size() && a.classes[i] <= b.classes[j]);
+        bool right =
+            i == a.classes.size() || (j < b.classes.size() && b.classes[j] <= a.classes[i]);
         result.add(left ? a.classes[i] : b.classes[j],
                    (left ? a.counts[i] : 0) + (right ? b.counts[j] : 0));
         i += left, j += right;
@@ -90,8 +90,8 @@ class TableSums {
   public:
     TableSums(const Job &job, const std::vector<Input> &order, const std::vector<Ask> &asks)
         : weights_(step_weights(job, order)),
-          all_(Sweep(job, order, Ask{}, Mode::Counts), weights_, job.budget),
-          budget_(job.budget), watch_(job.watch) {
+          all_(Sweep(job, order, Ask{}, Mode::Counts), weights_, job.budget), budget_(job.budget),
+          watch_(job.watch) {
         for (const Ask &ask : asks)
             asked_.emplace_back(Sweep(job, order, ask, Mode::Counts), weights_, job.budget);
     }
@@ -105,15 +105,15 @@ class TableSums {
         size_t from = 0, to = weights_.size();
         while (from < to) {
             if (forward_work(from, prefixes) <= backward_work(to - 1, suffixes.back()))
-                prefixes = forward(from++, prefixes);
+                prefixes = advance(from++, prefixes, false);
             else
-                suffixes.push_back(backward(--to, suffixes.back()));
+                suffixes.push_back(advance(--to, suffixes.back(), true));
             budget_.advance(1 / double(weights_.size()));
             check(prefixes, suffixes);
         }
         while (from < weights_.size() &&
                product_work(prefixes, suffixes.back()) > EAGER * forward_work(from, prefixes)) {
-            prefixes = forward(from++, prefixes);
+            prefixes = advance(from++, prefixes, false);
             suffixes.pop_back();
             check(prefixes, suffixes);
         }
@@ -187,22 +187,9 @@ class TableSums {
             throw Stopped(Reason::Size, "tables of more entries than were allowed");
     }
 
-    Layer forward(size_t step, const Layer &layer) {
-        return advance(step, layer, [&](const Automaton &automaton, const Counts &counts,
-                                        uint32_t value) {
-            return after(automaton, step, counts, value);
-        }, 1);
-    }
-    Layer backward(size_t step, const Layer &layer) {
-        return advance(step, layer, [&](const Automaton &automaton, const Counts &counts,
-                                        uint32_t value) {
-            return before(automaton, step, counts, value);
-        }, 2);
-    }
-
-    // The states that those of a layer become by the values of a step.
-    template <class Move>
-    Layer advance(size_t step, const Layer &layer, Move move, size_t vectors) {
+    // The states that those of a layer become by the values of a step: prefixes after it, or
+    // suffixes before it.
+    Layer advance(size_t step, const Layer &layer, bool back) {
         std::unordered_map<Key, uint32_t, KeyHash> known;
         Layer next;
         for (const State &state : layer.states)
@@ -210,19 +197,29 @@ class TableSums {
                 watch_.check();
                 if (weights_[step][v] == 0) continue;
                 State result;
-                bool any = false;
-                for (size_t k = 0; k < state.asked.size(); ++k) {
-                    result.asked.push_back(move(asked_[k / vectors], state.asked[k], v));
-                    any = any || !result.asked.back().classes.empty();
-                }
-                if (!any) continue;
-                result.models = move(all_, state.models, v);
-                double scale = weights_[step][v] / to_one_scale(result.models.counts);
-                for (Counts &counts : result.asked) counts.scale(scale);
+                if (!follow(step, state, v, back, result)) continue;
                 budget_.charge(5 + result.numbers() / PER_STEP);
                 merge(std::move(result), next, known);
             }
         return next;
+    }
+
+    // False if no model with the evidence of any ask is left.
+    bool follow(size_t step, const State &state, uint32_t value, bool back, State &result) {
+        auto move = [&](const Automaton &automaton, const Counts &counts) {
+            return back ? before(automaton, step, counts, value)
+                        : after(automaton, step, counts, value);
+        };
+        bool any = false;
+        for (size_t k = 0; k < state.asked.size(); ++k) {
+            result.asked.push_back(move(asked_[back ? k / 2 : k], state.asked[k]));
+            any = any || !result.asked.back().classes.empty();
+        }
+        if (!any) return false;
+        result.models = move(all_, state.models);
+        double scale = weights_[step][value] / to_one_scale(result.models.counts);
+        for (Counts &counts : result.asked) counts.scale(scale);
+        return true;
     }
 
     void merge(State &&state, Layer &layer, std::unordered_map<Key, uint32_t, KeyHash> &known) {
@@ -285,40 +282,57 @@ class TableSums {
         if (dense_.size() < classes) dense_.resize(classes, 0), met_.resize(classes, 0);
     }
 
+    // Suffixes side by side: by class a row, with a number for each of them.
+    struct Block {
+        size_t size;
+        std::vector<double> models;
+        std::vector<std::vector<double>> asked;
+    };
+
+    Block block(size_t step, const Layer &suffixes, size_t first) const {
+        Block result{std::min(BLOCK, suffixes.states.size() - first), {}, {}};
+        auto rows = [&](const Automaton &automaton, auto vector) {
+            std::vector<double> numbers(size_t(automaton.classes(step)) * BLOCK, 0.0);
+            for (size_t j = 0; j < result.size; ++j) {
+                const Counts &counts = vector(suffixes.states[first + j]);
+                for (size_t i = 0; i < counts.classes.size(); ++i)
+                    numbers[counts.classes[i] * BLOCK + j] = counts.counts[i];
+            }
+            return numbers;
+        };
+        result.models = rows(all_, [](const State &s) -> const Counts & { return s.models; });
+        for (size_t k = 0; k < 2 * asked_.size(); ++k)
+            result.asked.push_back(
+                rows(asked_[k / 2], [k](const State &s) -> const Counts & { return s.asked[k]; }));
+        return result;
+    }
+
     // All prefixes times all suffixes, at the step where they meet.
     void multiply(size_t step, const Layer &prefixes, const Layer &suffixes,
                   std::vector<Shares> &shares) {
         for (size_t first = 0; first < suffixes.states.size(); first += BLOCK) {
-            size_t last = std::min(first + BLOCK, suffixes.states.size());
-            auto rows = [&](const Automaton &automaton, auto vector) {
-                std::vector<double> block(size_t(automaton.classes(step)) * BLOCK, 0.0);
-                for (size_t j = first; j < last; ++j) {
-                    const Counts &counts = vector(suffixes.states[j]);
-                    for (size_t i = 0; i < counts.classes.size(); ++i)
-                        block[counts.classes[i] * BLOCK + j - first] = counts.counts[i];
-                }
-                return block;
-            };
-            auto models = rows(all_, [](const State &s) -> auto & { return s.models; });
-            std::vector<std::vector<double>> asked;
-            for (size_t k = 0; k < 2 * asked_.size(); ++k)
-                asked.push_back(
-                    rows(asked_[k / 2], [k](const State &s) -> auto & { return s.asked[k]; }));
             budget_.charge(1 + prefixes.numbers * BLOCK / PER_PRODUCT);
+            Block rows = block(step, suffixes, first);
             for (const State &state : prefixes.states) {
                 watch_.check();
-                double n[BLOCK], qe[BLOCK], e[BLOCK];
-                product(state.models, models, n);
-                for (size_t k = 0; k < shares.size(); ++k) {
-                    product(state.asked[k], asked[2 * k], qe);
-                    product(state.asked[k], asked[2 * k + 1], e);
-                    for (size_t j = 0; j < last - first; ++j) {
-                        if (!(n[j] > 0)) continue;
-                        shares[k].qe += qe[j] / n[j];
-                        shares[k].e += (qe[j] + e[j]) / n[j];
-                    }
-                }
+                multiply(state, rows, shares);
             }
+        }
+    }
+
+    static void multiply(const State &prefix, const Block &block, std::vector<Shares> &shares) {
+        double n[BLOCK], qe[BLOCK], e[BLOCK];
+        product(prefix.models, block.models, n);
+        for (size_t k = 0; k < shares.size(); ++k) {
+            product(prefix.asked[k], block.asked[2 * k], qe);
+            product(prefix.asked[k], block.asked[2 * k + 1], e);
+            Shares own;  // few numbers first: so fewer digits are lost
+            for (size_t j = 0; j < block.size; ++j) {
+                if (!(n[j] > 0)) continue;
+                own.qe += qe[j] / n[j];
+                own.e += (qe[j] + e[j]) / n[j];
+            }
+            shares[k].qe += own.qe, shares[k].e += own.e;
         }
     }
 
