@@ -16,8 +16,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
 
 MEMORY_INTERVAL = 0.02  # seconds between two looks at the memory in use
@@ -79,6 +80,7 @@ class Watch:
         self.started = time.monotonic() if limits.since is None else limits.since
         self._deadline = None if limits.seconds is None else self.started + limits.seconds
         self._next_memory = 0.0
+        self._asked_for = limits.megabytes  # of which this watch may have a share
 
     @property
     def limited(self) -> bool:
@@ -101,6 +103,7 @@ class Watch:
         """The same clock for work within the work, which reports nothing."""
         part = Watch(self.limits)
         part.started, part._deadline = self.started, self._deadline
+        part._asked_for = self._asked_for
         return part
 
     def share(self, parts: int, report: Report = silent) -> Watch:
@@ -111,7 +114,7 @@ class Watch:
     def within(self, seconds: float | None, report: Report = silent) -> Watch:
         """A watch that stops after so many seconds, also if there is no limit of time."""
         part = Watch(self.limits, report)
-        part.started = self.started
+        part.started, part._asked_for = self.started, self._asked_for
         left = self.remaining()
         if seconds is not None:
             left = seconds if left is None else min(left, seconds)
@@ -126,6 +129,7 @@ class Watch:
         megabytes = used + share * (self.limits.megabytes - used)
         part = Watch(replace(self.limits, megabytes=megabytes), self.report)
         part.started, part._deadline = self.started, self._deadline
+        part._asked_for = self._asked_for
         return part
 
     def check(self) -> None:
@@ -155,7 +159,7 @@ class Watch:
     def out_of_memory(self) -> MemoryLimit:
         """What to raise when the memory that is allowed, or all there is, is used up."""
         self.limits.noticed()
-        limit = self.limits.megabytes
+        limit = self._asked_for
         message = "out of memory"
         help = "make the program smaller, or ask for --engine bounds or sample"
         if limit is not None:
@@ -169,14 +173,14 @@ UNLIMITED = Watch(Limits())
 
 @contextmanager
 def before_any_answer() -> Iterator[None]:
-    """A limit that is reached inside says that no engine could have answered by then."""
+    """A limit that is reached inside says that the program was being ground."""
     try:
         yield
     except (TimeLimit, MemoryLimit) as limit:
         option = "--time-limit" if isinstance(limit, TimeLimit) else "--memory-limit"
         help = (
-            "the program was not ground by then, and no engine answers before that: "
-            f"raise {option}, or make the program smaller"
+            f"the program was not ground by then: raise {option}, make the program smaller, or "
+            "bound rules such as p(X+1) :- p(X), as in p(X+1) :- p(X), X < 9"
         )
         raise type(limit)(replace(d, help=help) for d in limit.diagnostics) from limit
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 
 from dpasp.cli.console import Console
 from dpasp.cli.execution import fail, last_words
-from dpasp.cli.watchdog import Watchdog
+from dpasp.cli.watchdog import Ending, Watchdog
 from dpasp.errors import LimitReached, MemoryLimit, TimeLimit
 from dpasp.limits import Limits
 
@@ -69,9 +70,13 @@ def test_the_time_limit_holds_while_a_program_is_read(tmp_path: Path, words: Seq
         124,
         "error: stopped at the time limit of 0.1 s [time-limit]",
     )
+    assert "bounds" not in said
 
 
-@pytest.mark.parametrize("words", READING[:1] + READING[2:7], ids=lambda words: words[0])
+GROUNDING = [("run", "--exact"), *READING[2:7]]
+
+
+@pytest.mark.parametrize("words", GROUNDING, ids=lambda words: words[0])
 def test_the_time_limit_holds_while_a_program_is_ground(
     tmp_path: Path, words: Sequence[str]
 ) -> None:
@@ -121,7 +126,7 @@ def test_the_memory_limit_holds_while_a_program_is_read(
     assert used < 75 * WITHIN
 
 
-@pytest.mark.parametrize("words", READING[:1] + READING[2:7], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", GROUNDING, ids=lambda words: words[0])
 def test_the_memory_limit_holds_while_a_program_is_ground(
     tmp_path: Path, words: Sequence[str]
 ) -> None:
@@ -160,17 +165,46 @@ with watched(options, Console(sys.stdout, sys.stderr, own_process=True)):
     assert took < 3  # 0.52 s where the machine is free
 
 
+@pytest.mark.parametrize("where", ["a thread", "native code"])
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=["text", "json"])
+def test_auto_answers_even_where_its_engine_misses_the_limit(
+    tmp_path: Path, words: Sequence[str], where: str
+) -> None:
+    """The engine sleeps, or lets no thread run, long past the limit."""
+    stuck = "time.sleep(30)" if where == "a thread" else "sum(range(10**9))"
+    hook = f"""
+import sys, time
+import dpasp.inference.bounding.auto as engine
+def stuck(asked):
+    {stuck}
+engine.compiled = stuck
+from dpasp.cli import main
+sys.argv[1:] = ["run", "p.plp", "--time-limit", "1", *{list(words)!r}]
+sys.exit(main())
+"""
+    (tmp_path / "p.plp").write_text("0.3::a. #query a.")
+    command = [sys.executable, "-c", hook]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    if words:
+        (answer,) = json.loads(done.stdout)["answers"]
+        assert (answer["interval"], answer["gap"]) == ([0.0, 1.0], 1.0)
+    else:
+        assert done.stdout == "ℙ(a) = [0.000000, 1.000000]  (gap 1.000000)\n"
+        assert "time limit of 1 s before anything was known about the answers" in done.stderr
+
+
 @pytest.mark.parametrize("json", [True, False])
 def test_last_words_go_where_answers_or_messages_go(tmp_path: Path, json: bool) -> None:
     console = Console(
         (tmp_path / "answers").open("w"), (tmp_path / "messages").open("w"), json=json
     )
-    words = last_words(console)
     stream = console.answers if json else console.messages
     error = Limits(seconds=1).start().out_of_time()
-    assert words.descriptor == stream.fileno()
+    ending = last_words(console, None, error)
     fail(error, console)
-    assert Path(stream.name).read_bytes() == words.of(error)
+    assert ending.texts == ((stream.fileno(), Path(stream.name).read_bytes()),)
+    assert ending.code == 124
     console.answers.close()
     console.messages.close()
 
@@ -191,7 +225,16 @@ def test_a_limit_is_told_in_json(tmp_path: Path) -> None:
 
 def watchdog(limits: Limits) -> tuple[Watchdog, list[LimitReached]]:
     ended: list[LimitReached] = []
-    dog = Watchdog(limits, lambda error: (ended.append(error), dog.send_away())[0])
+
+    class Noted(Ending):
+        def happen(self) -> None:
+            dog.send_away()
+
+    def words(error: LimitReached) -> Ending:
+        ended.append(error)
+        return Noted((), 0)
+
+    dog = Watchdog(limits, words)
     dog.start()
     return dog, ended
 

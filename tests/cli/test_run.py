@@ -159,18 +159,59 @@ def test_verbose_says_what_was_done(dpasp: Command) -> None:
     assert "engine: " in err
 
 
-def test_the_time_limit_exits_124(dpasp: Command) -> None:
-    text = "p(0). p(X+1) :- p(X). #query p(1).\n"
-    code, out, err = dpasp("--time-limit", "0.3", text=text)
+ENDLESS = "p(0). p(X+1) :- p(X). 0.3::a :- p(5). #query p(1). #query a | p(X).\n"
+
+
+@pytest.mark.parametrize("words", [["--exact"], ["--engine", "sample"], ["--engine", "compile"]])
+def test_the_time_limit_exits_124(dpasp: Command, words: list[str]) -> None:
+    code, out, err = dpasp("--time-limit", "0.3", *words, text=ENDLESS)
     assert (code, out) == (124, "")
     assert "[time-limit]" in err
+    assert "the program was not ground by then: raise --time-limit" in " ".join(err.split())
+    assert "bounds" not in err
 
 
 def test_the_memory_limit_exits_125(dpasp: Command) -> None:
-    text = "p(0). p(X+1) :- p(X). #query p(1).\n"
-    code, out, err = dpasp("--memory-limit", "1", text=text)
+    code, out, err = dpasp("--memory-limit", "1", "--exact", text=ENDLESS)
     assert (code, out) == (125, "")
     assert "[memory-limit]" in err
+
+
+@pytest.mark.parametrize("limit", [["--time-limit", "0.3"], ["--memory-limit", "1"]])
+@pytest.mark.parametrize("engine", ["auto", "bounds"])
+def test_there_is_an_answer_before_the_program_is_ground(
+    dpasp: Command, engine: str, limit: list[str]
+) -> None:
+    code, out, err = dpasp(*limit, "--engine", engine, text=ENDLESS)
+    assert code == 0
+    assert out.splitlines() == [
+        "ℙ(p(1)) = [0.000000, 1.000000]  (gap 1.000000)",
+        "ℙ(a | p(X)) = [0.000000, 1.000000]  (gap 1.000000)",
+    ]
+    said = " ".join(err.split())
+    assert f"limit of {limit[1]}" in said
+    assert "before the program was ground" in said
+    assert f"help: raise {limit[0]}; or let less be ground" in said
+    assert "a | p(X) may stand for several questions" in said
+
+
+def test_the_answer_before_the_program_is_ground_in_json(dpasp: Command) -> None:
+    words = ("--time-limit", "0.3", "--json", "--semantics", "maxent")
+    code, out, _ = dpasp(*words, text=ENDLESS)
+    found = json.loads(out)
+    assert code == 0
+    assert [(a["query"], a["interval"], a["gap"], a["exact"]) for a in found["answers"]] == [
+        ("p(1)", [0.0, 1.0], 1.0, False),
+        ("a | p(X)", [0.0, 1.0], 1.0, False),
+    ]
+    assert [warning["code"] for warning in found["warnings"]] == ["not-exact", "instances-unknown"]
+
+
+def test_no_answer_where_nothing_can_be_said(dpasp: Command) -> None:
+    code, out, _ = dpasp("--time-limit", "0.3", text=ENDLESS + "#map a?.")
+    assert (code, out) == (124, "")
+    code, out, _ = dpasp("--time-limit", "0.3", "--marginals", text=ENDLESS)
+    assert (code, out) == (124, "")
 
 
 # --- Python in programs ----------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Stop the command line again and again and count how it ends: ``make exit-codes``.
 
-A program whose grounding has no end is stopped by the time limit, by the memory limit and
-by Ctrl-C at random moments; the exit codes must be 124, 125 and 130 every time, and nothing
-may be said but that. ``python tests/stress/exit_codes.py 200`` is 200 runs of each.
+A program whose grounding has no end, asked for exact answers, is stopped by the time limit, by
+the memory limit and by Ctrl-C at random moments; the exit codes must be 124, 125 and 130 every
+time, and nothing may be said but that. ``python tests/stress/exit_codes.py 200`` is 200 runs of
+each.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PROGRAMS = {
 
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "dpasp", "run", "p.plp", *words],
+        [sys.executable, "-m", "dpasp", "run", "p.plp", "--exact", *words],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

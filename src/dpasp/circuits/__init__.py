@@ -5,7 +5,7 @@
 - ``circuit``: a compiled program; ``cache``: circuits on disk; ``export``: for other tools
 - ``flatten``: a program as arrays, as native code takes it; ``compiler``: program in, circuit out;
   ``planning``: what it would work on
-- ``fold``: enumerated total choices as a circuit
+- ``fold``: enumerated total choices as a circuit; ``join``: circuits of cases as one
 - ``consistency``: the mass of the total choices without a model
 - ``shares``: many atoms of a network, without a circuit
 - ``regroup``, ``sections``: sums of products with fewer levels; ``tape``: a circuit as one list of
@@ -28,27 +28,17 @@ from dpasp.circuits.cache import Cache
 from dpasp.circuits.channels import FIELDS
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
 from dpasp.circuits.compiler import Options, PartPlan, compile, plan
-from dpasp.circuits.export import circuit_json, dot, nnf, nnf_map
-from dpasp.circuits.fold import Counted, fold
-from dpasp.circuits.planning import Plan
 from dpasp.circuits.stops import HeadCycle
 
 __all__ = [
     "FIELDS",
     "Cache",
     "Circuit",
-    "Counted",
     "HeadCycle",
     "Options",
     "PartPlan",
     "PartStatistics",
-    "Plan",
     "Statistics",
     "compile",
-    "dot",
-    "fold",
-    "nnf",
-    "nnf_map",
     "plan",
-    "circuit_json",
 ]

@@ -12,8 +12,10 @@ from dpasp.program import Program
 
 def asked(source: ast.Program, options: Namespace, console: Console) -> Program:
     """The program with the questions, the evidence and the constants of the command line."""
-    return Program(
+    program = Program(
         with_command_questions(source, options, console),
         python=python_allowed(options),
         constants=dict(options.constants),
     )
+    console.has_read()
+    return program

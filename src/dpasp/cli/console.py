@@ -6,9 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TextIO
 
+from dpasp.cli.watchdog import LastWords, unheard
+from dpasp.dataclass import dataclass
 from dpasp.display.diagnostics import read_source, render
 from dpasp.display.style import in_terminal, wants_colour
 from dpasp.errors import Diagnostic, OutputError
@@ -30,6 +32,8 @@ class Console:
     texts: dict[str, str] = field(default_factory=dict)  # sources that are not files on disk
     own_process: bool = False  # whether this process is the command, and ends with it
     answering: Callable[[], None] = unnoticed  # called before an answer is written
+    has_read: Callable[[], None] = unnoticed  # called when the program has been read and checked
+    could_say: Callable[[LastWords], None] = unheard  # takes what to say if a limit ends all
 
     def answer(self, text: str, *, exact: bool = False) -> None:
         """Write what was asked for; codes that a terminal would obey are written out.
@@ -71,6 +75,12 @@ class Console:
     def source(self, file: str) -> str | None:
         """The text that a diagnostic's file name stands for."""
         return self.texts.get(file) or read_source(file)
+
+
+def written(text: str, stream: TextIO) -> tuple[int, bytes]:
+    """The descriptor of a stream, and the bytes of a text in it."""
+    shown = printable(text, stream) + "\n"
+    return stream.fileno(), shown.encode(stream.encoding, errors="backslashreplace")
 
 
 @contextmanager

@@ -9,13 +9,14 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from io import TextIOWrapper
 
 from dpasp.cli.commands import command
-from dpasp.cli.console import Console, answers_apart, writing_answers
+from dpasp.cli.console import Console, answers_apart, writing_answers, written
 from dpasp.cli.parser import parse_command
 from dpasp.cli.process import raise_interrupts
-from dpasp.cli.watchdog import LastWords, Watchdog
+from dpasp.cli.watchdog import Ending, Watchdog
 from dpasp.errors import (
     Diagnostic,
     Error,
@@ -25,9 +26,9 @@ from dpasp.errors import (
     OutputError,
 )
 from dpasp.limits import Limits, unnoticed
-from dpasp.shown import printable
 
 BUG = 70
+READING = "the program was still being read and checked: raise {option}"
 BROKEN_PIPE = 141  # what a shell reports for a process that SIGPIPE ended
 
 
@@ -94,9 +95,11 @@ def watched(options: Namespace, console: Console) -> Iterator[None]:
         yield
         return
 
-    words = last_words(console)
-    watchdog = Watchdog(Limits(seconds, megabytes, options.started), words.end, words)
+    limits = Limits(seconds, megabytes, options.started)
+    watchdog = Watchdog(limits, partial(last_words, console, READING), native=True)
     options.noticed, console.answering = watchdog.noticed, watchdog.send_away
+    console.has_read = lambda: watchdog.say(partial(last_words, console, None))
+    console.could_say = watchdog.say
     watchdog.start()
     try:
         yield
@@ -104,15 +107,14 @@ def watched(options: Namespace, console: Console) -> Iterator[None]:
         watchdog.send_away()
 
 
-def last_words(console: Console) -> LastWords:
-    """How a limit is reported by who ends the process at once."""
+def last_words(console: Console, help: str | None, error: LimitReached) -> Ending:
+    """How a limit is reported by who ends the process at once; with other ``help``, if any."""
     stream = console.answers if console.json else console.messages
-
-    def text(error: LimitReached) -> bytes:
-        shown = printable(error_text(error, console), stream) + "\n"
-        return shown.encode(stream.encoding, errors="backslashreplace")
-
-    return LastWords(stream.fileno(), text)
+    if help is not None:
+        option = "--memory-limit" if isinstance(error, MemoryLimit) else "--time-limit"
+        told = help.format(option=option)
+        error = type(error)(replace(problem, help=told) for problem in error.diagnostics)
+    return Ending((written(error_text(error, console), stream),), error.exit_code)
 
 
 def error_text(error: Error, console: Console) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from dpasp.cli.asking import asked
-from dpasp.cli.console import Console
+from dpasp.cli.console import Console, written
 from dpasp.cli.options import (
     ENGINE,
     FILES,
@@ -25,15 +25,19 @@ from dpasp.cli.reading import (
     read_program,
     wanted_semantics,
 )
+from dpasp.cli.watchdog import Ending
 from dpasp.display.answers import answers_text
 from dpasp.display.style import in_terminal
 from dpasp.display.table import ENDINGS as TABLES
-from dpasp.errors import UsageError
+from dpasp.errors import LimitReached, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.method import Method, method
 from dpasp.language.ast import Learn, Neural
+from dpasp.language.checks import effective_semantics
 from dpasp.language.statements import engines
 from dpasp.program import Program
+from dpasp.semantics.meaning import Meaning
+from dpasp.shown import harmless
 from dpasp.writing import check_ending, write_text
 
 DESCRIPTION = """\
@@ -73,6 +77,8 @@ def execute(options: Namespace, console: Console) -> int:
         if not speaks():
             return 0
     semantics, limits = wanted_semantics(options), read_limits(options)
+    if limits.ends_process and not (options.marginals or files_wanted(options)):
+        prepare_for_the_limit(program, how, semantics, console)
     ask = program.marginals if options.marginals else program.query
     plan = None
     if how.compiles and not options.marginals:
@@ -102,6 +108,36 @@ def check_files(options: Namespace) -> None:
         check_ending(options.plot, "a picture", FORMATS)
     if options.report is not None:
         check_ending(options.report, "a report", (".html", ".htm"))
+
+
+def files_wanted(options: Namespace) -> bool:
+    """Whether the answers are to be written to files, too."""
+    return any(name is not None for name in (options.csv, options.plot, options.report))
+
+
+def prepare_for_the_limit(
+    program: Program, how: Method, semantics: str | None, console: Console
+) -> None:
+    """Have something to say where the process ends at a limit before its engine answers.
+
+    An engine looks at the clock and answers in time. Should it not come to that, on a machine
+    that is busy, each answer is between 0 and 1, and the exit code is 0 all the same.
+    """
+    from dpasp.inference.bounding.not_ground import before_any_bound, nothing_sure, says_something
+
+    if not says_something(program.source, how):
+        return
+    meaning = Meaning(*effective_semantics(program.source, semantics))
+
+    def words(limit: LimitReached) -> Ending:
+        answers = nothing_sure(program.source, meaning, before_any_bound(limit))
+        if console.json:
+            return Ending((written(answers.to_json(indent=2), console.answers),), 0)
+        warnings = console.rendered(answers.warnings)
+        said = (written(warnings, console.messages),) if warnings else ()
+        return Ending((*said, written(harmless(answers_text(answers)), console.answers)), 0)
+
+    console.could_say(words)
 
 
 def check_marginals(options: Namespace) -> None:

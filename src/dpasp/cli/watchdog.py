@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Event, Thread
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.limits import Limits, Watch, memory_in_use
 
@@ -23,34 +23,37 @@ LATEST = 0.22  # seconds after which nobody is waited for
 MOST = 1.06  # times the memory limit at which nobody is waited for
 
 
-@dataclass(frozen=True)
-class LastWords:
-    """What is written where when a process ends at a limit."""
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is written to which descriptors when a process ends at a limit, and its exit code."""
 
-    descriptor: int
-    of: Callable[[LimitReached], bytes]
+    texts: tuple[tuple[int, bytes], ...]
+    code: int
 
-    def end(self, error: LimitReached) -> None:
-        """Report a limit and end the process, before it takes any more."""
-        os.write(self.descriptor, self.of(error))
-        os._exit(error.exit_code)
+    def happen(self) -> None:
+        """Write it and end the process, before it takes any more."""
+        for descriptor, text in self.texts:
+            os.write(descriptor, text)
+        os._exit(self.code)
+
+
+LastWords = Callable[[LimitReached], Ending]
+
+
+def unheard(words: LastWords) -> None:
+    """Do nothing: the default where no process is ended."""
 
 
 class Watchdog:
-    """Watches limits until it is sent away; ``end`` reports a limit and ends the process.
+    """Watches limits until it is sent away; then the process ends with the last ``words``.
 
-    With ``words``, a thread of the native code watches as well.
+    Where ``native``, a thread of the native code watches as well.
     """
 
-    def __init__(
-        self,
-        limits: Limits,
-        end: Callable[[LimitReached], None],
-        words: LastWords | None = None,
-    ) -> None:
+    def __init__(self, limits: Limits, words: LastWords, *, native: bool = False) -> None:
         self._watch: Watch = limits.start()
-        self._end = end
         self._words = words
+        self._native = native
         self._away = Event()
         self._sent_away: Callable[[], None] = lambda: None
 
@@ -59,9 +62,16 @@ class Watchdog:
         limits = self._watch.limits
         if limits.seconds is None and limits.megabytes is None:
             return
-        if self._words is not None:
+        if self._native:
             self._sent_away = _sentinel(self._watch, self._words)
         Thread(target=self._run, name="dpasp watchdog", daemon=True).start()
+
+    def say(self, words: LastWords) -> None:
+        """From here on, these are the last words."""
+        self._words = words
+        if self._native and not self._away.is_set():
+            before, self._sent_away = self._sent_away, _sentinel(self._watch, words)
+            before()
 
     def send_away(self) -> None:
         """Someone else has noticed, or the answers are being written: do no more."""
@@ -78,7 +88,7 @@ class Watchdog:
             passed = self._passed(LATE, OVER)
             if passed is not None and not self._away.is_set():
                 self._sent_away()
-                self._end(passed)
+                self._words(passed).happen()
 
     def _passed(self, late: float, over: float) -> LimitReached | None:
         watch, limits = self._watch, self._watch.limits
@@ -97,7 +107,5 @@ def _sentinel(watch: Watch, words: LastWords) -> Callable[[], None]:
     limits = _native.Limits(
         -1 if seconds is None else seconds + LATEST, -1 if megabytes is None else megabytes * MOST
     )
-    late, large = (
-        (words.of(error), error.exit_code) for error in (watch.out_of_time(), watch.out_of_memory())
-    )
-    return _native.Sentinel(limits, words.descriptor, late, large).send_away
+    endings = [words(error) for error in (watch.out_of_time(), watch.out_of_memory())]
+    return _native.Sentinel(limits, *((ending.texts, ending.code) for ending in endings)).send_away

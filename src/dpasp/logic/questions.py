@@ -18,8 +18,7 @@ without variables binds nothing, so that an atom that cannot occur still comes t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import field
 from itertools import islice, product
 
 from clingo import Control, Function, Symbol
@@ -36,7 +35,8 @@ from clingo.ast import (
     Variable,
 )
 
-from dpasp.errors import Diagnostic, Span
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, Span, closest
 from dpasp.language import ast
 from dpasp.language.ast import Mode
 from dpasp.language.text.trees import variables, walk
@@ -77,6 +77,12 @@ class QuestionLiteral:
     def is_ground(self) -> bool:
         """Whether it has no variables (pools and intervals do not count)."""
         return not any(node.ast_type == ASTType.Variable for node in walk(self.atom))
+
+    @property
+    def names_one(self) -> bool:
+        """Whether it is about one atom: it has no variables, pools and intervals."""
+        several = (ASTType.Variable, ASTType.Pool, ASTType.Interval)
+        return not any(node.ast_type in several for node in walk(self.atom))
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,8 +384,7 @@ def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
     alike = (a for a in atoms if (a.name, len(a.arguments), a.positive) == shape)
     names = [str(atom) for atom in islice(alike, _CANDIDATES)]
     if names:
-        close = get_close_matches(str(symbol), names, n=1, cutoff=0.0)
-        return f"the closest atom that can is {close[0]}"
+        return f"the closest atom that can is {closest(str(symbol), names, cutoff=0.0)}"
     sign = "" if symbol.positive else "-"
     return suggest(f"{sign}{symbol.name}", _signatures(atoms)) or _UNDERIVED
 

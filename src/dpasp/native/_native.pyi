@@ -55,9 +55,8 @@ class Sentinel:
     def __init__(
         self,
         limits: Limits,
-        descriptor: int,
-        late: tuple[bytes, int],
-        large: tuple[bytes, int],
+        late: tuple[Sequence[tuple[int, bytes]], int],
+        large: tuple[Sequence[tuple[int, bytes]], int],
     ) -> None: ...
     def send_away(self) -> None: ...
 
@@ -94,6 +93,13 @@ class Circuit:
     def from_bytes(data: bytes) -> Circuit: ...
 
 def fold(widths: Integers, values: Integers, counts: Numbers, limits: Limits) -> Circuit: ...
+def join(
+    circuits: Sequence[Circuit],
+    leaves: Sequence[Integers],
+    decisions: Integers,
+    weights: int,
+    limits: Limits,
+) -> Circuit: ...
 def compile(
     ground: Ground, options: Options, limits: Limits, progress: Callable[[float], None] | None
 ) -> tuple[Circuit, dict[str, Any]]: ...

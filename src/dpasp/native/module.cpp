@@ -12,6 +12,7 @@
 #include "compile.hpp"
 #include "evaluate.hpp"
 #include "fold.hpp"
+#include "join.hpp"
 #include "sentinel.hpp"
 #include "shares.hpp"
 #include "worker.hpp"
@@ -246,6 +247,33 @@ Circuit fold_table(const Integers &widths, const Values &values, const Cube &cou
     return circuit;
 }
 
+// Decisions lie one after the other: the first leaf of the choice, how many children, the children.
+Circuit join_circuits(const std::vector<Circuit *> &circuits, const std::vector<Integers> &leaves,
+                      const Integers &flat, uint32_t weights, const Limits &limits) {
+    if (circuits.size() != leaves.size()) throw nb::value_error("lists of other lengths");
+    std::vector<CaseCircuit> cases;
+    for (size_t i = 0; i < circuits.size(); ++i) {
+        if (!circuits[i] || leaves[i].shape(0) != circuits[i]->weights)
+            throw nb::value_error("leaves that do not fit a case");
+        cases.push_back({circuits[i], leaves[i].data()});
+    }
+    std::vector<Decision> decisions;
+    const int64_t *at = flat.data(), *end = at + flat.shape(0);
+    while (at < end) {
+        if (end - at < 2 || at[0] < 0 || at[0] > UINT32_MAX || at[1] < 0 || at[1] > end - at - 2)
+            throw nb::value_error("decisions that are cut short");
+        decisions.push_back({uint32_t(at[0]), {at + 2, at + 2 + at[1]}});
+        at += 2 + at[1];
+    }
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch(limits, &stop);
+    Circuit circuit;
+    run_watched(nb::none(), done, stop,
+                [&](uintptr_t) { circuit = join(cases, decisions, weights, watch); });
+    return circuit;
+}
+
 Worlds worlds(const Ground &ground, const Integers &steps, const Integers &outputs) {
     return Worlds(ground, {steps.data(), steps.shape(0)}, {outputs.data(), outputs.shape(0)});
 }
@@ -318,14 +346,16 @@ nb::dict arrays(const Circuit &circuit) {
 }
 
 // The texts are bytes, each with the exit code that goes with it.
-using Words = std::pair<nb::bytes, int>;
+using Words = std::pair<std::vector<std::pair<int, nb::bytes>>, int>;
 
-void sentinel(Sentinel *self, const Limits &limits, int descriptor, const Words &late,
-              const Words &large) {
+void sentinel(Sentinel *self, const Limits &limits, const Words &late, const Words &large) {
     auto words = [](const Words &given) {
-        return LastWords{std::string(given.first.c_str(), given.first.size()), given.second};
+        LastWords last{{}, given.second};
+        for (const auto &[descriptor, text] : given.first)
+            last.texts.emplace_back(descriptor, std::string(text.c_str(), text.size()));
+        return last;
     };
-    new (self) Sentinel(limits, descriptor, words(late), words(large));
+    new (self) Sentinel(limits, words(late), words(large));
 }
 
 }  // namespace
@@ -368,7 +398,7 @@ NB_MODULE(_native, m) {
              "weights"_a = std::vector<double>(), "threads"_a = 1);
     nb::class_<Limits>(m, "Limits").def(nb::init<double, double>(), "seconds"_a, "megabytes"_a);
     nb::class_<Sentinel>(m, "Sentinel")
-        .def("__init__", &sentinel, "limits"_a, "descriptor"_a, "late"_a, "large"_a)
+        .def("__init__", &sentinel, "limits"_a, "late"_a, "large"_a)
         .def("send_away", &Sentinel::send_away);
     nb::class_<Circuit>(m, "Circuit")
         .def_prop_ro("weights", [](const Circuit &c) { return c.weights; })
@@ -401,6 +431,8 @@ NB_MODULE(_native, m) {
              "limits"_a);
     m.attr("worlds_in_block") = BLOCK;
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a, "limits"_a);
+    m.def("join", &join_circuits, "circuits"_a, "leaves"_a, "decisions"_a, "weights"_a,
+          "limits"_a);
     m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
     m.def("shares", &shares_of, "ground"_a, "options"_a, "least"_a, "limits"_a);
     m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);

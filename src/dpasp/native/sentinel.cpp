@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <thread>
-#include <utility>
 #if defined(_WIN32)
 #include <io.h>
 #else
@@ -33,9 +32,9 @@ void write_down(int descriptor, const std::string &text) {
 
 }  // namespace
 
-Sentinel::Sentinel(const Limits &limits, int descriptor, LastWords late, LastWords large)
+Sentinel::Sentinel(const Limits &limits, LastWords late, LastWords large)
     : away_(std::make_shared<std::atomic<bool>>(false)) {
-    auto work = [away = away_, limits, descriptor, late = std::move(late), large = std::move(large),
+    auto work = [away = away_, limits, late = std::move(late), large = std::move(large),
                  start = Clock::now()] {
         while (!away->load()) {
             std::this_thread::sleep_for(TICK);
@@ -44,7 +43,7 @@ Sentinel::Sentinel(const Limits &limits, int descriptor, LastWords late, LastWor
             bool is_large = limits.megabytes >= 0 && megabytes_in_use() > limits.megabytes;
             if ((!is_late && !is_large) || away->exchange(true)) continue;
             const LastWords &words = is_late ? late : large;
-            write_down(descriptor, words.text);
+            for (const auto &[descriptor, text] : words.texts) write_down(descriptor, text);
             std::_Exit(words.code);
         }
     };

@@ -4,14 +4,16 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "limits.hpp"
 
 namespace dpasp {
 
-// What to write, where, and how to end.
+// What to write to which descriptors, and how to end.
 struct LastWords {
-    std::string text;
+    std::vector<std::pair<int, std::string>> texts;
     int code;
 };
 
@@ -19,7 +21,7 @@ struct LastWords {
 // Python's can hold up. After the limits it writes the last words and ends the process.
 class Sentinel {
   public:
-    Sentinel(const Limits &limits, int descriptor, LastWords late, LastWords large);
+    Sentinel(const Limits &limits, LastWords late, LastWords large);
     ~Sentinel() { send_away(); }
     Sentinel(const Sentinel &) = delete;
     Sentinel &operator=(const Sentinel &) = delete;

@@ -23,7 +23,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import Diagnostic, LimitReached, UsageError
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import Asked, ask
@@ -49,7 +49,8 @@ from dpasp.shown import display
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
-    from dpasp.circuits import Circuit, Plan
+    from dpasp.circuits import Circuit
+    from dpasp.circuits.planning import Plan
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
     from dpasp.learning.ensembles import Ensemble
@@ -139,7 +140,8 @@ class Program:
         the rows of each data atom, as ``{"input(0)": rows}``.
 
         Where ``limits`` leave auto no time for exact answers, they are estimates inside
-        intervals that are sure, with a warning; with ``exact`` that is an error.
+        intervals that are sure, with a warning; with ``exact`` that is an error. If the program
+        is not even ground by then, that interval is from 0 to 1.
 
         A ``cluster`` shares the work: ``"local"`` is a process for each core of this machine, a
         number so many processes, and an address the machines of a Ray cluster. The answers do
@@ -162,6 +164,8 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             narrow = how.compiles and not data and not self._torch.in_use
+            if watch.limited and (unknown := self._not_ground(checked, watch, how, narrow)):
+                return unknown
             asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow)
             return self._answers(asked)
 
@@ -396,6 +400,21 @@ class Program:
             inconsistent=inconsistent,
             watch=watch,
         )
+
+    def _not_ground(
+        self, checked: Checked, watch: Watch, how: Method, narrow: bool
+    ) -> Answers | None:
+        """Ground the program; the answers where a limit stops that and the engine has some."""
+        from dpasp.inference.bounding import not_ground  # most questions have no limit
+
+        if not not_ground.says_something(checked.program, how):
+            return None
+        try:
+            self._groundings.ground(checked, not_ground.for_grounding(watch), narrow=narrow)
+        except LimitReached as limit:
+            why = not_ground.before_ground(limit)
+            return not_ground.nothing_sure(checked.program, checked.meaning, why)
+        return None
 
     def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
         """The answers, with what is known from grounding (in so many seconds) and learning."""
@@ -659,7 +678,8 @@ class Program:
         >>> program.plan().choices
         2
         """
-        from dpasp.circuits import Options, Plan, plan
+        from dpasp.circuits import Options, plan
+        from dpasp.circuits.planning import Plan
         from dpasp.inference.exact import compiler_options
 
         watch = started(limits)

@@ -2,7 +2,8 @@
 
 The program is compiled, whole or in cases (see ``cases``); where that takes long, also with some
 of its choices unknown (see ``unknown_choices``). Or, with the option ``nmodels``,
-its most probable total choices are solved one by one (see ``most_probable``).
+its most probable total choices are solved one by one (see ``most_probable``). Where probabilities
+are intervals, see ``over_intervals``.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -25,8 +26,9 @@ from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
-from dpasp.inference.bounding.formulas import Bound, bounds_of, unsure, widest
-from dpasp.inference.bounding.most_probable import bounded
+from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
+from dpasp.inference.bounding.most_probable import Opened, bounded, opened
+from dpasp.inference.bounding.over_intervals import over_intervals
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.in_numbers import answered_in_numbers
 from dpasp.inference.engines.outcomes import Outcomes
@@ -45,6 +47,7 @@ from dpasp.semantics.leaves import Weights
 
 GAP = 0.01  # where no gap is asked for
 CASES = 20.0  # where there is no limit, cases are left for unknown choices after so many seconds
+SOLVED = 0.5  # where choices do not determine queries: of the time that is left then
 EXACT = 0.6  # where probabilities are intervals, this share of the time is for a circuit
 
 
@@ -120,6 +123,8 @@ def _closed_in(
 ) -> tuple[list[Bound], LimitReached | None]:
     """The bounds by cases, and where that takes long also by unknown choices.
 
+    Where the choices do not determine what is asked, the most probable ones are solved, too.
+
     With them, the limit that was reached before the gap was as wanted, if one was.
     """
     left = watch.remaining()
@@ -134,11 +139,20 @@ def _closed_in(
         return bounds, late
     left = watch.remaining()
     relaxed.close_in(wanted, watch.within(5 * CASES if left is None else 0.7 * left, watch.report))
-    if widest(relaxed.met(bounds)) <= wanted:
-        return relaxed.met(bounds), None
+    bounds = relaxed.met(bounds)
+    solved: Opened | None = None
+    if not relaxed.applies:
+        part = watch.within(CASES if left is None else SOLVED * left, watch.report)
+        solved = opened(cases.asked, cases.weights, wanted, part)
+        bounds = solved.joined(bounds)
+    if widest(bounds) <= wanted:
+        return bounds, None
     limit = close_in(cases, wanted, watch, relaxed)
     bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
-    return (relaxed.met(bounds) if cases.rest else bounds), limit
+    if cases.rest:  # else they are exact
+        bounds = relaxed.met(bounds)
+        bounds = bounds if solved is None else solved.joined(bounds)
+    return bounds, limit
 
 
 def close_in(
@@ -177,34 +191,38 @@ def _exactly(asked: Asked, weights: Weights) -> Approximate:
 def _with_intervals(asked: Asked) -> EngineResult:
     """With intervals of probabilities the exact engine searches; a limit leaves it with bounds.
 
-    Where there is no circuit in most of the time, the rest goes to programs with unknown choices.
+    Where there is no circuit in most of the time, the rest goes to parts of the program.
     """
     watch, left = asked.watch, asked.watch.remaining()
     part = watch if left is None else watch.within(EXACT * left, watch.report)
     try:
         result = compiled(replace(asked, watch=part))
-    except LimitReached as limit:
-        bounds = _relaxed(asked)
-        answers = tuple(b.answer(q.text) for q, b in zip(asked.queries, bounds, strict=True))
-        warning = stopped_early(limit.diagnostics[0].message, widest(bounds))
-        return EngineResult(answers, "bounds", warnings=(warning,))
+    except LimitReached:
+        return _parts(asked)
     return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
 
 
-def _relaxed(asked: Asked) -> list[Bound]:
-    """What unknown choices say within nearly all of the time that is left."""
-    nothing = [unsure(asked.meaning)] * len(asked.queries)
-    if asked.has_rows:
-        return nothing
-    watch, left = asked.watch, asked.watch.remaining()
-    try:
-        relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
-    except LimitReached:
-        return nothing
-    gap = asked.method.real("gap")
-    part = watch.within(5 * CASES if left is None else 0.9 * left, watch.report)
-    relaxed.close_in(GAP if gap is None else gap, part)
-    return relaxed.met(nothing)
+def _parts(asked: Asked) -> EngineResult:
+    """What parts of the program say where probabilities are intervals."""
+    gap, groups, counted = asked.method.real("gap"), by_evidence(asked.queries), list[int]()
+    total = len(groups) * asked.columns.shape[1]
+
+    def answer(weights: Weights) -> Approximate:
+        answers: dict[GroundQuery, Answer] = {}
+        warnings, lost = list[Diagnostic](), 0.0
+        for queries in groups:
+            watch = asked.watch.share(total - len(counted), asked.watch.report)
+            one_row = replace(asked, weights=weights)
+            found = over_intervals(one_row, queries, GAP if gap is None else gap, watch)
+            answers.update(zip(queries, found.answers, strict=True))
+            lost = max(lost, found.inconsistent)
+            counted.append(found.cases)
+            if found.stopped is not None:
+                warnings.append(stopped_early(found.stopped.diagnostics[0].message, found.gap))
+        return Approximate(tuple(answers[q] for q in asked.queries), lost, tuple(warnings))
+
+    result = row_by_row(asked, "about ", answer)
+    return replace(result, statistics={"cases": sum(counted)})
 
 
 def _sure(answers: Sequence[object], gap: float) -> tuple[Answer, ...]:

@@ -7,6 +7,9 @@ number has a sure interval at any moment, which only shrinks, and is exact at th
 contradict the evidence have no part in an answer, so every case begins with the values that the
 evidence forces upon choices.
 
+Where probabilities are intervals, masses are those in the middle of them, and the circuits of the
+cases are kept (see ``over_intervals``).
+
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
 >>> from dpasp.logic import ground
@@ -28,16 +31,18 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from dpasp import circuits
+from dpasp.circuits.join import Fallen
 from dpasp.circuits.worlds import Definitions
+from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.circuit import OnCircuit
+from dpasp.inference.engines.circuit import OnCircuit, on_circuit
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.inference.sampling.pushing import consequences
@@ -45,7 +50,7 @@ from dpasp.inference.sampling.splitting import split_translation
 from dpasp.inference.travel import light
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, Rule
-from dpasp.semantics.leaves import Weights, layout
+from dpasp.semantics.leaves import Weights, ends, layout
 from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.translate import translate
 
@@ -54,8 +59,7 @@ PART = circuits.Options(nodes=500_000, work=5_000_000)  # for a case of it
 ROUND = 16  # cases that a pool tries at the same time
 FEW = 256  # total choices that are enumerated where there is no way to compile them
 ROUNDING = 2.0**-50  # the relative error of each mass that is added to others
-
-Fallen = tuple[tuple[int, int], ...]  # choices that are fixed, with their values
+TINY = 1e-300  # no more is the loss by a value whose interval has its middle at 0
 
 
 @dataclass(order=True, slots=True)
@@ -98,9 +102,13 @@ class Cases:
         self.weights = weights
         self.known = np.zeros((len(Masses.__slots__), len(queries)))
         self.closed: list[ClosedCase] = []
+        self.circuits: dict[Fallen, circuits.Circuit] = {}  # of closed cases, for intervals
         self._number = 0
         self._order = by_influence(asked.ground)
+        least, self._most = ends(asked.ground, weights)
         first = _said(self.asked, weights) if said is None else said
+        # A value that may be impossible is not certain, whatever the evidence says.
+        first = tuple((c, v) for c, v in first if least[asked.layout.starts[c] + v] > 0)
         self.first = first
         self._share = self._probability(first)  # all masses are relative to this one
         self._open = [Case(0.0, 0, first)]
@@ -144,7 +152,7 @@ class Cases:
 
         Raises what the ``watch`` raises; what is known by then stays.
         """
-        if self.asked.pool.cuts:
+        if self.asked.pool.cuts and not self.asked.has_intervals:
             yield from self._rounds(watch)
             return
         while self._open:
@@ -210,33 +218,45 @@ class Cases:
         and what the ``watch`` raises.
         """
         fallen, leaves = dict(case.fallen), self.asked.layout
-        ground = restricted(self.asked.ground, fallen)
         kept = [i for i in range(len(self.asked.ground.choices)) if i not in fallen]
         kept_weights = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
-        meaning, whole = self.asked.meaning, len(fallen) == self._begun
-        options = WHOLE if whole else PART
-        evaluator: Evaluator
         try:
-            circuit = circuits.compile(ground, meaning, options=options, watch=watch)
-            evaluator = OnCircuit(circuit, meaning, ground.questions, layout(ground.choices))
+            evaluator = self._evaluator(case, watch)
         except SizeLimit:
             if self._next(case) is None:
                 raise  # there is nothing left to split
             return None
-        except circuits.HeadCycle:
-            if layout(ground.choices).total > FEW:
-                return None
-            evaluator = enumerate_models(ground, meaning, watch=watch)
+        if evaluator is None:
+            return None
+        if self.asked.has_intervals:
+            assert evaluator.circuit is not None
+            self.circuits[case.fallen] = evaluator.circuit
         return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
+
+    def _evaluator(self, case: Case, watch: Watch) -> Evaluator | None:
+        """What evaluates a case; None where it is not compiled and too large to be enumerated."""
+        ground = restricted(self.asked.ground, dict(case.fallen))
+        meaning, leaves = self.asked.meaning, layout(ground.choices)
+        options = WHOLE if len(case.fallen) == self._begun else PART
+        try:
+            circuit = circuits.compile(ground, meaning, options=options, watch=watch)
+        except circuits.HeadCycle:
+            if leaves.total > FEW:
+                return None
+            if self.asked.has_intervals:
+                return on_circuit(ground, meaning, watch=watch)
+            return enumerate_models(ground, meaning, watch=watch)
+        return OnCircuit(circuit, meaning, ground.questions, leaves)
 
     def _split(self, case: Case) -> None:
         """Put the cases in its place that fix one more choice, one for each possible value."""
         choice = self._next(case)
         assert choice is not None
-        for value, weight in enumerate(self.weights[self.asked.layout.of(choice)]):
-            if weight > 0:
+        leaves = self.asked.layout.of(choice)
+        for value, weight in enumerate(self.weights[leaves]):
+            if self._most[leaves][value] > 0:
                 self._number += 1
-                loss = case.loss - math.log(weight)
+                loss = case.loss - math.log(max(weight, TINY))
                 fallen = (*case.fallen, (choice, value))
                 heapq.heappush(self._open, Case(loss, self._number, fallen))
 

@@ -22,8 +22,8 @@ The gap is the largest distance between two such ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.answers import Answer
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
@@ -57,6 +57,12 @@ class Bound:
         lower, upper = _met(self.ends[0], interval), _met(self.ends[1], other or interval)
         ends = (lower[0], upper[1])
         return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]), (lower, upper))
+
+    def joined(self, other: Bound) -> Bound:
+        """The bound that follows from this one and another one of the same answer."""
+        if len(self.numbers) == 1:
+            return self.met(other.interval)
+        return self.met(*other.ends)
 
     def answer(self, query: str) -> Answer:
         """The answer to a query."""

@@ -1,6 +1,7 @@
 """Sure bounds from the most probable total choices, which are solved one by one.
 
-Those not yet seen may satisfy anything (see ``formulas``).
+Those not yet seen may satisfy anything (see ``formulas``). Under credal that needs no count of
+models: clingo finds those that differ in what is asked, so that it goes where nothing compiles.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -16,15 +17,26 @@ Those not yet seen may satisfy anything (see ``formulas``).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from dpasp.errors import ImpossibleEvidence, InconsistentProgram, LimitReached
-from dpasp.inference.bounding.formulas import bounds_of, widest
+from dpasp.dataclass import dataclass
+from dpasp.errors import (
+    ImpossibleEvidence,
+    InconsistentProgram,
+    LimitReached,
+    MemoryLimit,
+    SizeLimit,
+    TimeLimit,
+)
+from dpasp.inference.asked import Asked
+from dpasp.inference.bounding.formulas import Bound, bounds_of, unsure, widest
 from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.engines.result import Approximate, stopped_early
 from dpasp.inference.engines.tiny import TINY, enlarged
+from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Array, Masses
@@ -35,6 +47,7 @@ from dpasp.semantics.total_choices import (
 )
 
 ROUNDING = 2.0**-52  # the error of each mass that is added to others
+MODELS = 10_000  # of a total choice: one with more is left open
 EACH = 64  # the gap is looked at after each of so many total choices, then after every so many
 
 
@@ -73,6 +86,48 @@ def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> A
     return Approximate(answers, float(masses.inconsistent.max(initial=0.0)), warnings)
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What is sure of queries by the total choices that were solved.
+
+    With it, the mass of those that have no model.
+    """
+
+    bounds: list[Bound]
+    inconsistent: float = 0.0
+
+    def joined(self, others: Sequence[Bound]) -> list[Bound]:
+        """What follows from these and other bounds of the same queries."""
+        return [one.joined(other) for one, other in zip(others, self.bounds, strict=True)]
+
+
+def opened(asked: Asked, weights: Weights, wanted: float, watch: Watch) -> Opened:
+    """What is sure by the most probable total choices that there is time for.
+
+    Those whose models are too many to count stay open.
+    """
+    try:
+        outcomes = Outcomes(replace(asked, watch=watch), MODELS)
+    except LimitReached:
+        return Opened([unsure(asked.meaning)] * len(asked.queries))
+    seen = SeenChoices.nothing(outcomes, weights)
+    for choice in most_probable_first(weights, outcomes.starts):
+        log_share = log_probability_of(choice, weights, outcomes.starts)
+        try:
+            seen.add(log_share, outcomes.of(choice))
+        except SizeLimit:
+            seen.leave(log_share)
+        except (TimeLimit, MemoryLimit):
+            break
+        if seen.count <= EACH or seen.count % EACH == 0:
+            gap = widest(bounds_of(seen.masses, asked.meaning, seen.rest))
+            watch.stage(f"bounds, {gap:.2g} wide")
+            if gap <= wanted:
+                break
+    bounds = bounds_of(seen.masses, asked.meaning, seen.rest)
+    return Opened(bounds, float(seen.masses.inconsistent.max(initial=0.0)))
+
+
 @dataclass(slots=True)
 class SeenChoices:
     """What the total choices said that were seen so far, from the most probable one on."""
@@ -82,7 +137,8 @@ class SeenChoices:
     left: int  # how many of positive probability were not seen yet
     count: int = 0
     mass: float = 0.0
-    rest: float = 1.0  # a bound of what those not seen yet have together
+    rest: float = 1.0  # a bound of what those not seen yet, or not solved, have together
+    unsolved: float = 0.0  # the mass of those that were too hard
 
     @classmethod
     def nothing(cls, outcomes: Outcomes, weights: Weights) -> SeenChoices:
@@ -106,7 +162,12 @@ class SeenChoices:
         sure = 0.0
         if self.left:
             sure = max(math.exp(min(log_share + math.log(self.left), 0.0)), TINY)
-        self.rest = min(self.rest, missing, sure)
+        self.rest = min(self.rest, missing, sure + self.unsolved)
+
+    def leave(self, log_share: float) -> None:
+        """Leave out a total choice that is too hard: it may satisfy anything."""
+        self.left -= 1
+        self.unsolved += math.exp(log_share)
 
     @property
     def masses(self) -> Masses:

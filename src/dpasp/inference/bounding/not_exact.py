@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dpasp import circuits
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
@@ -31,6 +32,8 @@ from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
 from dpasp.inference.bounding.cases import Cases, said
 from dpasp.inference.bounding.formulas import bounds_of, unsure
+from dpasp.inference.bounding.most_probable import opened
+from dpasp.inference.bounding.over_intervals import over_intervals
 from dpasp.inference.bounding.remainder import Remainder
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.result import EngineResult
@@ -128,37 +131,47 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
     if asked.has_rows:
         return _sampled(timed, _unsure(timed), seed)
     if asked.has_intervals:
-        return _sampled(timed, _within_intervals(timed), seed)
+        part = watch.within(WITHIN * (watch.remaining() or 0.0), watch.report)
+        found = over_intervals(timed, queries, 0.0, part)
+        if not found.gap:
+            return _Found(found.answers, None, found.inconsistent, cases=found.cases)
+        return _sampled(timed, found.answers, seed)
     try:
         prepared = Prepared(timed, queries)
-        cases = Cases(timed, queries, asked.weights, False, _said(timed, prepared))
-        part = watch.within(CASES * (watch.remaining() or 0.0), watch.report)
-        relaxed = RelaxedBounds(timed, queries, asked.weights)
-        relaxed.close_in(GAP, part.within(RELAXED * (part.remaining() or 0.0), watch.report))
-        close_in(cases, 0.0, part, relaxed)  # exact, if that is possible
-        sure = _sure(cases, relaxed)
-        lost = float(cases.inconsistent.max(initial=0.0))
-        if not cases.closed:
-            return _sampled(timed, sure, seed)
-        if not cases.open:  # all of it is known by now
-            return _Found(sure, None, lost, cases=cases.compiled)
-        rest = Remainder(cases, prepared, seed, watch)
-        estimates, warnings = _estimated(rest)
+        cases, sure, lost = _closed_in(timed, prepared)
     except LimitReached:
         return _Found(_unsure(timed), None)
-    return _Found(sure, estimates, lost, warnings, cases=cases.compiled)
-
-
-def _within_intervals(asked: Asked) -> list[Answer]:
-    """The sure bounds where probabilities are intervals."""
-    watch = asked.watch
+    known = _Found(sure, None, lost, cases=cases.compiled)
+    if not cases.open or not any(answer.gap for answer in sure):
+        return known
+    if not cases.closed:
+        return _sampled(timed, sure, seed)
     try:
-        relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
+        estimates, warnings = _estimated(Remainder(cases, prepared, seed, watch))
     except LimitReached:
-        return _unsure(asked)
-    relaxed.close_in(GAP, watch.within(WITHIN * (watch.remaining() or 0.0), watch.report))
-    bounds = relaxed.met([unsure(asked.meaning)] * len(asked.queries))
-    return [b.answer(q.text) for q, b in zip(asked.queries, bounds, strict=True)]
+        return known
+    return replace(known, estimates=estimates, warnings=warnings)
+
+
+def _closed_in(asked: Asked, prepared: Prepared) -> tuple[Cases, list[Answer], float]:
+    """The cases of queries with the same evidence, what is sure, and the inconsistent mass."""
+    watch, queries, weights = asked.watch, asked.queries, asked.weights
+    cases = Cases(asked, queries, weights, False, _said(asked, prepared))
+    part = watch.within(CASES * (watch.remaining() or 0.0), watch.report)
+    relaxed = RelaxedBounds(asked, queries, weights)
+    relaxed.close_in(GAP, part.within(RELAXED * (part.remaining() or 0.0), watch.report))
+    solved = None
+    if not relaxed.applies:
+        solved = opened(asked, weights, 0.0, part.share(2, watch.report))
+    close_in(cases, 0.0, part, relaxed)  # exact, if that is possible
+    lost = float(cases.inconsistent.max(initial=0.0))
+    bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
+    if cases.open:  # else they are exact
+        bounds = relaxed.met(bounds)
+        if solved is not None:
+            bounds, lost = solved.joined(bounds), max(lost, solved.inconsistent)
+    sure = [b.answer(q.text) for q, b in zip(queries, bounds, strict=True)]
+    return cases, sure, lost
 
 
 def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...]]:
@@ -190,14 +203,6 @@ def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:
         return _Found(sure, None)
     warnings = tuple(w for w in result.warnings if w.code != "stopped-early")
     return _Found(sure, result.answers, result.inconsistent, warnings)
-
-
-def _sure(cases: Cases, relaxed: RelaxedBounds) -> list[Answer]:
-    """The bounds by cases and by unknown choices together, as answers."""
-    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
-    if cases.open:  # else they are exact
-        bounds = relaxed.met(bounds)
-    return [b.answer(q.text) for q, b in zip(cases.asked.queries, bounds, strict=True)]
 
 
 def _unsure(asked: Asked) -> list[Answer]:

@@ -26,10 +26,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from dpasp.circuits.join import Fallen
 from dpasp.circuits.worlds import BLOCK
 from dpasp.errors import LimitReached
 from dpasp.inference.answers import Answer
-from dpasp.inference.bounding.cases import Cases, Fallen
+from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.sampling.chained import precise
 from dpasp.inference.sampling.intervals import Frame
 from dpasp.inference.sampling.sample import LOOK, estimated, numbered

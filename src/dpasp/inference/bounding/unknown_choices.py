@@ -68,6 +68,11 @@ class RelaxedBounds:
         self._at = [weights] * len(self.growing)  # the weights that each is least at
 
     @property
+    def applies(self) -> bool:
+        """Whether the choices determine all queries and their evidence."""
+        return None not in self.places
+
+    @property
     def intervals(self) -> list[SureInterval | None]:
         """An interval that surely holds the answer, for each query; None where nothing is known."""
         return [None if places is None else self._interval(places) for places in self.places]

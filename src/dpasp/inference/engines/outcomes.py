@@ -16,9 +16,12 @@ their leaves.
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.errors import SizeLimit
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import Reader, least_undefined, live_groups
 from dpasp.inference.engines.reference.rows import Bits
@@ -30,9 +33,12 @@ from dpasp.semantics.translate import translate
 
 
 class Outcomes:
-    """The outcomes of total choices; each is solved once."""
+    """The outcomes of total choices; each is solved once.
 
-    def __init__(self, asked: Asked) -> None:
+    With ``most``, no more models of a total choice are looked at.
+    """
+
+    def __init__(self, asked: Asked, most: int | None = None) -> None:
         ground, meaning, watch = asked.ground, asked.meaning, asked.watch
         self.ground = ground
         self.meaning = meaning
@@ -46,33 +52,60 @@ class Outcomes:
             reader.read_undefined()
         groups = live_groups(ground)
         self._possible = {atom for group in groups for atom in group.atoms}
-        self._solver = Solver(
-            (*reader.translation.rules, *reader.rules),
-            groups,
-            reader.read,
-            project=not meaning.maxent,
-        )
+        rules = (*reader.translation.rules, *reader.rules)
+        self._solver = Solver(rules, groups, reader.read, project=not meaning.maxent)
+        # Models that agree on what is asked need not be counted, and they are found first.
+        self._agreeing = None
+        if most is not None and meaning.maxent:
+            self._agreeing = Solver(rules, groups, reader.read, project=True)
+        self._most = most
         self._known: dict[TotalChoice, Array] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
     def of(self, choice: TotalChoice) -> Array:
-        """The masses [9, queries] if this were the only total choice (see ``Masses.of``)."""
+        """The masses [9, queries] if this were the only total choice (see ``Masses.of``).
+
+        Raises :class:`SizeLimit` if it has more models than are looked at.
+        """
         masses = self._known.get(choice)
         if masses is None:
             self.watch.check()
-            assumed = selector_literals(self.ground, choice, self._possible)
-            bits = self._solver.models(assumed, self.watch)
-            if self._least:  # without columns of choices: all rows are of this total choice
-                bits = bits[least_undefined(bits[:, :0], bits[:, self._width :])]
-            values = np.empty((len(FIELDS), len(self.queries)))
-            for i, conditions in enumerate(self._conditions):
-                values[:, i] = _masses(bits, conditions.both, conditions.evidence)
-            lost = np.full(len(self.queries), float(not len(bits)))
+            values, found = self._shares(selector_literals(self.ground, choice, self._possible))
+            lost = np.full(len(self.queries), float(not found))
             whole = completed(Masses.of(values, lost), self.meaning, self.queries)
             masses = self._known[choice] = whole.array()
         return masses
+
+    def _shares(self, assumed: list[int]) -> tuple[Array, bool]:
+        """The masses [7, queries] of a total choice, and whether it has a model."""
+        if self._agreeing is not None:
+            values, found = self._read(self._models(self._agreeing, assumed))
+            if np.isin(values, (0.0, 1.0)).all():
+                return values, found
+        return self._read(self._models(self._solver, assumed))
+
+    def _read(self, bits: Bits) -> tuple[Array, bool]:
+        """The masses [7, queries] by rows of models, and whether there is one."""
+        if self._least:  # without columns of choices: all rows are of this total choice
+            bits = bits[least_undefined(bits[:, :0], bits[:, self._width :])]
+        values = np.empty((len(FIELDS), len(self.queries)))
+        for i, conditions in enumerate(self._conditions):
+            values[:, i] = _masses(bits, conditions.both, conditions.evidence)
+        return values, bool(len(bits))
+
+    def _models(self, solver: Solver, assumed: list[int]) -> Bits:
+        """The models of a total choice, as rows."""
+        if self._most is None:
+            return solver.models(assumed, self.watch)
+        found: list[Bits] = []
+        with closing(solver.blocks(assumed, self.watch)) as blocks:
+            for block in blocks:
+                found.append(block)
+                if sum(map(len, found)) > self._most:
+                    raise SizeLimit(f"a total choice has more than {self._most:,} models")
+        return np.concatenate([*found, np.empty((0, len(solver.read)), dtype=np.bool_)])
 
 
 def _masses(bits: Bits, both: Condition, evidence: Condition) -> NDArray[np.float64]:
