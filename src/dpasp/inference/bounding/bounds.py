@@ -17,8 +17,9 @@ are intervals, see ``over_intervals``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -28,7 +29,11 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
 from dpasp.inference.bounding.most_probable import Opened, bounded, opened
-from dpasp.inference.bounding.over_intervals import over_intervals
+from dpasp.inference.bounding.over_intervals import (
+    SureAnswers,
+    over_intervals,
+    over_total_choices,
+)
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.in_numbers import answered_in_numbers
 from dpasp.inference.engines.outcomes import Outcomes
@@ -53,10 +58,12 @@ EXACT = 0.6  # where probabilities are intervals, this share of the time is for 
 
 def bounds(asked: Asked) -> EngineResult:
     """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
-    if asked.has_intervals:
-        return _with_intervals(asked)
     gap, most = asked.method.real("gap"), asked.method.whole("nmodels")
     wanted = GAP if gap is None else gap
+    if asked.has_intervals:
+        if most is not None:
+            return _parts(asked, wanted, partial(over_total_choices, most=most))
+        return _with_intervals(asked, wanted)
     if most is not None:
         outcomes = Outcomes(asked)
         result = row_by_row(asked, "at least ", lambda row: bounded(outcomes, row, wanted, most))
@@ -188,7 +195,7 @@ def _exactly(asked: Asked, weights: Weights) -> Approximate:
     return Approximate(_sure(result.answers, 0.0), result.inconsistent, result.warnings)
 
 
-def _with_intervals(asked: Asked) -> EngineResult:
+def _with_intervals(asked: Asked, wanted: float) -> EngineResult:
     """With intervals of probabilities the exact engine searches; a limit leaves it with bounds.
 
     Where there is no circuit in most of the time, the rest goes to parts of the program.
@@ -198,13 +205,16 @@ def _with_intervals(asked: Asked) -> EngineResult:
     try:
         result = compiled(replace(asked, watch=part))
     except LimitReached:
-        return _parts(asked)
+        return _parts(asked, wanted, over_intervals)
     return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
 
 
-def _parts(asked: Asked) -> EngineResult:
-    """What parts of the program say where probabilities are intervals."""
-    gap, groups, counted = asked.method.real("gap"), by_evidence(asked.queries), list[int]()
+def _parts(asked: Asked, wanted: float, find: Callable[..., SureAnswers]) -> EngineResult:
+    """What parts of the program say where probabilities are intervals.
+
+    Of queries with the same evidence, ``find`` finds it.
+    """
+    groups, counted = by_evidence(asked.queries), list[int]()
     total = len(groups) * asked.columns.shape[1]
 
     def answer(weights: Weights) -> Approximate:
@@ -213,7 +223,7 @@ def _parts(asked: Asked) -> EngineResult:
         for queries in groups:
             watch = asked.watch.share(total - len(counted), asked.watch.report)
             one_row = replace(asked, weights=weights)
-            found = over_intervals(one_row, queries, GAP if gap is None else gap, watch)
+            found = find(one_row, queries, wanted, watch)
             answers.update(zip(queries, found.answers, strict=True))
             lost = max(lost, found.inconsistent)
             counted.append(found.cases)

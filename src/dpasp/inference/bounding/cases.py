@@ -113,6 +113,7 @@ class Cases:
         self._open = [Case(0.0, 0, first)]
         self._begun = len(first)
         self.whole = whole
+        self.only_total = False  # whether to compile only cases that leave no choice open
 
     @property
     def compiled(self) -> int:
@@ -206,6 +207,8 @@ class Cases:
 
         That is so after 1, 2, 4, 8, … choices are fixed: each time it is much smaller.
         """
+        if self.only_total:
+            return self._next(case) is None
         depth = len(case.fallen) - self._begun
         enough = depth & (depth - 1) == 0 and (self.whole or depth > 0)
         return enough or self._next(case) is None

@@ -84,6 +84,23 @@ def over_intervals(
     return SureAnswers(found.answers(), lost, stopped, found.cases.compiled)
 
 
+def over_total_choices(
+    asked: Asked, queries: Sequence[GroundQuery], wanted: float, watch: Watch, most: int
+) -> SureAnswers:
+    """What is sure by the total choices that are most probable in the middle of the intervals.
+
+    There are ``most`` of them, for queries with the same evidence; the rest is open.
+    """
+    try:
+        found = IntervalBounds(replace(asked, watch=watch), queries, whole=False)
+    except LimitReached as late:
+        return SureAnswers([unsure(asked.meaning).answer(q.text) for q in queries], stopped=late)
+    found.cases.only_total = True
+    stopped = found.close_in(wanted, watch, most)
+    lost = float(found.cases.inconsistent.max(initial=0.0))
+    return SureAnswers(found.answers(), lost, stopped, found.cases.compiled)
+
+
 class IntervalBounds:
     """What is sure about queries with the same evidence."""
 
@@ -100,8 +117,10 @@ class IntervalBounds:
         queries = self.cases.asked.queries
         return [b.answer(q.text) for q, b in zip(queries, self.bounds, strict=True)]
 
-    def close_in(self, wanted: float, watch: Watch) -> LimitReached | None:
-        """Go on until the gap is as wanted; returns the limit that stopped it, if one did.
+    def close_in(self, wanted: float, watch: Watch, most: float = math.inf) -> LimitReached | None:
+        """Go on until the gap is as wanted, or ``most`` cases are compiled.
+
+        Returns the limit that stopped it before that, if one did.
 
         Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if all is compiled
         and a query has no answer.
@@ -118,6 +137,8 @@ class IntervalBounds:
                     watch.stage(f"bounds, {widest(self.bounds):.2g} wide")
                     if widest(self.bounds) <= wanted:
                         return None
+                if self.cases.compiled >= most:
+                    break
         except LimitReached as limit:
             stopped = limit
         self._look(watch)
