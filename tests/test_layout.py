@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "dpasp"
 # What may be imported by what: each row only from the rows above it (and from its own folder).
 ROWS = [
     ["version"],
+    ["dataclass"],
     ["shown"],
     ["errors"],
     ["writing"],
@@ -342,6 +343,63 @@ def test_plain_work_imports_nothing_heavy(code: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+# What a plain run of a plain program has no use for.
+UNUSED = """
+    _hashlib asyncio bz2 csv difflib email fractions hashlib html http importlib.metadata json lzma
+    multiprocessing random shutil socket statistics subprocess tempfile unittest uuid xml
+    dpasp.circuits.export dpasp.circuits.fold dpasp.circuits.planning dpasp.circuits.shares
+    dpasp.circuits.worlds dpasp.dialects dpasp.display.explain dpasp.display.html
+    dpasp.editors dpasp.inference.bounding.bounds dpasp.inference.credal.many
+    dpasp.inference.credal.search dpasp.inference.engines.in_numbers
+    dpasp.inference.engines.reference.enumerate dpasp.inference.engines.together
+    dpasp.inference.explain dpasp.inference.models dpasp.inference.probable
+    dpasp.inference.relaxing dpasp.inference.sampling dpasp.inference.sharing
+    dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
+    dpasp.language.mistakes.habits dpasp.learning dpasp.logic.narrow dpasp.neural dpasp.pictures
+    dpasp.playground dpasp.scale.on_ray dpasp.scale.processes
+""".split()
+PLAIN = """
+0.1::burglary. 0.2::earthquake.
+alarm :- burglary.
+0.7::alarm :- earthquake.
+sleeps :- alarm, not hears.  hears :- alarm, not sleeps.
+#query burglary | alarm.  #query sleeps.
+"""
+
+
+@pytest.fixture(scope="module")
+def imported() -> set[str]:
+    """The modules that a plain run of a plain program imports."""
+    probe = "from dpasp.cli import main; main(['run', '-']); import sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", probe], input=PLAIN, capture_output=True, text=True, check=True
+    )
+    answers, modules = done.stdout.rsplit("\n", 2)[:2]
+    assert answers.count("=") == 2
+    return set(modules.split())
+
+
+def test_a_plain_run_imports_what_it_uses(imported: set[str]) -> None:
+    """Half of a short run is importing, so what is used rarely is imported when it is used."""
+    names = {str(path.relative_to(SOURCE.parent).with_suffix("")) for path in modules()}
+    known = {name.replace("/", ".").removesuffix(".__init__") for name in names}
+    for name in UNUSED:
+        assert not name.startswith("dpasp.") or name in known, f"there is no {name}"
+    assert sorted(imported & set(UNUSED)) == []
+
+
+def test_what_a_plain_run_imports_is_made_by_our_dataclass(imported: set[str]) -> None:
+    """Python's compiles every method of every class: that was a third of a short run."""
+    slow = [
+        path.relative_to(SOURCE).as_posix()
+        for path in modules()
+        if path.name != "dataclass.py"
+        and ".".join(("dpasp", *path.relative_to(SOURCE).with_suffix("").parts)) in imported
+        and any(found[:2] == ("dataclasses", "dataclass") for found in imports(path))
+    ]
+    assert slow == []
 
 
 MOST_PARAMETERS = 6

@@ -149,6 +149,19 @@ def argumentation(n: int) -> str:
     return f"{facts}\n{rules}\n#query in(0)."
 
 
+def round_table(n: int) -> str:
+    """A round table of n people, an even number (2 n choices), with a constraint: lstable."""
+    people = " ".join(
+        f"0.4::tired({i}). 0.7::friendly({i}). next({i},{(i + 1) % n})." for i in range(n)
+    )
+    rules = """
+comes(X) :- next(X,Y), not tired(X), not comes(Y).
+asks(X) :- next(X,Y), friendly(X), comes(Y), not asks(Y).
+comes(X) :- next(X,Y), tired(Y), asks(Y).
+:- next(X,Y), not comes(X), not comes(Y)."""
+    return f"{people}{rules}\n#query comes(0)."
+
+
 def bayes(n: int, seed: int = 1) -> str:
     """A Bayesian network of n Boolean variables with up to two parents each."""
     random = Random(seed)

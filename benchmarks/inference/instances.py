@@ -10,6 +10,8 @@ from benchmarks.inference.syntax import parse
 
 CREDAL = "stable,credal"
 MAXENT = "stable,maxent"
+LEAST_CREDAL = "lstable,credal"
+LEAST_MAXENT = "lstable,maxent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Family:
     sizes: tuple[int, ...]
     quick: tuple[int, ...]
     stratified: bool = True
+    logic: str = "stable"
 
     @property
     def about(self) -> str:
@@ -34,7 +37,7 @@ class Family:
     @property
     def semantics(self) -> tuple[str, ...]:
         """The semantics under which it is measured."""
-        return (MAXENT,) if self.stratified else (CREDAL, MAXENT)
+        return (MAXENT,) if self.stratified else (f"{self.logic},credal", f"{self.logic},maxent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,10 @@ FAMILIES = {
             "argumentation", families.argumentation, (5, 7, 9, 20, 100, 200), (6,),
             stratified=False,
         ),
+        Family(
+            "round_table", families.round_table, (4, 6, 8), (4,),
+            stratified=False, logic="lstable",
+        ),
         Family("birds", families.birds, (8, 10, 12, 16, 20, 30), (8,), stratified=False),
     )
 }  # fmt: skip
@@ -131,5 +138,7 @@ TARGETS = (
     _target("insomnia", 20, MAXENT, 0.6),
     _target("insomnia", 50, MAXENT, 5),
     _target("argumentation", 100, CREDAL, 0.2),
+    _target("round_table", 6, LEAST_CREDAL, 0.5),
+    _target("round_table", 6, LEAST_MAXENT, 0.5),
     _target("addition", 100, MAXENT, 1.0),
 )

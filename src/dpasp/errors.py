@@ -26,10 +26,10 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
+from dataclasses import field, replace
 from typing import Any, ClassVar, Literal
 
+from dpasp.dataclass import dataclass
 from dpasp.shown import display
 
 
@@ -97,8 +97,19 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("maxnet", ["maxent", "credal"])
     "did you mean 'maxent'?"
     """
-    matches = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
-    return f"did you mean '{matches[0]}'?" if matches else ""
+    match = closest(word, sorted(known))
+    return f"did you mean '{match}'?" if match else ""
+
+
+def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known word that is closest, or nothing where none is as similar as the ``cutoff``.
+
+    >>> closest("maxnet", ["maxent", "credal"])
+    'maxent'
+    """
+    from difflib import get_close_matches  # most programs are right
+
+    return next(iter(get_close_matches(word, list(known), n=1, cutoff=cutoff)), "")
 
 
 class Error(Exception):

@@ -16,8 +16,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
 
 MEMORY_INTERVAL = 0.02  # seconds between two looks at the memory in use

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import dpasp
 from dpasp import circuits
+from dpasp.circuits.fold import fold
 from dpasp.errors import InferenceError
 from dpasp.inference.credal import extremes as numbers
 from dpasp.inference.engines.circuit import on_circuit
@@ -86,7 +87,7 @@ def test_observed_atoms_are_leaves_of_a_folded_circuit_too() -> None:
         except circuits.HeadCycle:
             continue
         table = enumerate_models(ground, STABLE, observed=atoms)
-        enumerated = circuits.fold(ground.choices, table.counted(), STABLE)
+        enumerated = fold(ground.choices, table.counted(), STABLE)
         assert enumerated.leaves == compiled.leaves
         seen = np.random.default_rng(compared).integers(0, 2, (2 * len(atoms), 4))
         weights = np.concatenate([random_weights(ground, 4, compared), seen])

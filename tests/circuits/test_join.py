@@ -7,6 +7,7 @@ import pytest
 
 import dpasp
 from dpasp import circuits
+from dpasp.circuits.join import Fallen, constant_circuit, join
 from dpasp.inference.bounding.cases import restricted
 from dpasp.limits import UNLIMITED, Limits
 from dpasp.logic.program import GroundProgram
@@ -30,7 +31,7 @@ def compiled(ground: GroundProgram, *fallen: tuple[int, int]) -> circuits.Circui
 
 
 def test_cases_of_different_depths_are_the_whole(ground: GroundProgram) -> None:
-    paths: list[circuits.Fallen] = [
+    paths: list[Fallen] = [
         ((1, 0),),
         ((1, 1), (0, 0)),
         ((1, 1), (0, 1), (2, 0)),
@@ -38,7 +39,7 @@ def test_cases_of_different_depths_are_the_whole(ground: GroundProgram) -> None:
         ((1, 2),),
     ]
     cases = {path: compiled(ground, *path) for path in paths}
-    joined = circuits.join(cases, ground.choices, Meaning())
+    joined = join(cases, ground.choices, Meaning())
     whole = circuits.compile(ground, Meaning())
     vectors = np.stack([weights(ground), np.array([0.9, 0.1, 0.3, 0.1, 0.6, 0.2, 0.8])], axis=1)
     fields = ("consistent", "a", "b", "c", "d")
@@ -49,14 +50,14 @@ def test_cases_of_different_depths_are_the_whole(ground: GroundProgram) -> None:
 def test_what_is_first_is_certain_and_what_is_missing_has_no_model(ground: GroundProgram) -> None:
     first = ((1, 1),)
     cases = {(*first, (0, 0)): compiled(ground, *first, (0, 0))}
-    joined = circuits.join(cases, ground.choices, Meaning(), first=first)
+    joined = join(cases, ground.choices, Meaning(), first=first)
     masses = joined.masses(weights(ground), fields=("consistent",))
     assert masses[0, 0] == pytest.approx(0.3)  # that of a: c is certain
 
 
 @pytest.mark.parametrize("holds", [True, False])
 def test_constants(holds: bool) -> None:
-    constant = circuits.constant_circuit(holds, 2)
+    constant = constant_circuit(holds, 2)
     a, b, c, d = constant.masses(np.empty(0), fields=("a", "b", "c", "d"))[1, 1:5]
     assert (a, b, c, d) == ((1, 1, 0, 0) if holds else (0, 0, 1, 1))
 
@@ -65,7 +66,7 @@ def test_a_limit_stops_it(ground: GroundProgram) -> None:
     cases = {((0, value),): compiled(ground, (0, value)) for value in (0, 1)}
     watch = Limits(seconds=1e-9).start()
     with pytest.raises(dpasp.TimeLimit):
-        circuits.join(cases, ground.choices, Meaning(), watch=watch)
+        join(cases, ground.choices, Meaning(), watch=watch)
 
 
 @pytest.mark.parametrize(
@@ -91,4 +92,4 @@ def test_nothing_in_the_arrays_is_trusted(leaves: list[list[int]], decisions: li
 
 def test_no_limit_is_no_limit(ground: GroundProgram) -> None:
     cases = {((0, value),): compiled(ground, (0, value)) for value in (0, 1)}
-    assert circuits.join(cases, ground.choices, Meaning(), watch=UNLIMITED).questions == 2
+    assert join(cases, ground.choices, Meaning(), watch=UNLIMITED).questions == 2

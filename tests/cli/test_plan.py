@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from dpasp.circuits import HeadCycle, PartPlan, Plan
+from dpasp.circuits import HeadCycle, PartPlan
+from dpasp.circuits.planning import Plan
 from dpasp.cli import plan as module
 from dpasp.cli.console import Console
 from dpasp.cli.plan import planned

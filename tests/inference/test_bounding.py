@@ -124,7 +124,7 @@ def test_a_network_with_large_tables_is_summed_up(monkeypatch: pytest.MonkeyPatc
     program = dpasp.loads(families.bayes(120).partition("#query")[0])
     queries = ("x(30) | x(20)", "x(39) | x(20)")
     exact = program.query(*queries, semantics="maxent")
-    monkeypatch.setattr("dpasp.inference.engines.in_numbers.MANY", 1)
+    monkeypatch.setattr("dpasp.inference.engines.in_numbers.MANY_QUESTIONS", 1)
     monkeypatch.setattr("dpasp.inference.bounding.bounds.Cases", None)  # there are none
     found = program.query(*queries, semantics="maxent", engine="bounds")
     assert found.engine == "bounds"

@@ -14,7 +14,7 @@ import dpasp
 from dpasp.errors import MemoryLimit, TimeLimit
 from dpasp.inference.answers import Answer
 from dpasp.inference.credal import extremes as numbers
-from dpasp.inference.credal import search
+from dpasp.inference.credal import many, search
 from dpasp.limits import Watch
 from tests.oracle.generate import generate
 from tests.oracle.programs import Choice
@@ -96,7 +96,7 @@ def test_vertices_that_differ_say_what_all_vertices_say(monkeypatch: pytest.Monk
         fewer += any(len(own) > 1 for own in classes)
         return 0
 
-    monkeypatch.setattr(numbers, "count_vertices", count)
+    monkeypatch.setattr(many, "count_vertices", count)
     for seed in range(400, 460):
         program = generate(seed, 6)
         same = tuple(

@@ -14,7 +14,7 @@ from dpasp.circuits import Options
 from dpasp.circuits.shares import shares
 from dpasp.errors import Error, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, Answers
-from dpasp.inference.asked import ask
+from dpasp.inference.asked import MANY_CHOICES, ask
 from dpasp.inference.engines import in_numbers, together
 from dpasp.inference.engines.in_numbers import answered_in_numbers
 from dpasp.inference.engines.reference.enumerate import enumerate_models
@@ -67,7 +67,7 @@ def compare(name: str, ground: GroundProgram, meaning: Meaning) -> int:
 def test_random_programs(
     logic: Logic, probability: Probability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(together, "MANY", 2)
+    monkeypatch.setattr(together, "MANY_QUESTIONS", 2)
     count = 0
     for seed in range(PROGRAMS):
         random = Random(seed)
@@ -79,7 +79,7 @@ def test_random_programs(
 
 @pytest.mark.parametrize("probability", Probability)
 def test_random_networks(probability: Probability, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "MANY", 2)
+    monkeypatch.setattr(together, "MANY_QUESTIONS", 2)
     meaning = Meaning(Logic.STABLE, probability)
     found = [compare(f"network {i}", random_network(Random(i)), meaning) for i in range(25)]
     assert sum(map(bool, found)) > 20
@@ -90,7 +90,7 @@ def test_random_networks(probability: Probability, monkeypatch: pytest.MonkeyPat
 def test_numbers_of_random_networks(
     logic: Logic, probability: Probability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_numbers, "MANY", 1)
+    monkeypatch.setattr(in_numbers, "MANY_QUESTIONS", 1)
     meaning, count = Meaning(logic, probability), 0
     for seed in range(60):
         random = Random(seed)
@@ -152,7 +152,7 @@ def test_too_much_for_tables_or_one_circuit_is_asked_one_by_one(
 ) -> None:
     wanted = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert "circuit_nodes" not in wanted.statistics  # in numbers
-    monkeypatch.setattr(in_numbers, "MANY", 1000)
+    monkeypatch.setattr(in_numbers, "MANY_QUESTIONS", 1000)
     by_gradient = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert by_gradient.statistics["together"] == 90
     assert by_gradient.statistics["circuit_nodes"] > 1000
@@ -181,7 +181,7 @@ def test_sums_in_numbers_are_looked_for_in_programs_with_many_choices_only(
     rest = "any :- x(_). #query x(1) | any."
     looked = [
         answered_in_numbers(ask(dpasp.loads(f"0.1::x(1..{n}). {rest}").ground(), Meaning()))
-        for n in (in_numbers.FEW_CHOICES - 1, in_numbers.FEW_CHOICES)
+        for n in (MANY_CHOICES - 1, MANY_CHOICES)
     ]
     assert looked[0] is None
     assert looked[1] is not None

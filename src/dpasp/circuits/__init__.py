@@ -28,31 +28,17 @@ from dpasp.circuits.cache import Cache
 from dpasp.circuits.channels import FIELDS
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
 from dpasp.circuits.compiler import Options, PartPlan, compile, plan
-from dpasp.circuits.export import circuit_json, dot, nnf, nnf_map
-from dpasp.circuits.fold import Counted, fold
-from dpasp.circuits.join import Fallen, constant_circuit, join
-from dpasp.circuits.planning import Plan
 from dpasp.circuits.stops import HeadCycle
 
 __all__ = [
     "FIELDS",
     "Cache",
     "Circuit",
-    "Counted",
-    "Fallen",
     "HeadCycle",
     "Options",
     "PartPlan",
     "PartStatistics",
-    "Plan",
     "Statistics",
     "compile",
-    "constant_circuit",
-    "dot",
-    "fold",
-    "join",
-    "nnf",
-    "nnf_map",
     "plan",
-    "circuit_json",
 ]

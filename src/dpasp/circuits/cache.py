@@ -19,18 +19,18 @@ or from elsewhere is as good as none. The folder is the user's alone: another's 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from dpasp.circuits.circuit import Circuit
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError
 from dpasp.writing import aside
 
 SUFFIX = ".circuit"
-DIGEST = hashlib.sha256().digest_size
+DIGEST = 32  # bytes
+SMALL = 100  # numbers in the arrays of a program that is compiled sooner than looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,10 @@ class Cache:
             home = os.path.expanduser("~/.cache")
         return cls(Path(home if os.path.isabs(home) else os.devnull) / "dpasp")
 
+    def is_for(self, size: int) -> bool:
+        """Whether the circuit of a program, whose arrays have so many numbers, may be kept here."""
+        return self.worth <= 0 or size > SMALL
+
     def get(self, key: str) -> Circuit | None:
         """The circuit of that key, if a sound one is there."""
         path = self._path(key)
@@ -59,7 +63,7 @@ class Cache:
             if not self._is_private():
                 return None
             data = path.read_bytes()
-            if hashlib.sha256(key.encode() + data[DIGEST:]).digest() != data[:DIGEST]:
+            if _digest(key, data[DIGEST:]) != data[:DIGEST]:
                 return None
             circuit = Circuit.from_bytes(data[DIGEST:])
             os.utime(path)  # recently used
@@ -79,7 +83,7 @@ class Cache:
             if not self._is_private():
                 return
             with aside(self._path(key), rights=0o600) as file:
-                file.write_bytes(hashlib.sha256(key.encode() + data).digest() + data)
+                file.write_bytes(_digest(key, data) + data)
             self._shrink()
 
     def _is_private(self) -> bool:
@@ -110,3 +114,9 @@ class Cache:
             with contextlib.suppress(OSError):
                 path.unlink()
             left -= size
+
+
+def _digest(key: str, data: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.sha256(key.encode() + data).digest()

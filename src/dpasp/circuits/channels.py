@@ -18,12 +18,12 @@ Mixed(whole='some e', part='every e is qe')
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.semantics.masses import FIELDS
 
 LEAF, SUM, PRODUCT = 0, 1, 2  # what a node is

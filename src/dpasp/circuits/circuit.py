@@ -10,9 +10,8 @@ True
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from dpasp.circuits.channels import FIELDS, LeafValues
 from dpasp.circuits.layers import Layers, decode
 from dpasp.circuits.stops import stopping
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
@@ -190,6 +190,8 @@ class Circuit:
 
     def to_bytes(self) -> bytes:
         """The circuit as bytes, the same on every run."""
+        import json
+
         head = {
             "logic": self.meaning.logic.value,
             "probability": self.meaning.probability.value,
@@ -201,6 +203,8 @@ class Circuit:
     @classmethod
     def from_bytes(cls, data: bytes) -> Circuit:
         """The circuit that :meth:`to_bytes` wrote; :class:`DataError` if it is not one."""
+        import json
+
         try:
             if not data.startswith(MAGIC):
                 raise ValueError("no header")

@@ -12,16 +12,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
 from dpasp.circuits.flatten import Flat, flatten
 from dpasp.circuits.stops import stopping
+from dpasp.dataclass import dataclass
 from dpasp.limits import UNLIMITED, Watch, silent
 from dpasp.logic.program import GroundProgram
 from dpasp.native import _native
@@ -68,18 +68,22 @@ def compile(
     """
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, observed)
-    key = _key(flat, meaning, options) if cache else ""
-    cached = cache.get(key) if cache else None
+    if cache is None or not cache.is_for(flat.size):
+        return compile_flat(flat, len(ground.choices), meaning, options, watch)
+    key = _key(flat, meaning, options)
+    cached = cache.get(key)
     if cached is not None:
         return replace(cached, cached=True)
     circuit = compile_flat(flat, len(ground.choices), meaning, options, watch)
-    if cache and not circuit.of_weights:
+    if not circuit.of_weights:
         cache.put(key, circuit)
     return circuit
 
 
 def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
     """A name for all that shapes a circuit."""
+    import hashlib
+
     shape = (_native.build, meaning.logic, meaning.probability, options, flat.atoms)
     digest = hashlib.sha256(repr(shape).encode())
     for array in (flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed):

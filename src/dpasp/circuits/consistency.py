@@ -21,7 +21,6 @@ array([1.e-20])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from dpasp.circuits.channels import SUM
 from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
+from dpasp.dataclass import dataclass
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import ROUNDING
 

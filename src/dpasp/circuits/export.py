@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from dpasp.circuits.channels import LEAF, QE, SUM, kinds_text
 from dpasp.circuits.circuit import Circuit
+from dpasp.dataclass import dataclass
 
 
 def circuit_json(circuit: Circuit, names: Sequence[str] = ()) -> str:

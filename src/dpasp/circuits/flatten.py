@@ -13,11 +13,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpasp.circuits.layers import Integers
+from dpasp.dataclass import dataclass
 from dpasp.logic.program import Choice, IntervalWeights, Rule
 from dpasp.semantics.masses import Question, query_literals
 from dpasp.semantics.translate import Translation
@@ -35,6 +35,11 @@ class Flat:
     questions: Integers
     own_atoms: Integers
     observed: Integers
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return len(self.rules) + len(self.choices) + len(self.questions)
 
 
 def flatten(

@@ -13,13 +13,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.circuit import Circuit, Statistics
 from dpasp.circuits.stops import stopping
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, InferenceError, SizeLimit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice

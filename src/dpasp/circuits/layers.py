@@ -21,7 +21,6 @@ place of the sum, bounds, numbers of a finite field, sets of bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.channels import LEAF, PRODUCT, SUM
+from dpasp.dataclass import dataclass
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[Any]  # [nodes] or [nodes, batch], of any type

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dpasp.circuits.compiler import PartPlan
+from dpasp.dataclass import dataclass
 from dpasp.shown import display
 
 _WAYS = {"diagram": "diagrams"}  # in words, where they differ

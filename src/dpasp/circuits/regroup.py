@@ -14,11 +14,11 @@ np.int64(1)
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpasp.circuits.layers import Integers
+from dpasp.dataclass import dataclass
 
 NARROW = 64  # products a level, on average: wider circuits keep a machine busy as they are
 LONGEST = 16  # products that a sum may grow to

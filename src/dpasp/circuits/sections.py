@@ -14,13 +14,13 @@ np.True_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from dpasp.circuits.layers import Integers
 from dpasp.circuits.regroup import Factors, Terms
+from dpasp.dataclass import dataclass
 
 SHALLOW = 32  # levels that are not worth fewer
 WIDEST = 6  # numbers that a section may depend on: each of them costs a copy of it

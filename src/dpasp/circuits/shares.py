@@ -13,11 +13,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dpasp.circuits.compiler import Options, native_ground, native_options
 from dpasp.circuits.flatten import flatten
 from dpasp.circuits.stops import stopping
+from dpasp.dataclass import dataclass
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.native import _native

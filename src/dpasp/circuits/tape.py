@@ -16,7 +16,6 @@ The way back is a tape too: the slope of an entry is a sum of (slope of a parent
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -27,6 +26,7 @@ from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import Integers, Layers
 from dpasp.circuits.regroup import LONGEST, Terms, is_narrow, regroup
 from dpasp.circuits.sections import EntryLayout, into_sections
+from dpasp.dataclass import dataclass
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.flatten import flat_choices, flat_rules
 from dpasp.circuits.stops import stopping
+from dpasp.dataclass import dataclass
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, Rule
 from dpasp.native import _native

@@ -9,7 +9,8 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from dpasp.circuits import Circuit, circuit_json, dot, nnf, nnf_map
+from dpasp.circuits import Circuit
+from dpasp.circuits.export import circuit_json, dot, nnf, nnf_map
 from dpasp.cli.asking import asked
 from dpasp.cli.console import Console
 from dpasp.cli.options import (

@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TextIO
 
 from dpasp.cli.watchdog import LastWords, unheard
+from dpasp.dataclass import dataclass
 from dpasp.display.diagnostics import read_source, render
 from dpasp.display.style import in_terminal, wants_colour
 from dpasp.errors import Diagnostic, OutputError

@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES

@@ -6,12 +6,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from dpasp.cli.commands import COMMANDS, command
 from dpasp.cli.console import writing_answers
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import Diagnostic, UsageError, closest
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ examples:
 `dpasp COMMAND --help` says more about each command.
 """
 
+FALLBACK = 80  # columns of help that goes to no terminal
 DEFAULT = "run"  # what is done with files when no command is named
 
 
@@ -64,8 +65,8 @@ class Parser(argparse.ArgumentParser):
         """Complain about words that no option takes."""
         option = words[0].split("=")[0]
         known = [name for action in self._actions for name in action.option_strings]
-        near = get_close_matches(option, known, n=1)
-        remedy = f"did you mean {near[0]}?" if near else f"see `{self.prog} --help`"
+        near = closest(option, known)
+        remedy = f"did you mean {near}?" if near else f"see `{self.prog} --help`"
         raise UsageError(Diagnostic("unknown-option", f"there is no option {option}", help=remedy))
 
 
@@ -92,7 +93,7 @@ def overview() -> Parser:
         prog=called_as(),
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=help_layout,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dpasp {__version__}")
@@ -113,12 +114,26 @@ def parser_of(name: str) -> Parser:
     parser = Parser(
         prog=f"{called_as()} {name}",
         description=module.DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=help_layout,
         allow_abbrev=False,
     )
     for group in module.OPTIONS:
         group.add_to(parser)
     return parser
+
+
+def help_layout(prog: str) -> argparse.HelpFormatter:
+    """How help is laid out, as wide as the terminal.
+
+    argparse makes one for every parser and, left to itself, imports what compresses files in
+    order to find the width.
+    """
+    wished = os.environ.get("COLUMNS", "")
+    columns = int(wished) if wished.isdecimal() else 0
+    if not columns:
+        with suppress(OSError):  # there is no terminal
+            columns = os.get_terminal_size().columns
+    return argparse.RawDescriptionHelpFormatter(prog, width=(columns or FALLBACK) - 2)
 
 
 def called_as() -> str:
@@ -128,8 +143,8 @@ def called_as() -> str:
 
 def _refuse_command(word: str) -> None:
     """Complain about a word that is neither a file nor an option but nearly a command."""
-    near = get_close_matches(word, COMMANDS, n=1, cutoff=0.65) if word.isalpha() else []
+    near = closest(word, COMMANDS, cutoff=0.65) if word.isalpha() else ""
     if near and not os.path.exists(word):
-        help = f"did you mean `{called_as()} {near[0]}`?"
+        help = f"did you mean `{called_as()} {near}`?"
         message = f"there is no file {word}, and no command of that name"
         raise UsageError(Diagnostic("usage", message, help=help))

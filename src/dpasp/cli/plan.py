@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from dpasp.circuits import HeadCycle, Plan
+from dpasp.circuits import HeadCycle
 from dpasp.cli.console import Console
+from dpasp.dataclass import dataclass
 from dpasp.display.progress import PATIENCE, watching
 from dpasp.errors import LimitReached
 from dpasp.limits import Report, untold
+
+if TYPE_CHECKING:
+    from dpasp.circuits.planning import Plan
 
 
 @contextmanager

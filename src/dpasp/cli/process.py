@@ -25,7 +25,7 @@ def run_process() -> int:
     if hears:
         signal.signal(signal.SIGINT, _leave)
     _open_streams()
-    gc.set_threshold(20_000)  # most of what a short process makes stays: look for waste rarely
+    gc.set_threshold(100_000)  # most of what a short process makes stays: look for waste rarely
     from dpasp.cli.execution import main
 
     try:
@@ -35,6 +35,7 @@ def run_process() -> int:
     if hears:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends already
     _end_if_left(code)
+    gc.freeze()  # all goes with the process: Python need not look for waste once more
     return code
 
 

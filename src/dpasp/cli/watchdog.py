@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Event, Thread
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.limits import Limits, Watch, memory_in_use
 

@@ -11,10 +11,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.language.arguments import path_given, text_given
 from dpasp.language.text.files import load_text

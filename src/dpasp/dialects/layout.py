@@ -15,7 +15,8 @@ c.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from dpasp.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

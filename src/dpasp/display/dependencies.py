@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.logic.program import (
     Choice,

@@ -11,7 +11,6 @@ p.plp:1:1: error: 1.5 is not a probability [probability-range]
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import fill
@@ -68,6 +67,8 @@ def render_one(diagnostic: Diagnostic, sources: SourceLookup, colour: bool = Fal
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
     """The JSON object that reports errors (and, beside them, warnings)."""
+    import json
+
     return json.dumps(to_dict(diagnostics), ensure_ascii=False, indent=2)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from dpasp.circuits import Circuit, Plan
+from dpasp.circuits import Circuit
+from dpasp.circuits.planning import Plan
 from dpasp.display.answers import by_rows, most_probable_rows
 from dpasp.display.charts import curve
 from dpasp.display.circuit import statistics_text

@@ -16,10 +16,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dpasp.dataclass import dataclass
 from dpasp.display.learning import line
 from dpasp.display.progress import PATIENCE, REFRESH
 from dpasp.limits import Report

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.answers import Answer, bounds_text, decimal_text
 from dpasp.inference.explain import (
     Contribution,

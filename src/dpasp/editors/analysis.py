@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from dpasp.dataclass import dataclass
 from dpasp.editors.predicates import Occurrence, Predicate, occurrences
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.ast import Program

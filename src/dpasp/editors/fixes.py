@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.editors.analysis import problems
 from dpasp.errors import Diagnostic
 from dpasp.language.statements.kind import starting_words

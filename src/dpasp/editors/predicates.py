@@ -13,11 +13,11 @@ b/0 question 37
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from clingo.ast import AST, ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language import ast
 from dpasp.language.text.lexer import tokens

@@ -14,9 +14,8 @@ import time
 
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.result import inconsistent_choices
+from dpasp.inference.engines.result import EngineResult, inconsistent_choices
 from dpasp.inference.engines.solvers import solver
-from dpasp.inference.sharing import shared_out
 
 NAMED = 12  # predicates that are named among those that were left out
 
@@ -27,8 +26,7 @@ def answer(asked: Asked) -> Answers:
     Raises what the engine raises, and :class:`UsageError` for one that a cluster cannot share.
     """
     started = time.perf_counter()
-    solve = shared_out if asked.pool.cuts else solver(asked.method.engine)
-    result = solve(asked)
+    result = _solve(asked)
     seconds = {result.engine: time.perf_counter() - started}
     return Answers(
         result.answers,
@@ -50,6 +48,15 @@ def answer(asked: Asked) -> Answers:
             **result.statistics,
         },
     )
+
+
+def _solve(asked: Asked) -> EngineResult:
+    """What the engine finds, alone or by the workers of a pool."""
+    if not asked.pool.cuts:
+        return solver(asked.method.engine)(asked)
+    from dpasp.inference.sharing import shared_out
+
+    return shared_out(asked)
 
 
 def _left_out(names: tuple[str, ...]) -> dict[str, str]:

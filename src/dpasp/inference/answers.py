@@ -7,18 +7,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, UsageError, closest
 from dpasp.shown import display, harmless, printable
 from dpasp.version import __version__
 
@@ -284,8 +283,8 @@ class Answers(Sequence[Answer | MapAnswer]):
             if _squeeze(answer.query) == _squeeze(key):
                 return answer
         names = [answer.query for answer in self.answers]
-        near = get_close_matches(key, names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        near = closest(key, names)
+        hint = f"; did you mean {near!r}?" if near else ""
         raise KeyError(f"no answer to {key!r}{hint}")
 
     def __len__(self) -> int:
@@ -315,6 +314,8 @@ class Answers(Sequence[Answer | MapAnswer]):
 
     def to_json(self, indent: int | None = None) -> str:
         """Everything, as JSON text."""
+        import json
+
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_numpy(self) -> NDArray[np.float64]:

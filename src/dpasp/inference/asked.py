@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.inference.method import Method
 from dpasp.limits import UNLIMITED, Watch
@@ -27,6 +28,8 @@ from dpasp.semantics.masses import Question
 from dpasp.semantics.meaning import Meaning
 
 INCONSISTENT = ("normalize", "error")
+MANY_QUESTIONS = 16  # worth an evaluator for all of them
+MANY_CHOICES = 200  # a network has one for each row of a table; with fewer, tables are small
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,11 @@ class Asked:
     def has_intervals(self) -> bool:
         """Whether some probabilities are intervals."""
         return any(isinstance(choice.weight, IntervalWeights) for choice in self.ground.choices)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are many questions or choices: a way for many may be worth looking for."""
+        return len(self.questions) >= MANY_QUESTIONS or len(self.ground.choices) >= MANY_CHOICES
 
     @property
     def pool(self) -> Pool:

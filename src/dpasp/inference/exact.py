@@ -22,12 +22,9 @@ from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.credal.extremes import Extremes, extremes
-from dpasp.inference.engines.circuit import on_circuit
+from dpasp.inference.engines.circuit import HEAD_CYCLE, on_circuit
 from dpasp.inference.engines.evaluator import Evaluator
-from dpasp.inference.engines.in_numbers import answered_in_numbers
-from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.inference.engines.result import EngineResult, stopped_early
-from dpasp.inference.engines.together import answered_together
 from dpasp.logic.program import GroundMap, IntervalWeights
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
@@ -40,7 +37,7 @@ def compiled(asked: Asked) -> EngineResult:
     _check_rows(asked)
     started = time.perf_counter()
     cache = circuits.Cache.default()
-    evaluator: Evaluator | None = answered_in_numbers(asked) or answered_together(asked, cache)
+    evaluator = _for_many_atoms(asked, cache)
     if evaluator is None:
         evaluator = on_circuit(
             asked.ground,
@@ -51,6 +48,16 @@ def compiled(asked: Asked) -> EngineResult:
         )
     result = answered(asked, evaluator, time.perf_counter() - started)
     return replace(result, warnings=(*_not_compiled(asked, evaluator), *result.warnings))
+
+
+def _for_many_atoms(asked: Asked, cache: circuits.Cache) -> Evaluator | None:
+    """An evaluator that answers many questions together, or sums up a large network."""
+    if not asked.is_large:
+        return None
+    from dpasp.inference.engines.in_numbers import answered_in_numbers
+    from dpasp.inference.engines.together import answered_together
+
+    return answered_in_numbers(asked) or answered_together(asked, cache)
 
 
 def compiler_options(asked: Asked) -> circuits.Options:
@@ -67,6 +74,8 @@ def compiler_options(asked: Asked) -> circuits.Options:
 
 def enumerated(asked: Asked) -> EngineResult:
     """The answers from the table of all total choices: the engine ``enumerate``."""
+    from dpasp.inference.engines.reference.enumerate import enumerate_models
+
     _check_rows(asked)
     started = time.perf_counter()
     evaluator = enumerate_models(asked.ground, asked.meaning, watch=asked.watch)
@@ -157,9 +166,10 @@ def not_surely_best(answers: Sequence[MapAnswer]) -> tuple[Diagnostic, ...]:
 
 def _not_compiled(asked: Asked, evaluator: Evaluator) -> tuple[Diagnostic, ...]:
     """The warning that ``compile`` was asked for and the program had to be enumerated."""
-    if asked.method.engine != "compile" or evaluator.name == "compile":
+    statistics = evaluator.statistics
+    if asked.method.engine != "compile" or statistics.get("enumerated") != HEAD_CYCLE:
         return ()
-    total = evaluator.statistics["total_choices"]
+    total = statistics["total_choices"]
     return (
         Diagnostic(
             "head-cycle",

@@ -9,8 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.statements import engines

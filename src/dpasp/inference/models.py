@@ -14,8 +14,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence
 from dpasp.inference.answers import Assignment, bounds_text
 from dpasp.inference.asked import Asked

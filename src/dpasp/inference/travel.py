@@ -14,8 +14,9 @@ text only the places of the statements, which errors and names need.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.inference.asked import Asked
 from dpasp.language.ast import Program

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from clingo.ast import AST, ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, nearest
 from dpasp.language.collector import collector_paused
-from dpasp.language.mistakes.diagnose import diagnose, missing_end, structural, unexpected
 from dpasp.language.mistakes.doubts import doubts, names_a_predicate, semicolons, unused_main
 from dpasp.language.mistakes.foreign import foreign
 from dpasp.language.mistakes.unreadable import REFUSED, describe, describe_mark, is_left, refusal
@@ -153,13 +153,18 @@ class _FileReader:
                 if piece.end - piece.start > 200:
                     self._check_depth(piece)
             except Refused as error:
-                better = None
-                if error.offset is not None:
-                    better = structural(self.file, piece, error.offset)
-                self._fail(index, better or error.diagnostics[0])
+                self._refuse(index, piece, error)
                 continue
             if draft is not None:
                 self.drafts[index] = draft
+
+    def _refuse(self, index: int, piece: Piece, error: Refused) -> None:
+        """Report a piece; what is wrong with its shape explains more than where that is noticed."""
+        from dpasp.language.mistakes.diagnose import structural  # most programs have no mistakes
+
+        at = error.offset
+        better = None if at is None else structural(self.file, piece, at)
+        self._fail(index, better or error.diagnostics[0])
 
     def _fail(self, index: int, *problems: Diagnostic) -> None:
         """Report a piece, and leave it out."""
@@ -181,6 +186,8 @@ class _FileReader:
         """Read one statement if it is ours; None leaves it to clingo."""
         word, file = piece.directive, self.file
         if not piece.dotted and word not in starting_words().open_ended:
+            from dpasp.language.mistakes.diagnose import missing_end
+
             raise Refused(missing_end(file, piece), piece.end)
         if file.text.startswith(":~", piece.start):
             raise refusal(file, piece, ":~")
@@ -208,6 +215,8 @@ class _FileReader:
         """Refuse numbers and signs that were left for clingo, which does not have them."""
         for mark in piece.marks:
             if is_left(mark, self.buffer.text(mark.start, mark.end)):
+                from dpasp.language.mistakes.diagnose import diagnose
+
                 problem = diagnose(self.file, piece, mark.start)
                 raise Refused(problem or describe_mark(self.file, mark), mark.start)
 
@@ -235,6 +244,8 @@ class _FileReader:
         nodes, stuck = parse_clingo(self.buffer.text(), self.file.first_line)
         if stuck is None:
             return nodes
+        from dpasp.language.mistakes.diagnose import unexpected
+
         located = False
         for index, piece in enumerate(self.split.pieces):
             text = self.buffer.text(piece.start, piece.end + (not piece.dotted))
@@ -249,6 +260,8 @@ class _FileReader:
         return nodes
 
     def _stuck(self, index: int, piece: Piece, inside: Stuck) -> None:
+        from dpasp.language.mistakes.diagnose import diagnose, unexpected
+
         start, end = (min(piece.start + at, piece.end) for at in inside[:2])
         problem = diagnose(self.file, piece, start)
         self._fail(index, problem or unexpected(self.file, start, end, inside.words))

@@ -13,12 +13,12 @@ known; the least and the greatest of their probabilities are the bounds of the r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.neural.answers import Bounds
 from dpasp.neural.module import DataByName, ProgramModule
 

@@ -15,11 +15,10 @@ come from the circuit, their differences are central ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.learning.steps import Learner
 
 EDGE = 1e-6  # below this a probability is at the border, where the curvature says nothing

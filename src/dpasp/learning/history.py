@@ -10,11 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, overload
 
+from dpasp.dataclass import dataclass
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display
 

@@ -9,11 +9,12 @@ not depend on a choice says nothing of it and does not count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.logic.program import Choice, GroundProgram, IntervalWeights, Learned
 from dpasp.neural.module import ProgramModule

@@ -12,8 +12,8 @@ Observed(train=[('a',), ('b', 'not a')], test=[('a',)], query=None)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic
 from dpasp.language import ast
 from dpasp.language.observations import Example, examples, read_file

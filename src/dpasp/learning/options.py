@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import torch
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
 from dpasp.language.statements.known_options import LEARN

@@ -15,11 +15,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 import torch.distributed as distributed
 from torch import Tensor
+
+from dpasp.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,11 @@ every x, which is 1 - Σ p_x g_x, and it is added where a rule needs it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.logic.program import FromNetwork, GroundProgram
 from dpasp.semantics import leaves
 

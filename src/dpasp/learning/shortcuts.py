@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.learning.possible import anything
 from dpasp.learning.rules import LeafGroups, leaf_groups, with_omitted
 from dpasp.logic.program import Choice, FromNetwork, GroundProgram

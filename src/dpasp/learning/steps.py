@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -20,6 +19,7 @@ from torch import Tensor
 from torch.autograd.profiler import record_function
 from torch.optim import LBFGS, Optimizer
 
+from dpasp.dataclass import dataclass
 from dpasp.learning.ascent.ascents import Ascent, LogLikelihood
 from dpasp.learning.averaging import Average
 from dpasp.learning.entropy import MeanEntropy

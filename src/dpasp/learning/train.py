@@ -13,13 +13,13 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from clingo import Symbol
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
 from dpasp.learning import unfinished
 from dpasp.learning.ascent.ascents import Exact
@@ -67,7 +67,7 @@ class LearningJob:
     data: Mapping[Symbol, DataRows]
     how: HowToLearn
     span: Span | None = None  # of the statement that asked for it
-    group: ProcessGroup = ProcessGroup()  # noqa: RUF009 - frozen
+    group: ProcessGroup = ProcessGroup()
 
     @property
     def options(self) -> LearnOptions:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from clingo import Symbol
 from torch import nn
 from torch.utils.data import Dataset
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.language import ast
 from dpasp.language.observations import Example

@@ -14,13 +14,13 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic
 from dpasp.learning import belongs, checkpoints
 from dpasp.learning.history import ASCENT_WORDS, Record

@@ -14,8 +14,9 @@ key becomes a rule for each, and ``#learn`` goes. All else, comments included, s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language import ast
 from dpasp.language.printer import statement_text

@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
 from clingo import Control, Function, Symbol, TruthValue
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.logic.clingo import GroundRules

@@ -10,7 +10,6 @@ of ours, which takes a twentieth of a second. So nothing of ours is imported her
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -59,4 +58,6 @@ def ground_bare(asked: Mapping[str, Any]) -> Control:
 
 
 if __name__ == "__main__":
+    import json
+
     ground_bare(json.load(sys.stdin))

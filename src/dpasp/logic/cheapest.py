@@ -9,12 +9,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from clingo import Model
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Rule

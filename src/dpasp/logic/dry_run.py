@@ -10,17 +10,15 @@ and nothing is left. When it has come to its end, so will the grounder here.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from math import inf
 from typing import TypeVar
 
 from clingo import Function, Symbol
 
+from dpasp.dataclass import dataclass
 from dpasp.limits import Watch, memory_in_use
 from dpasp.logic import bare
 from dpasp.logic.child import can_fork, in_child
@@ -56,6 +54,9 @@ def dry_run(program: DryRun, watch: Watch) -> None:
 
     Raises :class:`TimeLimit` or :class:`MemoryLimit` where that takes too much.
     """
+    import json
+    import subprocess
+
     # -P: beside that file there is one that is called clingo, too
     command = [sys.executable, "-P", bare.__file__]
     with subprocess.Popen(

@@ -9,12 +9,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from clingo import Control
 from clingo.ast import AST, ASTType, ProgramBuilder
 from clingo.ast import Program as Part
 
+from dpasp.dataclass import dataclass
 from dpasp.language import ast
 from dpasp.language.statements.neural import data_names
 from dpasp.logic.constants import const_statements, override

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import groupby, product
 from operator import itemgetter
@@ -51,6 +51,7 @@ from clingo.ast import (
 )
 from clingo.ast import Function as FunctionTerm
 
+from dpasp.dataclass import dataclass
 from dpasp.language import ast
 from dpasp.language.text.lexer import RESERVED
 from dpasp.language.text.trees import global_variables

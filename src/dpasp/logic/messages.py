@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from clingo.ast import AST, ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.text.source import Sources
 from dpasp.language.text.trees import walk

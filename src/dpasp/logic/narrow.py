@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from clingo import Control, Observer, Symbol, parse_term
@@ -31,6 +31,7 @@ from clingo.ast import (
     parse_string,
 )
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language import ast
 from dpasp.language.collector import collector_paused

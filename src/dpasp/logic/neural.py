@@ -19,11 +19,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from clingo import Control, Function, Symbol
 from clingo.ast import AST, ASTType, External, SymbolicAtom, Variable
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
 from dpasp.language import ast
 from dpasp.language.statements.network_inputs import inputs

@@ -19,13 +19,14 @@ bodies have one more atom, which is taken out again, so that clingo keeps their 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from clingo import Control, Function, Symbol
 from clingo.ast import AST, ASTType
 from clingo.ast import Rule as RuleNode
 
+from dpasp.dataclass import dataclass
 from dpasp.language.text.trees import global_variables, variables
 from dpasp.logic.markers import ABSENT, HIDDEN
 from dpasp.logic.program import Rule

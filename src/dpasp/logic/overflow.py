@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from clingo import Symbol, SymbolType
@@ -28,6 +28,7 @@ from clingo.ast import (
     UnaryOperator,
 )
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
 from dpasp.language import ast
 from dpasp.language.text.trees import walk

@@ -10,10 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from clingo import Symbol, SymbolType
 
+from dpasp.dataclass import dataclass
 from dpasp.language import ast
 from dpasp.logic.matching import match
 from dpasp.logic.terms import Signature, split_atom

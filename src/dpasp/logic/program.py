@@ -19,11 +19,12 @@ ordinary ground logic program.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from clingo import Symbol, SymbolType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.ast import Mode, Program
 from dpasp.shown import display

@@ -14,7 +14,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from importlib import import_module
 from itertools import chain
@@ -26,6 +26,7 @@ from typing import Any
 from clingo import Number, String, Symbol, SymbolType
 from clingo.ast import ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, nearest
 from dpasp.language import ast
 from dpasp.language.text.trees import walk

@@ -18,8 +18,7 @@ without variables binds nothing, so that an atom that cannot occur still comes t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import field
 from itertools import islice, product
 
 from clingo import Control, Function, Symbol
@@ -36,7 +35,8 @@ from clingo.ast import (
     Variable,
 )
 
-from dpasp.errors import Diagnostic, Span
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, Span, closest
 from dpasp.language import ast
 from dpasp.language.ast import Mode
 from dpasp.language.text.trees import variables, walk
@@ -384,8 +384,7 @@ def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
     alike = (a for a in atoms if (a.name, len(a.arguments), a.positive) == shape)
     names = [str(atom) for atom in islice(alike, _CANDIDATES)]
     if names:
-        close = get_close_matches(str(symbol), names, n=1, cutoff=0.0)
-        return f"the closest atom that can is {close[0]}"
+        return f"the closest atom that can is {closest(str(symbol), names, cutoff=0.0)}"
     sign = "" if symbol.positive else "-"
     return suggest(f"{sign}{symbol.name}", _signatures(atoms)) or _UNDERIVED
 

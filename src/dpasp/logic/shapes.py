@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, UnaryOperator
 
+from dpasp.dataclass import dataclass
 from dpasp.language import ast
 from dpasp.language.statements.expressions import expression_variables
 from dpasp.language.statements.weights import Fixed, expressions

@@ -9,12 +9,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from clingo import Symbol, SymbolType, parse_term
 from clingo.ast import AST, ASTType, Function, Literal, Rule, Sign, SymbolicAtom
 
+from dpasp.dataclass import dataclass
 from dpasp.language import ast
 from dpasp.language.ast import Mode
 from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery

@@ -13,7 +13,6 @@ and limits are answered at once, however hard the next model is to find.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from clingo import Control, MessageCode, Model
 from clingo.backend import Backend
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Rule
 

@@ -18,8 +18,8 @@ c :- not b.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.language import ast
 from dpasp.logic.program import (
     Choice,

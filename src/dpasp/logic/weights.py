@@ -10,10 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from clingo import Symbol
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.language.statements.distributions import (

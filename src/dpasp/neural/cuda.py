@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dpasp.circuits.tape import Tape
+from dpasp.dataclass import dataclass
 
 WARP = 32
 SHARED = 200 * 1024  # bytes of shared memory that a walk may use

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from clingo import Symbol
 from torch import Tensor
 from torch.utils.data import Dataset, default_collate
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, ProgramError, Span
 from dpasp.language import ast
 

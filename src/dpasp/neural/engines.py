@@ -16,7 +16,7 @@ sees one function with a hand-written backward pass.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from dpasp.circuits import FIELDS, Cache, Circuit, Options
+from dpasp.dataclass import dataclass
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery

@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.logic.program import GroundProgram

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from clingo import Function, Symbol
 from clingo.ast import ASTType
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language import ast, parse
 from dpasp.language.arguments import queries_given

@@ -14,7 +14,6 @@ tensor([[0.6500]])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -22,6 +21,7 @@ import torch
 from torch import Tensor
 
 from dpasp.circuits.tape import Tape
+from dpasp.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,14 @@ tensor([0.6500, 0.3500, 0.6500], dtype=torch.float64)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from dpasp.circuits import Options
+from dpasp.dataclass import dataclass
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
@@ -160,7 +161,7 @@ class Outlook:
 
     few: int = FEW
     atoms: frozenset[int] = frozenset()
-    options: Options = Options()  # noqa: RUF009 - frozen
+    options: Options = Options()
 
 
 def _logarithm(

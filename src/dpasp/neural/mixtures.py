@@ -12,11 +12,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.neural.observations import Observation
 from dpasp.neural.walks import Fields
 from dpasp.semantics.meaning import Meaning

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ import torch
 from clingo import Symbol
 from torch import Tensor, nn
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol

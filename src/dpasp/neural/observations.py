@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,6 +20,7 @@ from clingo import Symbol
 from torch import Tensor
 from torch.utils.data._utils.collate import default_collate_fn_map
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, nearest
 from dpasp.language.ast import NOWHERE, Mode, Neural
 from dpasp.language.observations import Example, examples

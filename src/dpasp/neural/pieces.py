@@ -18,12 +18,13 @@ tensor([[[0.1000]]], dtype=torch.float64)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.neural.engines import MassEngine
 from dpasp.neural.walks import Fields, Pullback
 

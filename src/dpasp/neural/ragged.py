@@ -12,7 +12,6 @@ truth values, or a list with the objects of each row, as many as there are:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import torch
 from clingo import Symbol
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.neural.data import as_tensor
 

@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from dpasp.circuits.layers import Integers
+from dpasp.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

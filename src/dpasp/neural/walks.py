@@ -14,7 +14,7 @@ tensor([[[0.6500, 0.1000]]])
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import torch
@@ -22,6 +22,7 @@ from torch import Tensor
 
 from dpasp.circuits import Circuit
 from dpasp.circuits.tape import backward_tape, forward_tape
+from dpasp.dataclass import dataclass
 from dpasp.neural import cuda
 from dpasp.neural.layers import LayeredTape
 

@@ -15,13 +15,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from clingo import Function, Symbol
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic
 from dpasp.logic.markers import HIDDEN
 from dpasp.logic.program import (

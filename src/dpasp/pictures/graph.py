@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.pictures.layout import Arrangement, Edge, arrange, arrow
 from dpasp.pictures.scene import (
     Box,

@@ -6,9 +6,10 @@ Only sizes go there and only places come back, so no font is looked for and no f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.pictures.scene import Point
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from dpasp.dataclass import dataclass
 from dpasp.pictures.raster import write_raster
 from dpasp.pictures.scene import Scene
 from dpasp.writing import check_ending, write_aside, write_text

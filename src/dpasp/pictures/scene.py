@@ -8,9 +8,10 @@ text-anchor="middle" fill="#1f2430" class="f-ink">a &amp; b</text>
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from unicodedata import east_asian_width
 
+from dpasp.dataclass import dataclass
 from dpasp.shown import markup
 
 # Every colour has a name; pages with a dark theme replace them by the classes f-… and s-….

@@ -8,9 +8,10 @@ form that holds for all positions of the sliders; a move is one evaluation of it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
 from dpasp.inference.asked import ask
 from dpasp.inference.credal.extremes import extremes

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,6 +21,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from dpasp.dataclass import dataclass
 from dpasp.limits import Limits
 from dpasp.playground.about import playground_facts
 from dpasp.playground.pages import Page

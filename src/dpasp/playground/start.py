@@ -8,9 +8,9 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.limits import Limits
 

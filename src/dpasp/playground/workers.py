@@ -8,9 +8,9 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from dpasp.dataclass import dataclass
 from dpasp.limits import Limits
 
 GRACE = 10.0  # seconds beyond the time limit after which a worker is ended from outside

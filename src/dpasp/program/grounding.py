@@ -15,12 +15,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics

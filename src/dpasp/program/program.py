@@ -49,7 +49,8 @@ from dpasp.shown import display
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
-    from dpasp.circuits import Circuit, Plan
+    from dpasp.circuits import Circuit
+    from dpasp.circuits.planning import Plan
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
     from dpasp.learning.ensembles import Ensemble
@@ -677,7 +678,8 @@ class Program:
         >>> program.plan().choices
         2
         """
-        from dpasp.circuits import Options, Plan, plan
+        from dpasp.circuits import Options, plan
+        from dpasp.circuits.planning import Plan
         from dpasp.inference.exact import compiler_options
 
         watch = started(limits)

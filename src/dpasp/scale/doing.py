@@ -14,9 +14,9 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, InferenceError, MemoryLimit, UsageError
 from dpasp.limits import Limits, Watch
 from dpasp.logic.packing import packed, unpacked

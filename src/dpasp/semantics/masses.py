@@ -20,12 +20,12 @@ Then P(q | e) = qe / e under maxent and [a / (a + d), b / (b + c)] under credal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, InconsistentProgram, Span
 from dpasp.logic.program import GroundLiteral, GroundMap, GroundQuery
 from dpasp.semantics.meaning import Meaning

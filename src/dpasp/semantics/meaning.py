@@ -12,8 +12,8 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.language.ast import Logic, Mode, Probability
 from dpasp.logic.program import GroundLiteral
 

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, nearest
 
 _LOWER = {"lower": 1.0, "upper": 0.0, "midpoint": 0.5}

@@ -24,11 +24,12 @@ model ``a`` says that the atom is true, ``not a*`` that it is false, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.language.ast import Logic, Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundLiteral, GroundProgram, Rule

@@ -20,8 +20,8 @@ step. Components without negation inside need no copies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.limits import Watch
 from dpasp.logic.program import Rule

@@ -19,8 +19,8 @@ two :- digit(i1,2).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects import title
 from dpasp.dialects.asp.text import (
     Statement,

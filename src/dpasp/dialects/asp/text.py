@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects.layout import LaidOut
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.statements.kind import starting_words

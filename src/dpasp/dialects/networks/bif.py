@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects import title
 from dpasp.dialects.checked import checked_text
 from dpasp.dialects.layout import LaidOut, NewPiece, comment, laid_out

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects.prolog.write import is_name, quoted, slug, unused_name
 
 SLACK = 1e-3  # tables are rounded; what is further from 1 is a mistake

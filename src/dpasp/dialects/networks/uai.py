@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects import title
 from dpasp.dialects.networks.network import (
     BadRow,

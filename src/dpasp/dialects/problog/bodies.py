@@ -7,8 +7,8 @@ Prolog reads from left to right, and that is part of the meaning: a variable of 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects.problog.arithmetic import as_whole, data
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.problog.unify import unify

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects.problog.arithmetic import as_real, data
 from dpasp.dialects.problog.bodies import Body, bodies, shared_body
 from dpasp.dialects.problog.context import Context

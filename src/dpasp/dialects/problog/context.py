@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects.prolog.rules import Rule
 from dpasp.dialects.prolog.terms import Compound, Slice, Term, Variable, all_subterms
 from dpasp.dialects.prolog.write import unused_name

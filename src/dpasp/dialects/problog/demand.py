@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects.problog.clauses import QuestionRule
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.prolog.rules import (

@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects import title
 from dpasp.dialects.checked import checked_text
 from dpasp.dialects.layout import NewPiece, comment, laid_out

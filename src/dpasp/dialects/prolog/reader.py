@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects.prolog.terms import (
     Compound,
     ListTerm,

@@ -6,8 +6,9 @@ The terms are Prolog's; what Prolog has and dPASP has not is gone from them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects.prolog.terms import (
     NO_SLICE,
     Compound,

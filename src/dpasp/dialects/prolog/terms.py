@@ -10,7 +10,9 @@ Compound(name='edge', args=(Compound(name='a', args=()), Number(text='3')))
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from dpasp.dataclass import dataclass
 
 Slice = tuple[int, int]  # where a term stands in its text
 NO_SLICE: Slice = (0, 0)
@@ -26,7 +28,7 @@ class Variable:
     """A variable; each one called ``_`` is another, which the readers of terms see to."""
 
     name: str
-    at: Slice = _at()  # noqa: RUF009
+    at: Slice = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Number:
     """A number, as it was written."""
 
     text: str
-    at: Slice = _at()  # noqa: RUF009
+    at: Slice = _at()
 
     @property
     def is_real(self) -> bool:
@@ -55,7 +57,7 @@ class Text:
     """A text in double quotes."""
 
     value: str
-    at: Slice = _at()  # noqa: RUF009
+    at: Slice = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Compound:
 
     name: str
     args: tuple[Term, ...] = ()
-    at: Slice = _at()  # noqa: RUF009
+    at: Slice = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class ListTerm:
 
     items: tuple[Term, ...]
     tail: Term | None = None
-    at: Slice = _at()  # noqa: RUF009
+    at: Slice = _at()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Operation:
 
     name: str
     args: tuple[Term, ...]
-    at: Slice = _at()  # noqa: RUF009
+    at: Slice = _at()
 
 
 Term = Variable | Number | Text | Compound | ListTerm | Operation

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from dpasp.dataclass import dataclass
 
 TokenKind = Literal[
     "comment", "end", "variable", "name", "quoted", "text", "number", "sign", "unknown"

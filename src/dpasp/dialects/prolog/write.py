@@ -12,8 +12,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dpasp.dataclass import dataclass
 from dpasp.dialects.prolog.rules import (
     Aggregate,
     Goal,

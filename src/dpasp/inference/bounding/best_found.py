@@ -20,11 +20,12 @@ probable they are is bounded like any query; no other values can have more than 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.bounds import close_in

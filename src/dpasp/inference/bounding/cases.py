@@ -31,14 +31,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from dpasp import circuits
-from dpasp.circuits import Fallen
+from dpasp.circuits.join import Fallen
 from dpasp.circuits.worlds import Definitions
+from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.circuit import OnCircuit, on_circuit

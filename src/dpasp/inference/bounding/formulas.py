@@ -22,8 +22,8 @@ The gap is the largest distance between two such ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.answers import Answer
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning

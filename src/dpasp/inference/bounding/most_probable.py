@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import (
     ImpossibleEvidence,
     InconsistentProgram,

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dpasp import circuits
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked

@@ -23,9 +23,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from dpasp import circuits
+from dpasp.circuits.join import constant_circuit, join
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
@@ -183,9 +184,9 @@ class IntervalBounds:
     def _joined(self, watch: Watch, holds: bool) -> OnCircuit:
         """The circuit of all cases; in the open ones the queries hold, or never do."""
         asked = self.cases.asked
-        open_case = circuits.constant_circuit(holds, len(asked.queries))
+        open_case = constant_circuit(holds, len(asked.queries))
         cases = {**self.cases.circuits, **dict.fromkeys(self.cases.open, open_case)}
-        whole = circuits.join(
+        whole = join(
             cases, asked.ground.choices, asked.meaning, first=self.cases.first, watch=watch
         )
         return OnCircuit(whole, asked.meaning, asked.queries, asked.layout)

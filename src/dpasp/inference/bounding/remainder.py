@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dpasp.circuits import Fallen
+from dpasp.circuits.join import Fallen
 from dpasp.circuits.worlds import BLOCK
 from dpasp.errors import LimitReached
 from dpasp.inference.answers import Answer

@@ -18,12 +18,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpasp.circuits import Circuit
+from dpasp.dataclass import dataclass
 from dpasp.inference.credal.relax import MASSES, BoundGoal, relaxation
 from dpasp.inference.credal.search import ClosedBox, OpenBox, Score, close_box
 from dpasp.inference.credal.vertices import Corners

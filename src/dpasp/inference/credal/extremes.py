@@ -18,31 +18,22 @@ bound, which is just as exact unless a limit stops it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from dpasp.circuits import Circuit
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.asked import Asked
-from dpasp.inference.credal.closing import Closing, fraction
-from dpasp.inference.credal.relax import MASSES, BoundGoal, Relaxation, relaxation
-from dpasp.inference.credal.search import Extreme, Share, minimise
-from dpasp.inference.credal.symmetry import count_vertices, different_vertices, symmetric_choices
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines.evaluator import Evaluator
-from dpasp.inference.engines.tiny import LOG_TINY, ratio_masses, too_improbable
-from dpasp.limits import UNLIMITED, Report, Watch
-from dpasp.logic.program import GroundQuery
+from dpasp.inference.engines.tiny import ratio_masses
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import FIELDS, Array, Masses
+from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.meaning import Meaning
 
-BATCH = 256  # weight vectors that are evaluated together
+AT_ONCE = 256  # weight vectors that are evaluated together
 FEW = 512  # so many vertices are simply evaluated, and not searched
 
 
@@ -90,20 +81,13 @@ def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
     A search reports to the watch what share of the vertices it has ruled out.
     """
     intervals = corners(asked.ground)
-    many = bool(intervals) and math.prod(len(corner.points) for corner in intervals) > FEW
-    searches = _searches(asked, evaluator, intervals) if many else None
-    if searches is None:
-        return _over_vertices(asked, evaluator, intervals)
-    count, rows = len(asked.questions), asked.columns.shape[1]
-    total = count * rows
-    numbers = []
-    for done, search in enumerate(searches):
-        number = _over_different_vertices(search, asked.watch) if rows == 1 else None
-        if number is None:
-            report = partial(_report_part, asked.watch.report, done, total)
-            number = _searched(search, asked.watch.share(total - done, report))
-        numbers.append(number)
-    return [_side_by_side(numbers[i * rows : (i + 1) * rows]) for i in range(count)]
+    if intervals and math.prod(len(corner.points) for corner in intervals) > FEW:
+        from dpasp.inference.credal.many import searched_extremes  # few programs have so many
+
+        numbers = searched_extremes(asked, evaluator, intervals, FEW)
+        if numbers is not None:
+            return numbers
+    return _over_vertices(asked, evaluator, intervals)
 
 
 def _over_vertices(
@@ -111,19 +95,19 @@ def _over_vertices(
 ) -> list[Extremes]:
     """The numbers of every question, from all vertices."""
     numbers: list[Extremes] = []
-    for batch in vertex_weights(intervals, asked.columns, BATCH):
+    for batch in vertex_weights(intervals, asked.columns, AT_ONCE):
         shape = batch.shape[1:]
         vectors = batch.reshape(len(batch), shape[0] * shape[1])
         vertex_masses = ratio_masses(evaluator, vectors, asked.layout, asked.watch)
         new = [
-            _of_masses(vertex_masses[i], asked.meaning, batch if intervals else None, shape)
+            of_masses(vertex_masses[i], asked.meaning, batch if intervals else None, shape)
             for i in range(len(asked.questions))
         ]
         numbers = [a.joined(b) for a, b in zip(numbers, new, strict=True)] if numbers else new
     return numbers
 
 
-def _of_masses(
+def of_masses(
     flat: Masses, meaning: Meaning, batch: Weights | None, shape: tuple[int, ...]
 ) -> Extremes:
     """The extremes over the vertices of a batch; where the evidence is impossible none counts."""
@@ -149,166 +133,3 @@ def _attaining(batch: Weights, values: Array) -> Weights | None:
     known = np.where(np.isnan(values), np.inf, values)
     best = int(np.argmin(known))
     return batch[:, best, 0].copy() if known[best] < np.inf else None
-
-
-def _side_by_side(rows: Sequence[Extremes]) -> Extremes:
-    """The numbers of one question for several rows of weights, as one."""
-    if len(rows) == 1:
-        return rows[0]
-    names = ("consistent", "inconsistent", "possible", "lower", "upper", "gap")
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(row, name) for row in rows]) for name in names
-    }
-    return Extremes(**arrays, stopped=tuple(limit for row in rows for limit in row.stopped))
-
-
-# --- many vertices: search on the circuit -----------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """A question under one row of weights, with the part of the circuit that it needs."""
-
-    asked: Asked
-    evaluator: Evaluator
-    circuit: Circuit
-    question: int
-    relaxed: Relaxation
-
-    @property
-    def is_query(self) -> bool:
-        """Whether there are bounds to search for; of a #map only its evidence matters here."""
-        return isinstance(self.asked.questions[self.question], GroundQuery)
-
-    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The masses [batch] of the question."""
-        return ratio_masses(self.evaluator, weights, self.asked.layout, watch)[self.question]
-
-
-def _searches(
-    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
-) -> list[_Search] | None:
-    """A search for each question and row of weights.
-
-    None where branch and bound does not apply: there is no circuit for it, or total choices
-    without stable models have a model all the same.
-    """
-    circuit = evaluator.circuit
-    if circuit is None:
-        return None
-    searches = []
-    for i in range(len(asked.questions)):
-        for row in asked.columns.T:
-            relaxed = relaxation(circuit, i, row, intervals)
-            if relaxed is None:
-                return None
-            if asked.meaning.has_undefined_model and not relaxed.always_consistent:
-                return None
-            searches.append(_Search(asked, evaluator, circuit, i, relaxed))
-    return searches
-
-
-def _searched(search: _Search, watch: Watch) -> Extremes:
-    """The numbers of one question and row."""
-    goals = _goals(search, watch)
-    # What is possible at some vertex is possible in the middle of them all.
-    ends = [*(extreme.weights for extreme in goals.values()), search.relaxed.middle()]
-    at_ends = search.masses(np.stack(ends, axis=1))  # unwatched: the answer when time is over
-    stopped = tuple(extreme.stopped for extreme in goals.values() if extreme.stopped)
-    low = high = least = most = np.nan
-    if search.is_query:
-        low, high = (float(bound[at]) for at, bound in enumerate(masses.credal(at_ends)))
-        # An end where the evidence is impossible means that no vertex decides that bound.
-        low, high = 1.0 if np.isnan(low) else low, 0.0 if np.isnan(high) else high
-        lower, upper = goals["lower"], goals["upper"]
-        least = low if lower.stopped is None else min(low, lower.bound)
-        most = high if upper.stopped is None else max(high, 1.0 - upper.bound)
-    return Extremes(
-        at_ends.consistent.max(keepdims=True),
-        at_ends.inconsistent.max(keepdims=True),
-        (at_ends.b + at_ends.d).max(keepdims=True),
-        np.array([least]),
-        np.array([most]),
-        np.array([max(low - least, most - high) if search.is_query else 0.0]),
-        goals["lower"].weights if search.is_query else None,
-        goals["upper"].weights if search.is_query else None,
-        stopped,
-        (low, high) if stopped else None,
-    )
-
-
-def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
-    """The extremes of a question, lower and upper first; consistency if it is in doubt."""
-    by_goal: dict[BoundGoal, Extreme] = {}
-    relaxed, circuit, i = search.relaxed, search.circuit, search.question
-    if search.is_query:
-        _check_scale(search)
-        goals: tuple[BoundGoal, ...] = ("lower", "upper")
-        for part, goal in enumerate(goals):
-            report = partial(_report_part, _as_share(watch.report), part, len(goals))
-            shared = watch.share(len(goals) - part, report)
-            score, share = fraction(circuit, i, goal), _share(search, goal, shared)
-            by_goal[goal] = minimise(relaxed, goal, score, shared, share)
-    if not relaxed.always_consistent:
-
-        def consistent(weights: Weights) -> Array:
-            mass: Array = circuit.masses(weights, fields=("consistent",))[i, 0]
-            return mass
-
-        # Silenced: it is the last part and takes least time.
-        by_goal["consistent"] = minimise(relaxed, "consistent", consistent, watch.silenced())
-    return by_goal
-
-
-def _report_part(report: Report, done: int, total: int, share: float, whole: float | None) -> None:
-    """Report that ``done`` of ``total`` parts are finished, and this share of the next one."""
-    report(done + share, total)
-
-
-def _as_share(report: Report) -> Report:
-    """What takes reports of (done, total) and passes them on as a share of 1."""
-    return lambda done, total: report(done / (total or 1.0), 1.0)
-
-
-def _over_different_vertices(search: _Search, watch: Watch) -> Extremes | None:
-    """The numbers from the vertices that differ for a question; None if those are many."""
-    relaxed, asked = search.relaxed, search.asked
-    place = (search.circuit, search.question)
-    classes = symmetric_choices(*place, relaxed.weights, asked.layout, relaxed.corners)
-    if count_vertices(classes, relaxed.corners) > FEW:
-        return None
-    parts = different_vertices(classes, relaxed.corners, relaxed.weights, BATCH)
-    return _merged(_batches(search, parts, watch))
-
-
-def _batches(search: _Search, parts: Iterator[Weights], watch: Watch) -> Iterator[Extremes]:
-    """The extremes over the vertices of each batch [leaves, vertices]."""
-    for batch in parts:
-        shape = (batch.shape[1], 1)
-        vertex_masses = search.masses(batch, watch)
-        yield _of_masses(vertex_masses, search.asked.meaning, batch[:, :, np.newaxis], shape)
-
-
-def _merged(parts: Iterator[Extremes]) -> Extremes:
-    merged = next(parts)
-    for part in parts:
-        merged = merged.joined(part)
-    return merged
-
-
-def _check_scale(search: _Search) -> None:
-    """Raise an error if the bounds of the search are lost below what floating point can hold."""
-    logs = search.circuit.masses(search.relaxed.middle(), log=True)[search.question]
-    for names in MASSES.values():
-        total = np.logaddexp(*(logs[FIELDS.index(name)] for name in names))
-        if -np.inf < total < LOG_TINY:
-            raise too_improbable("the extremes over so many intervals")
-
-
-def _share(search: _Search, goal: BoundGoal, watch: Watch) -> Share | None:
-    """What has the boxes of a search looked into by the pool; None without workers."""
-    pool, relaxed = search.asked.pool, search.relaxed
-    if not pool.cuts:
-        return None
-    job = Closing(search.circuit, search.question, relaxed.weights, relaxed.corners, goal)
-    return lambda starts: pool.map(job, starts, watch, fair=True)

@@ -29,7 +29,6 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -38,6 +37,7 @@ from numpy.typing import NDArray
 from dpasp.circuits import Circuit
 from dpasp.circuits.channels import MIXED, MODELS, OTHER, QE, LeafValues
 from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
+from dpasp.dataclass import dataclass
 from dpasp.inference.credal.vertices import Corners
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING

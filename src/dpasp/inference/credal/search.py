@@ -29,13 +29,13 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.layers import Integers
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.credal.relax import BoundGoal, Relaxation
 from dpasp.limits import Watch

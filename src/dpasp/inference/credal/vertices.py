@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.logic.program import GroundProgram, IntervalWeights
 from dpasp.semantics.leaves import Weights, layout

@@ -12,17 +12,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.asked import Asked
 from dpasp.language.ast import Mode
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.dependencies import determined
-
-MANY = 16  # questions that are worth an evaluator for all of them
 
 
 @dataclass(frozen=True, slots=True)

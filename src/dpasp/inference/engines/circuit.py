@@ -11,19 +11,24 @@ array([[0.65]])
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpasp import circuits
 from dpasp.circuits.consistency import Consistency, consistency
-from dpasp.inference.engines.reference.enumerate import Enumeration, enumerate_models
+from dpasp.dataclass import dataclass
+from dpasp.errors import SizeLimit
+from dpasp.language.ast import Logic
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
-from dpasp.semantics.leaves import LeafLayout, Weights, layout
+from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_count
 from dpasp.semantics.masses import (
     FIELDS,
     Array,
@@ -34,6 +39,12 @@ from dpasp.semantics.masses import (
 )
 from dpasp.semantics.meaning import Meaning
 
+if TYPE_CHECKING:
+    from dpasp.inference.engines.reference.enumerate import Enumeration
+
+HEAD_CYCLE, LESS_WORK = "a disjunction through a positive loop", "less work than compiling"
+# Of turns: the work of the compiler, and the models of the enumeration, which take about as long.
+ROUNDS = ((10_000, 20_000), (100_000, 200_000), (1_000_000, 2_000_000))
 PRECISE = 1e-6  # where 1 - consistent is above this, subtracting loses few digits
 
 
@@ -41,7 +52,7 @@ PRECISE = 1e-6  # where 1 - consistent is above this, subtracting loses few digi
 class OnCircuit:
     """A circuit as an :class:`~dpasp.inference.engines.evaluator.Evaluator`.
 
-    ``enumeration`` is what it was folded from, if it could not be compiled.
+    ``enumeration`` is what it was folded from, if it was not compiled, and ``why`` says why.
     """
 
     circuit: circuits.Circuit
@@ -49,6 +60,7 @@ class OnCircuit:
     questions: tuple[Question, ...]
     layout: LeafLayout
     enumeration: Enumeration | None = None
+    why: str = ""
 
     @property
     def name(self) -> str:
@@ -59,7 +71,9 @@ class OnCircuit:
     def statistics(self) -> Mapping[str, int | float | str]:
         """How large the circuit is, and how it was made."""
         sizes = self.circuit.statistics
-        table = {} if self.enumeration is None else self.enumeration.sizes
+        table: dict[str, int | str] = {}
+        if self.enumeration is not None:
+            table = {**self.enumeration.sizes, "enumerated": self.why}
         return {
             **table,
             "circuit_nodes": sizes.nodes,
@@ -113,17 +127,66 @@ def on_circuit(
     """The circuit of the questions of a program.
 
     The arguments are those of :func:`dpasp.circuits.compile`. Where that meets a head cycle,
-    the total choices are enumerated and folded into a circuit.
+    or where it is more work, the total choices are enumerated and folded into a circuit.
     """
-    described = (meaning, ground.questions, layout(ground.choices))
-    try:
-        circuit = circuits.compile(
-            ground, meaning, observed=observed, options=options, cache=cache, watch=watch
-        )
-    except circuits.HeadCycle:
+    wanted = _Wanted(ground, meaning, observed, watch)
+    for work, models in _rounds(ground, meaning):
+        with suppress(SizeLimit):
+            return wanted.compiled(replace(options, work=min(work, options.work)))
+        with suppress(SizeLimit):
+            return wanted.enumerated(models)
+    return wanted.compiled(options, cache)
+
+
+def _rounds(ground: GroundProgram, meaning: Meaning) -> Sequence[tuple[int, int]]:
+    """How much work compiling may be, and how many models are then enumerated, in turns.
+
+    Under lstable compiling compares sets of undefined atoms, of which there may be very many,
+    while the total choices are few.
+    """
+    if meaning.logic is not Logic.LSTABLE:
+        return ()
+    total = math.prod(map(leaf_count, ground.choices))
+    return [(work, models) for work, models in ROUNDS if total <= models]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A program whose circuit is wanted."""
+
+    ground: GroundProgram
+    meaning: Meaning
+    observed: Sequence[int]
+    watch: Watch
+
+    def compiled(self, options: circuits.Options, cache: circuits.Cache | None = None) -> OnCircuit:
+        """The circuit that is compiled, or enumerated at a head cycle."""
+        try:
+            circuit = circuits.compile(
+                self.ground,
+                self.meaning,
+                observed=self.observed,
+                options=options,
+                cache=cache,
+                watch=self.watch,
+            )
+        except circuits.HeadCycle:
+            return self.enumerated()
+        return self._on(circuit)
+
+    def enumerated(self, most: int | None = None) -> OnCircuit:
+        """The circuit that is folded; raises :class:`SizeLimit` if there are more models."""
+        from dpasp.circuits.fold import fold
+        from dpasp.inference.engines.reference.enumerate import enumerate_models
+
         started = time.perf_counter()
-        table = enumerate_models(ground, meaning, observed=observed, watch=watch)
+        table = enumerate_models(
+            self.ground, self.meaning, observed=self.observed, most=most, watch=self.watch
+        )
         counted = table.counted(time.perf_counter() - started)
-        folded = circuits.fold(ground.choices, counted, meaning, watch=watch)
-        return OnCircuit(folded, *described, table)
-    return OnCircuit(circuit, *described)
+        folded = fold(self.ground.choices, counted, self.meaning, watch=self.watch)
+        return replace(self._on(folded), enumeration=table, why=LESS_WORK if most else HEAD_CYCLE)
+
+    def _on(self, circuit: circuits.Circuit) -> OnCircuit:
+        leaves = layout(self.ground.choices)
+        return OnCircuit(circuit, self.meaning, self.ground.questions, leaves)

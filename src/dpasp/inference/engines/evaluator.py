@@ -15,13 +15,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dpasp.circuits import Circuit
-from dpasp.inference.engines.reference.enumerate import Enumeration
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
+
+if TYPE_CHECKING:
+    from dpasp.inference.engines.reference.enumerate import Enumeration
 
 
 class Evaluator(Protocol):

@@ -19,20 +19,19 @@ array([0.09 , 0.09 , 0.027])
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpasp.circuits.shares import Shares, shares
+from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
-from dpasp.inference.asked import Asked
-from dpasp.inference.engines.alike import MANY, about_atoms
+from dpasp.inference.asked import MANY_CHOICES, MANY_QUESTIONS, Asked
+from dpasp.inference.engines.alike import about_atoms
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import FIELDS, Masses
 
 MANY_ENTRIES = 5e6  # of tables: from there on it is worth it for one question as well
-FEW_CHOICES = 200  # a network has one for each row of a table; with fewer, tables are small
 
 
 @dataclass(frozen=True)
@@ -96,8 +95,8 @@ def answered_in_numbers(asked: Asked) -> InNumbers | None:
 
     None where the questions or the program are not of this kind, or where a circuit is better.
     """
-    many = len(asked.questions) >= MANY
-    if asked.has_rows or not (many or len(asked.ground.choices) >= FEW_CHOICES):
+    many = len(asked.questions) >= MANY_QUESTIONS
+    if asked.has_rows or not (many or len(asked.ground.choices) >= MANY_CHOICES):
         return None
     alike = about_atoms(asked)
     if alike is None or not alike.certain or not all(alike.atoms):

@@ -24,18 +24,18 @@ atoms that models may choose, have roots of their own in a second circuit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp import circuits
+from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
-from dpasp.inference.asked import Asked
-from dpasp.inference.engines.alike import MANY, about_atoms
+from dpasp.inference.asked import MANY_QUESTIONS, Asked
+from dpasp.inference.engines.alike import about_atoms
 from dpasp.inference.engines.circuit import OnCircuit, on_circuit
-from dpasp.inference.engines.reference.enumerate import Enumeration
 from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundQuery
@@ -49,6 +49,9 @@ from dpasp.semantics.masses import (
     completed_logs,
 )
 from dpasp.semantics.meaning import Meaning
+
+if TYPE_CHECKING:
+    from dpasp.inference.engines.reference.enumerate import Enumeration
 
 # A root for each question may be less work than one circuit for all, so this is tried only so
 # far: a network is known beforehand to be too wide, other programs after a moment.
@@ -176,12 +179,12 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
 
     None where there are not so many, or where a root for each question is less work.
     """
-    alike = about_atoms(asked) if len(asked.questions) >= MANY else None
+    alike = about_atoms(asked) if len(asked.questions) >= MANY_QUESTIONS else None
     if alike is None:
         return None
     atoms, questions = alike.atoms, asked.questions
     observed = tuple(dict.fromkeys(atom for atom in atoms if atom))
-    if len(observed) < MANY:
+    if len(observed) < MANY_QUESTIONS:
         return None
     base = asked.with_questions((GroundQuery((), questions[0].evidence, "", None),)).ground
     options = NETWORK if alike.network else OTHERS

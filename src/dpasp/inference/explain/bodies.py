@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from clingo import Function, Symbol
 from clingo.ast import AST, ASTType, Sign
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.inference.explain.traced import Traced
 from dpasp.language import ast

@@ -18,13 +18,14 @@ as given; the result lists those certain atoms that the rules rest on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
 from dpasp import circuits
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.circuit import on_circuit

@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
 from dpasp.inference.answers import Answer
 from dpasp.inference.explain.trees import Tree

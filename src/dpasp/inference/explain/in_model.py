@@ -15,12 +15,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from clingo import Symbol
 from clingo.ast import ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.answers import Value
 from dpasp.inference.explain.bodies import BodyPart, Texts
 from dpasp.inference.explain.traced import TracedModel, derivation

@@ -14,11 +14,11 @@ is the target are roots of a polynomial, which are found from its values.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import Chebyshev
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.answers import interval_text
 from dpasp.inference.asked import Asked
 from dpasp.inference.explain.explanation import Sensitivity

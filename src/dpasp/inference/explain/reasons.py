@@ -15,13 +15,14 @@ certain gives its posterior too, and all of them are one batch of an exact engin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import nlargest
 from itertools import islice
 
 import numpy as np
 
 from dpasp import circuits
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked

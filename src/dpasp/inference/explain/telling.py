@@ -11,11 +11,12 @@ slip(1): by line 1, since wet(1) and not salted(1)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from clingo import Symbol
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.answers import Value, decimal_text
 from dpasp.inference.explain.bodies import BodyPart, Texts
 from dpasp.inference.explain.in_model import TextInModel

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.answers import Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups

@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display

@@ -20,13 +20,14 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.engines.circuit import OnCircuit
 from dpasp.inference.explain.shrink import smallest

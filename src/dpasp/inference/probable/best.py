@@ -11,11 +11,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.answers import Assignment, MapAnswer, Value
 from dpasp.logic.program import GroundMap, GroundProgram
 from dpasp.semantics.names import Labels, choice_labels

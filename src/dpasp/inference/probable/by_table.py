@@ -18,10 +18,11 @@ those of any query, with 'the model has these values' for q.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.credal.vertices import corners, vertex_weights

@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines.tiny import too_improbable
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best

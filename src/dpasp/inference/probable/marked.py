@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -32,6 +31,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
 from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
+from dpasp.dataclass import dataclass
 from dpasp.inference.probable.best import VALUES, Best
 from dpasp.inference.probable.search import OPEN, BoundedBatch, best_first
 from dpasp.inference.probable.task import SearchLimits

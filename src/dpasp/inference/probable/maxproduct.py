@@ -19,12 +19,12 @@ logarithms: the probability of one total choice among many is small.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from dpasp.circuits.layers import Layers, sweep
+from dpasp.dataclass import dataclass
 from dpasp.inference.probable.best import CLOSE
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.total_choices import TotalChoice

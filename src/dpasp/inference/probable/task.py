@@ -13,11 +13,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dpasp.circuits import Circuit
+from dpasp.dataclass import dataclass
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.tiny import LOG_TINY

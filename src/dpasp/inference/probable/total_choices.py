@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
@@ -24,6 +23,7 @@ import numpy as np
 
 from dpasp.circuits.channels import LeafValues
 from dpasp.circuits.layers import Layers
+from dpasp.dataclass import dataclass
 from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
 from dpasp.inference.probable.maxproduct import MaxProduct, max_product
 from dpasp.inference.probable.task import MapTask

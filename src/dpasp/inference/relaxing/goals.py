@@ -18,9 +18,9 @@ True
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.sampling.splitting import split_translation
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, Rule

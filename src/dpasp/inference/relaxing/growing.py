@@ -23,9 +23,10 @@ weights. It only grows, since what is known stays known, and is exact when all c
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dpasp import circuits
+from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
 from dpasp.inference.relaxing.goals import RelaxedGoal
 from dpasp.inference.relaxing.reasons import MANY_REASONS, Ranked, important

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from random import Random
 
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import Definitions, Worlds
+from dpasp.dataclass import dataclass
 from dpasp.inference.relaxing.goals import RelaxedGoal
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Rule

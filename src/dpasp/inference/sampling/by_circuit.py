@@ -16,13 +16,14 @@ is drawn by its own probabilities.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp import circuits
 from dpasp.circuits.layers import Layer, sweep
+from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence, SizeLimit, Span
 from dpasp.inference.asked import Asked
 from dpasp.inference.sampling.situations import Places

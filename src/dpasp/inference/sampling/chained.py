@@ -17,9 +17,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dpasp.circuits.worlds import WORDS
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.sampling.chains import Walk

@@ -11,7 +11,6 @@ array([0.25, 0.5 ])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from clingo import Function
 from numpy.typing import NDArray
 
 from dpasp import circuits
+from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
 from dpasp.inference.engines.circuit import OnCircuit
 from dpasp.inference.sampling.guessing import guessed

@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dpasp.circuits.worlds import BLOCK, Worlds
+from dpasp.dataclass import dataclass
 from dpasp.errors import (
     Diagnostic,
     ImpossibleEvidence,

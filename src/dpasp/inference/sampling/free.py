@@ -19,10 +19,11 @@ lower answer may come out too low and the upper one too high, but never the othe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.logic.program import Choice, IntervalWeights, Rule
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_bounds
 from dpasp.semantics.translate import Translation

@@ -22,8 +22,8 @@ count the outcomes that have one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.logic.program import Rule
 from dpasp.semantics.dependencies import body_atoms, components
 

@@ -30,10 +30,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.semantics.masses import Array
 
 Ends = tuple[float, float]

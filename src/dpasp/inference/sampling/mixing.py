@@ -18,10 +18,10 @@ autocorrelations up as long as pairs of them are positive and fall (Geyer, 1992)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.sampling.intervals import MISSED, Ends
 from dpasp.semantics.masses import Array
 

@@ -23,11 +23,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from dpasp.circuits.worlds import WORDS
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked

@@ -7,11 +7,12 @@ them, so that the same seed gives the same answer whatever the number of workers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.asked import Asked
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes

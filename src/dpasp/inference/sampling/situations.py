@@ -28,11 +28,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.engines.reference.enumerate import least_undefined
 from dpasp.inference.engines.reference.rows import Bits

@@ -16,8 +16,8 @@ atom. What a part makes of a world depends on a few determined atoms only, its *
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.engines.reference.rows import Bits
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Rule

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import BLOCK, Definitions, Drawn, Worlds
+from dpasp.dataclass import dataclass
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.rows import Bits
 from dpasp.inference.sampling.free import drawable

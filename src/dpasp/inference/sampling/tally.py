@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.sampling.intervals import ALL_OPEN, Ends, Frame, betting, binomial
 from dpasp.semantics.masses import Array
 

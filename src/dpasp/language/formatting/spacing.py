@@ -14,8 +14,9 @@ the author's own is kept, and kept the same throughout a bracket.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dpasp.dataclass import dataclass
 from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.brackets import CLOSING, OPENING
 from dpasp.language.text.lexer import Token

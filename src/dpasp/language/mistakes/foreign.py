@@ -91,73 +91,70 @@ def _arrow(match: re.Match[str]) -> str:
     return f"write {_words(match[1])}::{_words(match[2])} :- {_words(match[3])}."
 
 
-# The beginning of a statement, a code, what is said about it, and the line to write.
-_LINES: tuple[tuple[re.Pattern[str], str, str, Help], ...] = tuple(
-    (re.compile(pattern, re.ASCII | re.DOTALL), code, message, help)
-    for pattern, code, message, help in (
-        (
-            rf":-\s*(?:{_PROLOG})\s*\.",
-            "prolog-directive",
-            "this directive is Prolog's",
-            lambda match: "leave it out: nothing here needs to be declared or loaded this way",
-        ),
-        (
-            rf"(query|evidence)\s*\(\s*(\\\+\s*)?({_ATOM})\s*(?:,\s*(true|false)\s*)?\)\s*\.",
-            "problog-directive",
-            "this is how ProbLog asks",
-            _fact,
-        ),
-        (
-            r"nn\s*\(\s*(\w+)\s*,\s*\[([^\]]*)\]\s*(?:,\s*(\w+)\s*,\s*\[([^\]]*)\]\s*)?\)\s*::"
-            rf"\s*({_ATOM})\s*.*",
-            "foreign-network",
-            "this is how DeepProbLog names a network",
-            _deepproblog,
-        ),
-        (
-            r"nn\s*\(\s*([a-z]\w*)\s*\(([^()]*)\)\s*,\s*\[([^\]]*)\]\s*\)\s*(?::-\s*(.*?))?\s*\.",
-            "foreign-network",
-            "this is how NeurASP names a network",
-            _neurasp,
-        ),
-        (
-            rf"map\s+([\d.]+)\s*::\s*({_ATOM})\s*\.",
-            "foreign-map",
-            "this is how PASTA marks what a map query asks for",
-            lambda match: f"write {match[1]}::{match[2]}. and #map {match[2]}?.",
-        ),
-        (
-            rf"abducible\s+({_ATOM})\s*\.",
-            "foreign-abducible",
-            "there are no abducibles",
-            lambda match: f"write 0.5::{match[1]}. and ask #map {match[1]}? | goal.",
-        ),
-        (
-            rf"optimizable\s+(?:(\[[^\]]*\]|[\d.]+)\s*::\s*)?({_ATOM})\s*\.",
-            "foreign-optimizable",
-            "probabilities are not optimised",
-            _optimizable,
-        ),
-        (
-            rf"\(\s*({_ATOM})\s*\|\s*([^()|]*(?:\([^()]*\)[^()|]*)*)\)\s*"
-            r"\[\s*([\d.]+)\s*,\s*([\d.]+)\s*\]\s*\.",
-            "foreign-conditional",
-            "this is PASTA's conditional",
-            _conditional,
-        ),
-        (
-            rf"({_ATOM})\s*~\s*(?:{_CONTINUOUS})\s*\(.*",
-            "continuous",
-            "there are no continuous distributions",
-            _continuous,
-        ),
-        (
-            rf"([^:]*?)\s*::\s*({_ATOM})\s*<--?\s*(.*?)\s*\.",
-            "arrow",
-            "a rule is not written with an arrow",
-            _arrow,
-        ),
-    )
+# A whole statement, a code, what is said about it, and the line to write.
+_LINES: tuple[tuple[str, str, str, Help], ...] = (
+    (
+        rf":-\s*(?:{_PROLOG})\s*\.",
+        "prolog-directive",
+        "this directive is Prolog's",
+        lambda match: "leave it out: nothing here needs to be declared or loaded this way",
+    ),
+    (
+        rf"(query|evidence)\s*\(\s*(\\\+\s*)?({_ATOM})\s*(?:,\s*(true|false)\s*)?\)\s*\.",
+        "problog-directive",
+        "this is how ProbLog asks",
+        _fact,
+    ),
+    (
+        r"nn\s*\(\s*(\w+)\s*,\s*\[([^\]]*)\]\s*(?:,\s*(\w+)\s*,\s*\[([^\]]*)\]\s*)?\)\s*::"
+        rf"\s*({_ATOM})\s*.*",
+        "foreign-network",
+        "this is how DeepProbLog names a network",
+        _deepproblog,
+    ),
+    (
+        r"nn\s*\(\s*([a-z]\w*)\s*\(([^()]*)\)\s*,\s*\[([^\]]*)\]\s*\)\s*(?::-\s*(.*?))?\s*\.",
+        "foreign-network",
+        "this is how NeurASP names a network",
+        _neurasp,
+    ),
+    (
+        rf"map\s+([\d.]+)\s*::\s*({_ATOM})\s*\.",
+        "foreign-map",
+        "this is how PASTA marks what a map query asks for",
+        lambda match: f"write {match[1]}::{match[2]}. and #map {match[2]}?.",
+    ),
+    (
+        rf"abducible\s+({_ATOM})\s*\.",
+        "foreign-abducible",
+        "there are no abducibles",
+        lambda match: f"write 0.5::{match[1]}. and ask #map {match[1]}? | goal.",
+    ),
+    (
+        rf"optimizable\s+(?:(\[[^\]]*\]|[\d.]+)\s*::\s*)?({_ATOM})\s*\.",
+        "foreign-optimizable",
+        "probabilities are not optimised",
+        _optimizable,
+    ),
+    (
+        rf"\(\s*({_ATOM})\s*\|\s*([^()|]*(?:\([^()]*\)[^()|]*)*)\)\s*"
+        r"\[\s*([\d.]+)\s*,\s*([\d.]+)\s*\]\s*\.",
+        "foreign-conditional",
+        "this is PASTA's conditional",
+        _conditional,
+    ),
+    (
+        rf"({_ATOM})\s*~\s*(?:{_CONTINUOUS})\s*\(.*",
+        "continuous",
+        "there are no continuous distributions",
+        _continuous,
+    ),
+    (
+        rf"([^:]*?)\s*::\s*({_ATOM})\s*<--?\s*(.*?)\s*\.",
+        "arrow",
+        "a rule is not written with an arrow",
+        _arrow,
+    ),
 )
 
 
@@ -168,7 +165,7 @@ def foreign(file: SourceFile, piece: Piece) -> Diagnostic | None:
         return None  # nearly all statements are not looked at any further
     text = without_comments(file.text[piece.start : piece.end])
     for pattern, code, message, line in _LINES:
-        match = pattern.fullmatch(text)
+        match = re.fullmatch(pattern, text, re.ASCII | re.DOTALL)  # compiled when first used
         if match is not None and (help := line(match)) is not None:
             return Diagnostic(code, message, file.span(piece.start, piece.end), help)
     return None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.directive import expect_end, whole_statement
 from dpasp.language.statements.expressions import (

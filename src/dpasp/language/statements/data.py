@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from clingo.ast import AST
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements.annotated import head_atoms
 from dpasp.language.statements.kind import Draft, Kind, Setting

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import Expression, Number, Operation, evaluate
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight, expressions

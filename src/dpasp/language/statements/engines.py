@@ -15,9 +15,10 @@ The function takes a :class:`dpasp.inference.asked.Asked` and returns a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
 from dpasp.language.statements.known_options import CHAINS, COUNT, SHARE, WHOLE, Allowed
 

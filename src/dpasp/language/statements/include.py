@@ -12,8 +12,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language.statements.directive import expect_end, whole_statement
 from dpasp.language.statements.kind import Draft, Kind

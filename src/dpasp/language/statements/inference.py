@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements import engines
 from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole_statement

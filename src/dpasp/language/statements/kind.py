@@ -14,11 +14,11 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from clingo.ast import AST
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
 from dpasp.language.statements.meaning import SemanticsPair
 from dpasp.language.statements.options import Call

@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from clingo.ast import AST
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.statements.directive import accept_parenthesis, expect_end
 from dpasp.language.statements.kind import Draft, Kind, Setting

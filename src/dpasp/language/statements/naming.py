@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from clingo.ast import AST, ASTType, Sign
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements.directive import expect_end
 from dpasp.language.statements.kind import Draft, Kind, Setting

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from clingo.ast import AST, ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.annotated import head_atoms
 from dpasp.language.statements.annotated_heads import before_body

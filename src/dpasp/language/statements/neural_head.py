@@ -10,10 +10,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clingo.ast import AST
 
+from dpasp.dataclass import dataclass
 from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token

@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from clingo.ast import AST, ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import real_value
 from dpasp.language.statements.statement import span_field

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from clingo.ast import AST, ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language.statements.kind import Draft, Kind
 from dpasp.language.statements.statement import Statement, span_field

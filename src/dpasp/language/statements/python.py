@@ -15,10 +15,10 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from clingo.ast import ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements.directive import whole_statement
 from dpasp.language.statements.kind import Draft, Kind, clingo_terms, kind_of

@@ -10,8 +10,7 @@ The bar before the evidence, ``undef`` and the ``?`` of ``#map`` are noted with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language.text.brackets import CLOSING, OPENING
 from dpasp.language.text.buffer import Buffer

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from clingo.ast import AST, ASTType, Sign
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.neural import Neural

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError, Span, nearest
 from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole_statement
 from dpasp.language.statements.kind import Draft, Kind

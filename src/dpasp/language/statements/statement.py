@@ -15,8 +15,9 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.text.source import Sources
 

@@ -10,11 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from clingo.ast import AST, ASTType
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language.statements.expressions import (
     PREFIX,

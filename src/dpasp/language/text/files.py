@@ -6,12 +6,11 @@ PosixPath('/data/digits.csv')
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from difflib import get_close_matches
 from os.path import expanduser
 from pathlib import Path
 
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, ProgramError, closest
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +108,5 @@ def _similar(path: Path) -> str:
     except (OSError, ValueError):
         return ""
     # Names are compared without their endings, which all programs share.
-    near = get_close_matches(path.stem, sorted(names), n=1, cutoff=0.6)
-    closest = names[near[0]] if near else path.name
-    return f"did you mean '{closest}'?" if closest != path.name else ""
+    near = names.get(closest(path.stem, sorted(names)), path.name)
+    return f"did you mean '{near}'?" if near != path.name else ""

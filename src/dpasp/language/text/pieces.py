@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from dpasp.dataclass import dataclass
 from dpasp.language.text.lexer import (
     COMMENT,
     DECIMAL,

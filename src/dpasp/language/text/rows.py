@@ -14,11 +14,12 @@ True
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from clingo.ast import AST
 
+from dpasp.dataclass import dataclass
 from dpasp.language.text.clingo_text import parse_clingo
 from dpasp.language.text.source import SourceFile
 

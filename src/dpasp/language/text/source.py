@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from clingo.ast import Location
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.text.files import ANYWHERE, Reach
 

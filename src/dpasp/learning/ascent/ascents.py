@@ -8,12 +8,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.learning.history import AscentKind
 from dpasp.neural.likelihood import Likelihood
 from dpasp.semantics.leaves import Weights

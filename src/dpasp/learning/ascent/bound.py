@@ -12,12 +12,13 @@ compiled, where the parameters of now make it matter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, Self
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.learning.history import AscentKind
 from dpasp.neural.likelihood import AsRoots
 from dpasp.neural.mixtures import MassMixture

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ import torch
 from torch import Tensor
 
 from dpasp import circuits
-from dpasp.circuits import Fallen
+from dpasp.circuits.join import Fallen
+from dpasp.dataclass import dataclass
 from dpasp.errors import MemoryLimit, SizeLimit, TimeLimit
 from dpasp.inference.bounding.cases import by_influence, restricted
 from dpasp.inference.engines.circuit import on_circuit

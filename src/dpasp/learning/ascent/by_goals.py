@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.relaxing.goals import RelaxedGoal, determined_part
 from dpasp.inference.relaxing.growing import Budget, Growing

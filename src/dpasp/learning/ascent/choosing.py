@@ -9,11 +9,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import torch
 
 from dpasp import circuits
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, LimitReached, Span
 from dpasp.learning.ascent.ascents import Ascent, Exact
 from dpasp.learning.ascent.bound import BoundAscent, Source

@@ -21,7 +21,7 @@ drawn: they keep their probability (Rao and Blackwell).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ import torch
 from torch import Tensor
 
 from dpasp.circuits.worlds import BLOCK, Worlds
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic
 from dpasp.inference.asked import ask
 from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes

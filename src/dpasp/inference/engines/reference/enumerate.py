@@ -20,12 +20,12 @@ under maxent all are counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from dpasp.circuits.fold import Counted, check_foldable
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.engines.reference.rows import (
     BitRows,
@@ -164,12 +164,14 @@ def enumerate_models(
     meaning: Meaning,
     *,
     observed: Sequence[int] = (),
+    most: int | None = None,
     watch: Watch = UNLIMITED,
 ) -> Enumeration:
     """The table of the program under the semantics, with the conditions of its questions.
 
     Total choices with a value whose probability is fixed at 0 are left out. The truth of
-    the ``observed`` atoms (of the translated program) is read too.
+    the ``observed`` atoms (of the translated program) is read too. Raises :class:`SizeLimit`
+    where there are too many models for a table, or more than ``most``.
     """
     translation = translate(ground, meaning.logic, watch)
     reader = Reader(translation)
@@ -180,7 +182,10 @@ def enumerate_models(
     if translation.least:
         reader.read_undefined()
     selectors = [selector for choice in ground.choices for selector in choice.selectors]
-    rows = _model_rows(ground, reader, selectors, not meaning.maxent, watch)
+    rows = BitRows(len(selectors) + len(reader.read))
+    for block in _model_blocks(ground, reader, selectors, not meaning.maxent, watch):
+        rows.add(block)
+        _check_size(rows, most)
     bits, counts = rows.sorted()
     if translation.least:  # what read_undefined reads comes last, and only serves to select
         width = len(selectors) + conditions
@@ -190,22 +195,21 @@ def enumerate_models(
     return Enumeration(table, meaning, ground.questions, queries, maps, truths, rows.added)
 
 
-def _model_rows(
+def _model_blocks(
     ground: GroundProgram, reader: Reader, selectors: list[int], project: bool, watch: Watch
-) -> BitRows:
-    """All models of all total choices: the selectors, then what is read.
+) -> Iterator[Bits]:
+    """All models of all total choices, in blocks: the selectors, then what is read.
 
     With ``project``, models that agree on these come once.
     """
     groups = live_groups(ground)
     total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
     rules = (*reader.translation.rules, *reader.rules)
-    rows = BitRows(len(selectors) + len(reader.read))
+    found = 0
     for block in model_blocks(rules, groups, selectors + reader.read, project=project, watch=watch):
-        rows.add(block)
-        watch.report(rows.added, total if rows.added <= total else None)
-        _check_size(rows)
-    return rows
+        found += len(block)
+        watch.report(found, total if found <= total else None)
+        yield block
 
 
 def live_groups(ground: GroundProgram) -> list[Group]:
@@ -317,12 +321,12 @@ def _minimal(sets: PackedBits, sizes: Counts) -> Bits:
     return keep
 
 
-def _check_size(rows: BitRows) -> None:
-    if rows.distinct > MOST_ROWS:
+def _check_size(rows: BitRows, most: int | None) -> None:
+    if rows.distinct > MOST_ROWS or (most is not None and rows.added > most):
         raise SizeLimit(
             Diagnostic(
                 "size-limit",
-                f"more than {MOST_ROWS:,} total choices and models: too many to enumerate",
+                f"more than {most or MOST_ROWS:,} total choices and models: too many to enumerate",
                 help="ask for --engine compile, bounds or sample, or make the program smaller",
             )
         )

@@ -19,11 +19,11 @@ array([0.2])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.inference.engines.reference.rows import Bits, Counts, run_starts
 from dpasp.logic.program import Choice
 from dpasp.semantics.leaves import LeafLayout, Weights, layout
