@@ -127,7 +127,8 @@ def test_engines_end_exact_without_the_whole_circuit(engine: str) -> None:
 
 
 def test_a_number_of_total_choices() -> None:
-    text = "[0.2, 0.4]::a. [0.1, 0.3]::b. 0.5::y. p :- a, not q. q :- b, not p. #query p | a. #query q."
+    rules = "p :- a, not q. q :- b, not p. #query p | a. #query q."
+    text = f"[0.2, 0.4]::a. [0.1, 0.3]::b. 0.5::y. {rules}"
     program, exact = dpasp.loads(text), exact_of(text, "stable, credal")
     gaps = []
     for number in (1, 3, 8):
