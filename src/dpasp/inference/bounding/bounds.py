@@ -95,7 +95,7 @@ def _in_numbers(asked: Asked) -> EngineResult | None:
         result = answered(timed, evaluator, part.elapsed())
     except LimitReached:
         return None
-    return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
+    return replace(result, answers=_sure(result.answers), engine="bounds")
 
 
 def by_cases(
@@ -146,7 +146,7 @@ def _closed_in(
         return bounds, late
     left = watch.remaining()
     relaxed.close_in(wanted, watch.within(5 * CASES if left is None else 0.7 * left, watch.report))
-    bounds = relaxed.met(bounds)
+    bounds = relaxed.narrowed(bounds)
     solved: Opened | None = None
     if not relaxed.applies:
         part = watch.within(CASES if left is None else SOLVED * left, watch.report)
@@ -157,7 +157,7 @@ def _closed_in(
     limit = close_in(cases, wanted, watch, relaxed)
     bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
     if cases.rest:  # else they are exact
-        bounds = relaxed.met(bounds)
+        bounds = relaxed.narrowed(bounds)
         bounds = bounds if solved is None else solved.joined(bounds)
     return bounds, limit
 
@@ -173,7 +173,7 @@ def close_in(
     try:
         for _ in cases.steps(watch):
             bounds = bounds_of(cases.masses, meaning, cases.rest)
-            gap = widest(bounds if relaxed is None else relaxed.met(bounds))
+            gap = widest(bounds if relaxed is None else relaxed.narrowed(bounds))
             watch.stage(f"bounds, {gap:.2g} wide")
             watch.report(1.0 - cases.rest, 1.0)
             if gap <= wanted:
@@ -192,7 +192,7 @@ def _says_nothing(cases: Cases) -> bool:
 def _exactly(asked: Asked, weights: Weights) -> Approximate:
     """The exact answers under weights [leaves], as intervals."""
     result = compiled(replace(asked, weights=weights))
-    return Approximate(_sure(result.answers, 0.0), result.inconsistent, result.warnings)
+    return Approximate(_sure(result.answers), result.inconsistent, result.warnings)
 
 
 def _with_intervals(asked: Asked, wanted: float) -> EngineResult:
@@ -206,7 +206,7 @@ def _with_intervals(asked: Asked, wanted: float) -> EngineResult:
         result = compiled(replace(asked, watch=part))
     except LimitReached:
         return _parts(asked, wanted, over_intervals)
-    return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
+    return replace(result, answers=_sure(result.answers), engine="bounds")
 
 
 def _parts(asked: Asked, wanted: float, find: Callable[..., SureAnswers]) -> EngineResult:
@@ -235,13 +235,13 @@ def _parts(asked: Asked, wanted: float, find: Callable[..., SureAnswers]) -> Eng
     return replace(result, statistics={"cases": sum(counted)})
 
 
-def _sure(answers: Sequence[object], gap: float) -> tuple[Answer, ...]:
+def _sure(answers: Sequence[object]) -> tuple[Answer, ...]:
     """Exact answers as intervals, those that are bounds already as they are."""
     sure = []
     for answer in answers:
         assert isinstance(answer, Answer)
         if answer.interval is None:
             ends = (answer.numbers[0], answer.numbers[-1])
-            answer = replace(answer, interval=ends, gap=gap * np.asarray(ends[0]))
+            answer = replace(answer, interval=ends, gap=0.0 * np.asarray(ends[0]))
         sure.append(answer)
     return tuple(sure)

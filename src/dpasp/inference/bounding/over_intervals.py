@@ -77,7 +77,7 @@ def over_intervals(
         return SureAnswers([unsure(asked.meaning).answer(q.text) for q in queries], stopped=late)
     part = watch.within(MOST_RELAXED if left is None else RELAXED * left, watch.report)
     relaxed.close_in(wanted, part)
-    found.bounds = relaxed.met(found.bounds)
+    found.bounds = relaxed.narrowed(found.bounds)
     stopped = None
     if widest(found.bounds) > wanted:
         stopped = found.close_in(wanted, watch)
@@ -164,7 +164,7 @@ class IntervalBounds:
             for part, holds in ((watch.share(2), False), (watch, True))
         )
         self.bounds = [
-            bound.met(*_between(low, high))
+            bound.narrowed(*_between(low, high))
             for bound, low, high in zip(self.bounds, never, always, strict=True)
         ]
 
@@ -176,7 +176,7 @@ class IntervalBounds:
             self.exact = [
                 replace(a, interval=(a.numbers[0], a.numbers[-1]), gap=0.0) for a in found
             ]
-        self.bounds = [b.met(*_of(a)) for b, a in zip(self.bounds, found, strict=True)]
+        self.bounds = [b.narrowed(*_of(a)) for b, a in zip(self.bounds, found, strict=True)]
 
     def _asked(self, watch: Watch) -> Asked:
         return replace(self.cases.asked, watch=watch)
