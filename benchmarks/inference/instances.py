@@ -134,6 +134,7 @@ TARGETS = (
     _target("strip", 12, MAXENT, 5),
     _target("strip", 100, CREDAL, 10),
     _target("strip", 100, MAXENT, 2),
+    _target("colouring", 20, MAXENT, 10),
     _target("insomnia", 20, CREDAL, 0.2),
     _target("insomnia", 20, MAXENT, 0.6),
     _target("insomnia", 50, MAXENT, 5),

@@ -46,6 +46,16 @@ def strip(n: int) -> str:
         #query colour(0,red) | colour({n - 1},red)."""
 
 
+def colouring(n: int, edges: int, seed: int = 1) -> str:
+    """3-colouring of a random graph: hardly two prefixes of its choices leave the same."""
+    pairs = Random(seed).sample([(i, j) for i in range(n) for j in range(i)], edges)
+    facts = " ".join(f"0.{k % 7 + 2}::edge({i},{j})." for k, (i, j) in enumerate(pairs))
+    return f"""vertex(0..{n - 1}). {facts}
+        1 {{ colour(X,red); colour(X,green); colour(X,blue) }} 1 :- vertex(X).
+        :- edge(X,Y), colour(X,C), colour(Y,C).
+        #query colour(0,red), not colour(1,green) | colour({n - 1},red)."""
+
+
 def smokers(n: int, seed: int = 0) -> str:
     """Everyone under stress may quit; others smoke because of friends."""
     random = Random(seed)
@@ -72,6 +82,30 @@ def test_a_long_strip_has_the_same_shares_in_every_order() -> None:
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-9)
     assert found[0][1][2] == pytest.approx(1 / 3, rel=1e-9)  # by symmetry
     assert all(circuit.of_weights and circuit.statistics.nodes < 10 for circuit, _ in found)
+
+
+@pytest.mark.parametrize("edges", [8, 11])
+def test_prefixes_and_suffixes_meet_anywhere(edges: int) -> None:
+    """Every order meets elsewhere, and a circuit does not meet at all."""
+    ground = dpasp.loads(colouring(8, edges)).ground()
+    weights = leaves.weights(ground)
+    circuit = compile(ground, MAXENT, options=Options("search"))
+    exact = circuit.masses(weights)[0][[FIELDS.index(name) for name in ASKED]].tolist()
+    for order in ("narrow", "breadth", "depth", "polished"):
+        assert in_numbers(ground, "tables", order)[1] == pytest.approx(exact, rel=1e-12)
+
+
+def test_a_random_graph_has_the_same_shares_in_every_order() -> None:
+    ground = dpasp.loads(colouring(12, 18)).ground()
+    found = [in_numbers(ground, "tables", order)[1] for order in ("narrow", "polished")]
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+def test_no_colour_is_special() -> None:
+    """Sixteen vertices and 24 choices: what is asked tells the colours apart, the sum does not."""
+    ground = dpasp.loads(colouring(16, 24, seed=2)).ground()
+    consistent, _, evidence = in_numbers(ground, "tables", "polished")[1]
+    assert evidence == pytest.approx(consistent / 3, rel=1e-12)
 
 
 @pytest.mark.parametrize(

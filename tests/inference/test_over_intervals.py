@@ -126,6 +126,24 @@ def test_engines_end_exact_without_the_whole_circuit(engine: str) -> None:
     assert not [warning for warning in answers.warnings if warning.code == "stopped-early"]
 
 
+def test_a_number_of_total_choices() -> None:
+    rules = "p :- a, not q. q :- b, not p. #query p | a. #query q."
+    text = f"[0.2, 0.4]::a. [0.1, 0.3]::b. 0.5::y. {rules}"
+    program, exact = dpasp.loads(text), exact_of(text, "stable, credal")
+    gaps = []
+    for number in (1, 3, 8):
+        answers = program.query(engine="bounds", nmodels=number, gap=0.0)
+        assert answers.statistics["cases"] <= number * 2  # of two kinds of evidence
+        for answer in answers:
+            assert isinstance(answer, dpasp.Answer)
+            assert answer.interval is not None
+            low, high = exact[answer.query]
+            assert float(answer.interval[0]) <= low + NEAR
+            assert high - NEAR <= float(answer.interval[1])
+        gaps.append(max(float(a.gap) for a in answers))  # type: ignore[union-attr, arg-type]
+    assert gaps[0] > gaps[1] > gaps[2] == 0
+
+
 @pytest.mark.usefixtures("nothing_fits")
 def test_impossible_evidence_is_found_out() -> None:
     program = dpasp.loads("[0.2, 0.4]::a. b :- a. :- b, not a. #query a | b, not a.")

@@ -65,7 +65,7 @@ def test_intervals_of_probabilities_close_in(text: str, logic: str) -> None:
     relaxed = RelaxedBounds(asked, asked.queries, asked.weights, TINY)
     nothing = bounds = [unsure(asked.meaning)] * len(asked.queries)
     for _ in relaxed.steps(UNLIMITED):
-        bounds = relaxed.met(nothing)
+        bounds = relaxed.narrowed(nothing)
         for query, bound in zip(asked.queries, bounds, strict=True):
             for (low, high), truth in zip(bound.ends, exact[query.text], strict=True):
                 assert low <= truth + NEAR
@@ -100,12 +100,12 @@ def test_both_probabilistic_semantics() -> None:
 
 
 def test_what_two_intervals_have_in_common() -> None:
-    one = Bound((0.5,), (0.2, 0.8), 0.6).met((0.6, 0.9))
+    one = Bound((0.5,), (0.2, 0.8), 0.6).narrowed((0.6, 0.9))
     assert (one.numbers, one.interval) == ((0.6,), (0.6, 0.8))
     assert one.gap == pytest.approx(0.2)
-    nothing = Bound((0.5,), (0.0, 1.0), 1.0).met((0.1, 0.3))
+    nothing = Bound((0.5,), (0.0, 1.0), 1.0).narrowed((0.1, 0.3))
     assert nothing.numbers == pytest.approx((0.2,))
-    two = Bound((0.1, 0.9), (0.1, 0.9), 0.4, ((0.1, 0.5), (0.5, 0.9))).met((0.2, 0.7))
+    two = Bound((0.1, 0.9), (0.1, 0.9), 0.4, ((0.1, 0.5), (0.5, 0.9))).narrowed((0.2, 0.7))
     assert two.interval == (0.2, 0.7)
     assert two.gap == pytest.approx(0.3)
 

@@ -41,7 +41,7 @@ def test_a_derivation_goes_down_to_choices_and_facts() -> None:
         "        line 6 does not give it, since not lucky(anna)",
         "          not lucky(anna): no rule applies that gives it",
         "            line 7 does not give it: not chosen, with probability 0.4",
-        "  stress(anna), as told above",
+        "  stress(anna), explained above",
         "  not stress(bill): no rule applies that gives it",
         "    line 2 does not give it: not chosen, with probability 0.3",
     ]
@@ -135,7 +135,7 @@ def test_aggregates_choice_rules_and_disjunctions() -> None:
         "c: line 1 leaves it open, and it is true here",
         "a: chosen, with probability 0.9 (line 1)",
         "d: by line 1, since a",
-        "a, as told above",
+        "a, explained above",
     ]
     words = [one.words for one in why_not(text, "d").walk()]
     assert "line 1 does not give it: e holds instead" in words

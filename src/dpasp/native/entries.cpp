@@ -6,6 +6,32 @@
 
 namespace dpasp {
 
+// While they are whole numbers that a double holds exactly, divide by their greatest common
+// divisor; beyond that, by the largest.
+double to_one_scale(std::vector<double> &counts) {
+    double largest = 0;
+    bool whole = true;
+    for (double count : counts) {
+        largest = std::max(largest, count);
+        whole = whole && count == std::floor(count);
+    }
+    if (whole && largest < 4503599627370496.0) {
+        uint64_t divisor = 0;
+        for (size_t i = 0; i < counts.size() && divisor != 1; ++i)
+            divisor = std::gcd(divisor, uint64_t(counts[i]));
+        if (divisor > 1)
+            for (double &count : counts) count /= double(divisor);
+        return double(divisor);
+    }
+    for (double &count : counts) {
+        // 40 bits are plenty, and let tables that differ by rounding alone be equal.
+        int exponent = 0;
+        double m = std::frexp(std::max(count / largest, 1e-290), &exponent);
+        count = std::ldexp(std::round(std::ldexp(m, 40)), exponent - 40);
+    }
+    return largest;
+}
+
 Table Entries::first() const {
     Table table;
     table.count = 1;
@@ -114,37 +140,15 @@ void Entries::rename(Table &table) const {
     table = std::move(result);
 }
 
-// Counts only matter up to a common factor. While they are whole numbers that a double
-// holds exactly, divide by their greatest common divisor; beyond that, by the largest.
 double Entries::rescale(Table &table) const {
     uint32_t width = stride(table.elements);
-    double largest = 0;
-    bool whole = true;
-    for (uint32_t i = 0; i < table.count; ++i) {
-        double count = get_count(&table.words[size_t(i) * width + width - 1]);
-        largest = std::max(largest, count);
-        whole = whole && count == std::floor(count);
-    }
-    if (whole && largest < 4503599627370496.0) {
-        uint64_t divisor = 0;
-        for (uint32_t i = 0; i < table.count; ++i)
-            divisor =
-                std::gcd(divisor, uint64_t(get_count(&table.words[size_t(i) * width + width - 1])));
-        if (divisor > 1)
-            for (uint32_t i = 0; i < table.count; ++i) {
-                Word *at = &table.words[size_t(i) * width + width - 1];
-                put_count(at, get_count(at) / double(divisor));
-            }
-        return double(divisor);
-    }
-    for (uint32_t i = 0; i < table.count; ++i) {
-        Word *at = &table.words[size_t(i) * width + width - 1];
-        // 40 bits are plenty, and let tables that differ by rounding alone be equal.
-        int exponent = 0;
-        double m = std::frexp(std::max(get_count(at) / largest, 1e-290), &exponent);
-        put_count(at, std::ldexp(std::round(std::ldexp(m, 40)), exponent - 40));
-    }
-    return largest;
+    std::vector<double> counts(table.count);
+    for (uint32_t i = 0; i < table.count; ++i)
+        counts[i] = get_count(&table.words[size_t(i) * width + width - 1]);
+    double scale = to_one_scale(counts);
+    for (uint32_t i = 0; i < table.count; ++i)
+        put_count(&table.words[size_t(i) * width + width - 1], counts[i]);
+    return scale;
 }
 
 Key Entries::hash(const Table &table) const {

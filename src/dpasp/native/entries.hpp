@@ -30,6 +30,10 @@ inline double get_count(const Word *at) {
     std::memcpy(&count, at, 8);
     return count;
 }
+// Counts only matter up to a common factor: equal proportions become equal numbers. Gives back
+// what they were divided by.
+double to_one_scale(std::vector<double> &counts);
+
 inline uint32_t set_words(uint32_t elements) { return (elements + 63) / 64; }
 
 // How entries are laid out, and tables brought to the form in which equal ones are equal.

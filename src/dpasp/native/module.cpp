@@ -431,8 +431,7 @@ NB_MODULE(_native, m) {
              "limits"_a);
     m.attr("worlds_in_block") = BLOCK;
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a, "limits"_a);
-    m.def("join", &join_circuits, "circuits"_a, "leaves"_a, "decisions"_a, "weights"_a,
-          "limits"_a);
+    m.def("join", &join_circuits, "circuits"_a, "leaves"_a, "decisions"_a, "weights"_a, "limits"_a);
     m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
     m.def("shares", &shares_of, "ground"_a, "options"_a, "least"_a, "limits"_a);
     m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);

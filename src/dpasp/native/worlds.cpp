@@ -230,8 +230,8 @@ class Block {
                 for (uint64_t left = word; left; left &= left - 1) --at;
             end = at;
             for (size_t w = 0; w < WORDS; ++w)
-                taken[w] = random.coin(weight(draw, w), (draw.everywhere ? ~active[w] : 0) |
-                                                            (active[w] & held[w]));
+                taken[w] = random.coin(weight(draw, w),
+                                       (draw.everywhere ? ~active[w] : 0) | (active[w] & held[w]));
             each_world(active, [&](size_t world) {
                 double p = weight(draw, world >> 6);
                 double some = before_[at++] * (1 - p) + p;
@@ -248,9 +248,8 @@ class Block {
     void forbid(const Push &evidence, double *world_weights, Random &random) {
         for (const Push::Draw &draw : evidence.draws) {
             Bits active = gate(draw.gate), taken;
-            each_world(active, [&](size_t world) {
-                world_weights[world] *= 1 - weight(draw, world >> 6);
-            });
+            each_world(active,
+                       [&](size_t world) { world_weights[world] *= 1 - weight(draw, world >> 6); });
             for (size_t w = 0; w < WORDS; ++w)
                 taken[w] = draw.everywhere ? random.coin(weight(draw, w), ~active[w]) : 0;
             take(draw, taken, random);

@@ -17,8 +17,9 @@ are intervals, see ``over_intervals``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -28,7 +29,11 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
 from dpasp.inference.bounding.most_probable import Opened, bounded, opened
-from dpasp.inference.bounding.over_intervals import over_intervals
+from dpasp.inference.bounding.over_intervals import (
+    SureAnswers,
+    over_intervals,
+    over_total_choices,
+)
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.in_numbers import answered_in_numbers
 from dpasp.inference.engines.outcomes import Outcomes
@@ -53,10 +58,12 @@ EXACT = 0.6  # where probabilities are intervals, this share of the time is for 
 
 def bounds(asked: Asked) -> EngineResult:
     """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
-    if asked.has_intervals:
-        return _with_intervals(asked)
     gap, most = asked.method.real("gap"), asked.method.whole("nmodels")
     wanted = GAP if gap is None else gap
+    if asked.has_intervals:
+        if most is not None:
+            return _parts(asked, wanted, partial(over_total_choices, most=most))
+        return _with_intervals(asked, wanted)
     if most is not None:
         outcomes = Outcomes(asked)
         result = row_by_row(asked, "at least ", lambda row: bounded(outcomes, row, wanted, most))
@@ -88,7 +95,7 @@ def _in_numbers(asked: Asked) -> EngineResult | None:
         result = answered(timed, evaluator, part.elapsed())
     except LimitReached:
         return None
-    return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
+    return replace(result, answers=_sure(result.answers), engine="bounds")
 
 
 def by_cases(
@@ -139,7 +146,7 @@ def _closed_in(
         return bounds, late
     left = watch.remaining()
     relaxed.close_in(wanted, watch.within(5 * CASES if left is None else 0.7 * left, watch.report))
-    bounds = relaxed.met(bounds)
+    bounds = relaxed.narrowed(bounds)
     solved: Opened | None = None
     if not relaxed.applies:
         part = watch.within(CASES if left is None else SOLVED * left, watch.report)
@@ -150,7 +157,7 @@ def _closed_in(
     limit = close_in(cases, wanted, watch, relaxed)
     bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
     if cases.rest:  # else they are exact
-        bounds = relaxed.met(bounds)
+        bounds = relaxed.narrowed(bounds)
         bounds = bounds if solved is None else solved.joined(bounds)
     return bounds, limit
 
@@ -166,7 +173,7 @@ def close_in(
     try:
         for _ in cases.steps(watch):
             bounds = bounds_of(cases.masses, meaning, cases.rest)
-            gap = widest(bounds if relaxed is None else relaxed.met(bounds))
+            gap = widest(bounds if relaxed is None else relaxed.narrowed(bounds))
             watch.stage(f"bounds, {gap:.2g} wide")
             watch.report(1.0 - cases.rest, 1.0)
             if gap <= wanted:
@@ -185,10 +192,10 @@ def _says_nothing(cases: Cases) -> bool:
 def _exactly(asked: Asked, weights: Weights) -> Approximate:
     """The exact answers under weights [leaves], as intervals."""
     result = compiled(replace(asked, weights=weights))
-    return Approximate(_sure(result.answers, 0.0), result.inconsistent, result.warnings)
+    return Approximate(_sure(result.answers), result.inconsistent, result.warnings)
 
 
-def _with_intervals(asked: Asked) -> EngineResult:
+def _with_intervals(asked: Asked, wanted: float) -> EngineResult:
     """With intervals of probabilities the exact engine searches; a limit leaves it with bounds.
 
     Where there is no circuit in most of the time, the rest goes to parts of the program.
@@ -198,13 +205,16 @@ def _with_intervals(asked: Asked) -> EngineResult:
     try:
         result = compiled(replace(asked, watch=part))
     except LimitReached:
-        return _parts(asked)
-    return replace(result, answers=_sure(result.answers, 0.0), engine="bounds")
+        return _parts(asked, wanted, over_intervals)
+    return replace(result, answers=_sure(result.answers), engine="bounds")
 
 
-def _parts(asked: Asked) -> EngineResult:
-    """What parts of the program say where probabilities are intervals."""
-    gap, groups, counted = asked.method.real("gap"), by_evidence(asked.queries), list[int]()
+def _parts(asked: Asked, wanted: float, find: Callable[..., SureAnswers]) -> EngineResult:
+    """What parts of the program say where probabilities are intervals.
+
+    Of queries with the same evidence, ``find`` finds it.
+    """
+    groups, counted = by_evidence(asked.queries), list[int]()
     total = len(groups) * asked.columns.shape[1]
 
     def answer(weights: Weights) -> Approximate:
@@ -213,7 +223,7 @@ def _parts(asked: Asked) -> EngineResult:
         for queries in groups:
             watch = asked.watch.share(total - len(counted), asked.watch.report)
             one_row = replace(asked, weights=weights)
-            found = over_intervals(one_row, queries, GAP if gap is None else gap, watch)
+            found = find(one_row, queries, wanted, watch)
             answers.update(zip(queries, found.answers, strict=True))
             lost = max(lost, found.inconsistent)
             counted.append(found.cases)
@@ -225,13 +235,13 @@ def _parts(asked: Asked) -> EngineResult:
     return replace(result, statistics={"cases": sum(counted)})
 
 
-def _sure(answers: Sequence[object], gap: float) -> tuple[Answer, ...]:
+def _sure(answers: Sequence[object]) -> tuple[Answer, ...]:
     """Exact answers as intervals, those that are bounds already as they are."""
     sure = []
     for answer in answers:
         assert isinstance(answer, Answer)
         if answer.interval is None:
             ends = (answer.numbers[0], answer.numbers[-1])
-            answer = replace(answer, interval=ends, gap=gap * np.asarray(ends[0]))
+            answer = replace(answer, interval=ends, gap=0.0 * np.asarray(ends[0]))
         sure.append(answer)
     return tuple(sure)

@@ -91,11 +91,11 @@ class Cases:
         queries: Sequence[GroundQuery],
         weights: Weights,
         whole: bool = True,
-        said: Fallen | None = None,
+        forced: Fallen | None = None,
     ) -> None:
         """With ``whole``, it is first tried to compile the whole program.
 
-        ``said`` are the values that the evidence forces upon choices, where they are known
+        ``forced`` are the values that the evidence forces upon choices, where they are known
         already.
         """
         self.asked = asked.with_questions(queries)
@@ -106,7 +106,7 @@ class Cases:
         self._number = 0
         self._order = by_influence(asked.ground)
         least, self._most = ends(asked.ground, weights)
-        first = _said(self.asked, weights) if said is None else said
+        first = _forced(self.asked, weights) if forced is None else forced
         # A value that may be impossible is not certain, whatever the evidence says.
         first = tuple((c, v) for c, v in first if least[asked.layout.starts[c] + v] > 0)
         self.first = first
@@ -114,6 +114,7 @@ class Cases:
         self._open = [Case(0.0, 0, first)]
         self._begun = len(first)
         self.whole = whole
+        self.only_total = False  # whether to compile only cases that leave no choice open
 
     @property
     def compiled(self) -> int:
@@ -207,6 +208,8 @@ class Cases:
 
         That is so after 1, 2, 4, 8, … choices are fixed: each time it is much smaller.
         """
+        if self.only_total:
+            return self._next(case) is None
         depth = len(case.fallen) - self._begun
         enough = depth & (depth - 1) == 0 and (self.whole or depth > 0)
         return enough or self._next(case) is None
@@ -306,16 +309,18 @@ def by_influence(ground: GroundProgram) -> list[int]:
     return sorted(range(len(ground.choices)), key=lambda i: (-uses[i], i))
 
 
-def _said(asked: Asked, weights: Weights) -> Fallen:
+def _forced(asked: Asked, weights: Weights) -> Fallen:
     """The values that choices must have for the evidence to hold."""
     translation = translate(asked.ground, asked.meaning.logic, asked.watch)
     evidence = translation.conjunction(asked.queries[0].evidence)
     program = split_translation(translation, asked.watch)
     determined = [b for b in evidence or () if program.determined[abs(b)]]
-    return said(asked, Definitions(program.rules, asked.ground.choices), determined, weights)
+    return forced_by_evidence(
+        asked, Definitions(program.rules, asked.ground.choices), determined, weights
+    )
 
 
-def said(
+def forced_by_evidence(
     asked: Asked, definitions: Definitions, evidence: Sequence[int], weights: Weights
 ) -> Fallen:
     """The values that choices must have for the evidence, determined literals, to hold.

@@ -44,25 +44,28 @@ class Bound:
     gap: float
     ends: tuple[SureInterval, ...] = ((0.0, 1.0), (0.0, 1.0))
 
-    def met(self, interval: SureInterval, other: SureInterval | None = None) -> Bound:
+    def narrowed(self, interval: SureInterval, other: SureInterval | None = None) -> Bound:
         """The bound that follows if the whole answer surely lies in one more interval.
 
         Where there is an ``other`` one, it holds the upper probability, and the first the lower.
         """
         if len(self.numbers) == 1:
-            low, high = _met(self.interval, interval)
+            low, high = _intersection(self.interval, interval)
             known = self.interval != (0.0, 1.0)
             value = self.numbers[0] if known else (low + high) / 2
             return Bound((min(max(value, low), high),), (low, high), high - low)
-        lower, upper = _met(self.ends[0], interval), _met(self.ends[1], other or interval)
+        lower, upper = (
+            _intersection(self.ends[0], interval),
+            _intersection(self.ends[1], other or interval),
+        )
         ends = (lower[0], upper[1])
         return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]), (lower, upper))
 
     def joined(self, other: Bound) -> Bound:
         """The bound that follows from this one and another one of the same answer."""
         if len(self.numbers) == 1:
-            return self.met(other.interval)
-        return self.met(*other.ends)
+            return self.narrowed(other.interval)
+        return self.narrowed(*other.ends)
 
     def answer(self, query: str) -> Answer:
         """The answer to a query."""
@@ -107,7 +110,7 @@ def _credal(masses: Masses, rest: float) -> Bound:
     return Bound(ends, ends, gap, (lower, upper))
 
 
-def _met(one: SureInterval, other: SureInterval) -> SureInterval:
+def _intersection(one: SureInterval, other: SureInterval) -> SureInterval:
     """What two intervals that hold the same number have in common, rounding aside."""
     low, high = max(one[0], other[0]), min(one[1], other[1])
     return (low, high) if low <= high else (high, low)

@@ -30,7 +30,7 @@ from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
-from dpasp.inference.bounding.cases import Cases, said
+from dpasp.inference.bounding.cases import Cases, forced_by_evidence
 from dpasp.inference.bounding.formulas import bounds_of, unsure
 from dpasp.inference.bounding.most_probable import opened
 from dpasp.inference.bounding.over_intervals import over_intervals
@@ -156,7 +156,7 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
 def _closed_in(asked: Asked, prepared: Prepared) -> tuple[Cases, list[Answer], float]:
     """The cases of queries with the same evidence, what is sure, and the inconsistent mass."""
     watch, queries, weights = asked.watch, asked.queries, asked.weights
-    cases = Cases(asked, queries, weights, False, _said(asked, prepared))
+    cases = Cases(asked, queries, weights, False, _forced(asked, prepared))
     part = watch.within(CASES * (watch.remaining() or 0.0), watch.report)
     relaxed = RelaxedBounds(asked, queries, weights)
     relaxed.close_in(GAP, part.within(RELAXED * (part.remaining() or 0.0), watch.report))
@@ -167,7 +167,7 @@ def _closed_in(asked: Asked, prepared: Prepared) -> tuple[Cases, list[Answer], f
     lost = float(cases.inconsistent.max(initial=0.0))
     bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
     if cases.open:  # else they are exact
-        bounds = relaxed.met(bounds)
+        bounds = relaxed.narrowed(bounds)
         if solved is not None:
             bounds, lost = solved.joined(bounds), max(lost, solved.inconsistent)
     sure = [b.answer(q.text) for q, b in zip(queries, bounds, strict=True)]
@@ -189,9 +189,9 @@ def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...
     return rest.answers(), ()
 
 
-def _said(asked: Asked, prepared: Prepared) -> tuple[tuple[int, int], ...]:
+def _forced(asked: Asked, prepared: Prepared) -> tuple[tuple[int, int], ...]:
     """The values that choices must have for the evidence to hold."""
-    return said(asked, prepared.definitions, prepared.evidence, asked.weights)
+    return forced_by_evidence(asked, prepared.definitions, prepared.evidence, asked.weights)
 
 
 def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:

@@ -77,10 +77,27 @@ def over_intervals(
         return SureAnswers([unsure(asked.meaning).answer(q.text) for q in queries], stopped=late)
     part = watch.within(MOST_RELAXED if left is None else RELAXED * left, watch.report)
     relaxed.close_in(wanted, part)
-    found.bounds = relaxed.met(found.bounds)
+    found.bounds = relaxed.narrowed(found.bounds)
     stopped = None
     if widest(found.bounds) > wanted:
         stopped = found.close_in(wanted, watch)
+    lost = float(found.cases.inconsistent.max(initial=0.0))
+    return SureAnswers(found.answers(), lost, stopped, found.cases.compiled)
+
+
+def over_total_choices(
+    asked: Asked, queries: Sequence[GroundQuery], wanted: float, watch: Watch, most: int
+) -> SureAnswers:
+    """What is sure by the total choices that are most probable in the middle of the intervals.
+
+    There are ``most`` of them, for queries with the same evidence; the rest is open.
+    """
+    try:
+        found = IntervalBounds(replace(asked, watch=watch), queries, whole=False)
+    except LimitReached as late:
+        return SureAnswers([unsure(asked.meaning).answer(q.text) for q in queries], stopped=late)
+    found.cases.only_total = True
+    stopped = found.close_in(wanted, watch, most)
     lost = float(found.cases.inconsistent.max(initial=0.0))
     return SureAnswers(found.answers(), lost, stopped, found.cases.compiled)
 
@@ -101,8 +118,10 @@ class IntervalBounds:
         queries = self.cases.asked.queries
         return [b.answer(q.text) for q, b in zip(queries, self.bounds, strict=True)]
 
-    def close_in(self, wanted: float, watch: Watch) -> LimitReached | None:
-        """Go on until the gap is as wanted; returns the limit that stopped it, if one did.
+    def close_in(self, wanted: float, watch: Watch, most: float = math.inf) -> LimitReached | None:
+        """Go on until the gap is as wanted, or ``most`` cases are compiled.
+
+        Returns the limit that stopped it before that, if one did.
 
         Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if all is compiled
         and a query has no answer.
@@ -119,6 +138,8 @@ class IntervalBounds:
                     watch.stage(f"bounds, {widest(self.bounds):.2g} wide")
                     if widest(self.bounds) <= wanted:
                         return None
+                if self.cases.compiled >= most:
+                    break
         except LimitReached as limit:
             stopped = limit
         self._look(watch)
@@ -143,7 +164,7 @@ class IntervalBounds:
             for part, holds in ((watch.share(2), False), (watch, True))
         )
         self.bounds = [
-            bound.met(*_between(low, high))
+            bound.narrowed(*_between(low, high))
             for bound, low, high in zip(self.bounds, never, always, strict=True)
         ]
 
@@ -155,7 +176,7 @@ class IntervalBounds:
             self.exact = [
                 replace(a, interval=(a.numbers[0], a.numbers[-1]), gap=0.0) for a in found
             ]
-        self.bounds = [b.met(*_of(a)) for b, a in zip(self.bounds, found, strict=True)]
+        self.bounds = [b.narrowed(*_of(a)) for b, a in zip(self.bounds, found, strict=True)]
 
     def _asked(self, watch: Watch) -> Asked:
         return replace(self.cases.asked, watch=watch)

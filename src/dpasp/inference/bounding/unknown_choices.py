@@ -77,16 +77,20 @@ class RelaxedBounds:
         """An interval that surely holds the answer, for each query; None where nothing is known."""
         return [None if places is None else self._interval(places) for places in self.places]
 
-    def met(self, bounds: Sequence[Bound]) -> list[Bound]:
+    def narrowed(self, bounds: Sequence[Bound]) -> list[Bound]:
         """Other bounds of the queries, made narrower by what is sure here."""
         pairs = zip(bounds, self.places, strict=True)
-        return [bound if places is None else self._met(bound, places) for bound, places in pairs]
+        return [
+            bound if places is None else self._narrowed(bound, places) for bound, places in pairs
+        ]
 
     @property
     def gap(self) -> float:
         """The largest gap among what is known here."""
         nothing = unsure(self.asked.meaning)
-        return widest([self._met(nothing, places) for places in self.places if places is not None])
+        return widest(
+            [self._narrowed(nothing, places) for places in self.places if places is not None]
+        )
 
     def close_in(self, wanted: float, watch: Watch) -> None:
         """Go on until no interval is wider than wanted, nothing more helps, or a limit is met."""
@@ -148,12 +152,12 @@ class RelaxedBounds:
             if self.growing[number].stuck:
                 self.growing[number] = replace(self.growing[number], step=-1)
 
-    def _met(self, bound: Bound, places: GoalPlaces) -> Bound:
+    def _narrowed(self, bound: Bound, places: GoalPlaces) -> Bound:
         interval = self._interval(places)
         if not self.asked.has_intervals:
-            return bound.met(interval)
+            return bound.narrowed(interval)
         at_least, at_most = (self._interval(places, self._at[places[end]]) for end in (0, 2))
-        return bound.met((interval[0], at_least[1]), (at_most[0], interval[1]))
+        return bound.narrowed((interval[0], at_least[1]), (at_most[0], interval[1]))
 
     def _interval(self, places: GoalPlaces, at: Weights | None = None) -> SureInterval:
         """for / (for + against) with each at its least and the other at its most.

@@ -74,7 +74,7 @@ class Teller:
         if symbol in (above for above, _ in path):
             return self._loop(symbol, negated, path, value)
         if (symbol, value) in self._explained and not self._is_short(symbol, value):
-            words = f"{self._says(symbol, value)}, as told above"
+            words = f"{self._says(symbol, value)}, explained above"
             return Tree(_text(symbol, negated), value, "again", words)
         self._explained.add((symbol, value))
         here: Path = (*path, (symbol, negated))
