@@ -18,7 +18,10 @@ from dpasp.playground.tasks import Desk
 
 # All that answers come from; what its modules import when they are first used is here, too.
 PACKAGES = ("circuits", "inference", "language", "logic", "program", "semantics")
-LATER = ("csv", "encodings.utf_32_le", "fractions", "html", "numpy.random", "random", "secrets")
+LATER = (
+    *("csv", "difflib", "encodings.utf_32_le", "fractions", "hashlib", "html", "json"),
+    *("numpy.random", "random", "secrets", "subprocess"),
+)
 # A program that goes through everything once, so that nothing is left to be imported.
 WARM = """0.4::a. [0.2, 0.3]::b; [0.7, 0.8]::c. p :- a, not q. q :- a, not p. r :- #sum{1: p} >= 1.
 :- b, q. d; e :- b. d :- e. e :- d. #query p | a. #map p?. #query undef p.\n"""
