@@ -88,7 +88,8 @@ def test_shortcuts(capsys: pytest.CaptureFixture[str]) -> None:
     shortcuts.main(words)
     out = capsys.readouterr().out
     assert "25.0 % of the choices are determined" in out
-    assert "entropy, 2 members" in out
+    assert "entropy 4, 2 members" in out
+    assert "| best of 2, then without |" in out
 
 
 def test_calibration() -> None:

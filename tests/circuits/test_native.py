@@ -213,9 +213,19 @@ NATIVE = Path(__file__).parents[2] / "src" / "dpasp" / "native"  # _native may b
     reason="needs a compiler and the sources",
 )
 def test_bounds_and_clocks_that_programs_do_not_reach(tmp_path: Path) -> None:
-    """Sizes beyond 32 bits are refused; copying diagrams and gathering look at the clock."""
+    """Sizes beyond 32 bits are refused, clocks are looked at, no thread is left behind."""
     binary = tmp_path / "units"
-    words = ["c++", "-std=c++17", "-O0", "-I", str(NATIVE), str(UNITS), "-o", str(binary)]
+    words = [
+        "c++",
+        "-std=c++17",
+        "-pthread",
+        "-O0",
+        "-I",
+        str(NATIVE),
+        str(UNITS),
+        "-o",
+        str(binary),
+    ]
     subprocess.run(words, check=True, timeout=300, env=PLAIN)
     done = subprocess.run(
         [binary], capture_output=True, text=True, timeout=60, check=False, env=PLAIN

@@ -1,12 +1,29 @@
 // Bounds and clocks of the native code that no program of a reasonable size reaches; run by
 // test_native.py. Prints what went wrong; nothing is well.
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <thread>
 
 // One file for the compiler, which is quicker than four.
 #include "circuit.cpp"
 #include "copier.hpp"
 #include "gates.cpp"
 #include "limits.cpp"
+#include "worker.cpp"
+
+// How often this thread may still take memory before there is none; -1: always.
+static thread_local int allocations = -1;
+
+void *operator new(size_t size) {
+    if (allocations == 0) throw std::bad_alloc();
+    if (allocations > 0) --allocations;
+    if (void *memory = std::malloc(size ? size : 1)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 using namespace dpasp;
 
@@ -99,10 +116,42 @@ void clocks() {
     expect_done("gathering", [&] { Circuit::gather(builder, roots, 2 * LEVELS, free); });
 }
 
+// Memory may end anywhere while threads are prepared: no thread is left behind then.
+void crowded() {
+    std::atomic<int> running{0};
+    auto work = [&](size_t, Watch &) {
+        ++running;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        --running;
+        return false;
+    };
+    int refused = 0;
+    for (int room = 0; room < 40; ++room) {
+        Spare spare(8);
+        Watch watch;
+        std::function<bool(size_t, Watch &)> task = work;
+        allocations = room;
+        try {
+            run_in_turn(8, spare, watch, task);
+        } catch (const std::bad_alloc &) {
+            ++refused;
+        }
+        allocations = -1;
+        if (running.load() == 0) continue;
+        std::printf("a thread was left behind after %d pieces of memory\n", room);
+        ++failures;
+    }
+    if (refused == 0 || refused == 40) {
+        std::printf("memory ended in %d of 40 runs\n", refused);
+        ++failures;
+    }
+}
+
 }  // namespace
 
 int main() {
     bounds();
     clocks();
+    crowded();
     return failures != 0;
 }

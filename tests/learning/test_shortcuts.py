@@ -144,6 +144,16 @@ def test_an_ensemble_differs_where_nothing_is_known() -> None:
     assert float((bounds.upper - bounds.lower).max()) > 0.05
 
 
+@pytest.mark.filterwarnings("ignore:the observations never tell")
+def test_the_likeliest_start_learns_on() -> None:
+    observations = [["y(0)"], ["y(1)"]] * 3
+    found = program("A * B").ensemble(3, observations, niters=2, lr=0.05, seed=5)
+    best = max(found.log_likelihoods)
+    assert found.best is found.learners[found.log_likelihoods.index(best)]
+    assert len(set(found.log_likelihoods)) == 3
+    assert found.best.learn(observations, niters=3, lr=0.05)[-1].log_likelihood > best
+
+
 def test_an_ensemble_needs_networks_of_its_own() -> None:
     one = dpasp.loads(
         TEXT.replace("FUNCTION", "A"),

@@ -372,7 +372,9 @@ def test_the_members_of_an_ensemble_learn_apart() -> None:
     observations = [["on(0)"], ["not on(0)"]]
     with open_pool(1) as pool:
         shared = program.ensemble(2, observations, niters=2, seed=4, cluster=pool)
-    members = [shared.members, program.ensemble(2, observations, niters=2, seed=4).members]
+    alone = program.ensemble(2, observations, niters=2, seed=4)
+    assert shared.log_likelihoods == alone.log_likelihoods
+    members = [shared.members, alone.members]
     weights = [[list(member.state_dict().values()) for member in found] for found in members]
     for first, second in zip(*weights, strict=True):
         assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))

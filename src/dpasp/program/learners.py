@@ -7,9 +7,9 @@ it learns, if it may run at all.
 >>> from dpasp.limits import UNLIMITED
 >>> program = dpasp.loads("?::a.")
 >>> job = Learners(program.__reduce__()[1][:2], ["a", "a", "not a"], {"niters": 9})
->>> semantics, objective, arrays = job.start(UNLIMITED)(1, UNLIMITED)  # the seed is 1
->>> semantics, sorted(arrays)
-('stable, credal', ['probabilities.logits'])
+>>> semantics, objective, arrays, log = job.start(UNLIMITED)(1, UNLIMITED)  # the seed is 1
+>>> semantics, sorted(arrays), round(log, 3)  # log 2/3, log 2/3 and log 1/3
+('stable, credal', ['probabilities.logits'], -1.91)
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from dpasp.program.program import Program, copied
 from dpasp.scale.pools import Pool
 from dpasp.semantics.objective import Objective
 
-State = tuple[str, Objective, dict[str, NDArray[Any]]]
+# The semantics, the objective, what was learned, and the log-likelihood of the last pass.
+State = tuple[str, Objective, dict[str, NDArray[Any]], float]
 
 
 @dataclass(frozen=True)
@@ -45,21 +46,28 @@ class Learners:
         """What learns with a seed and tells what came of it."""
 
         def learn(seed: int, watch: Watch) -> State:
+            from dpasp.learning.ensembles import last_log_likelihood
+
             program = copied(self.again[0], self.again[1], None, None)
             left = watch.remaining()
             limits = Limits(left, watch.limits.megabytes)
-            program.learn(self.observations, seed=seed, limits=limits, **self.options)
+            history = program.learn(self.observations, seed=seed, limits=limits, **self.options)
             state = program._torch.state()
             assert state is not None
             semantics, objective, tensors = state
             arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
-            return semantics, objective, arrays
+            return semantics, objective, arrays, last_log_likelihood(history)
 
         return learn
 
 
-def learned(program: Program, count: int, pool: Pool, asked: Mapping[str, Any]) -> list[Program]:
-    """So many copies of a program, each of which learned with a seed of its own."""
+def learned(
+    program: Program, count: int, pool: Pool, asked: Mapping[str, Any]
+) -> tuple[list[Program], list[float]]:
+    """So many copies of a program, each of which learned with a seed of its own.
+
+    With them their log-likelihoods.
+    """
     import torch
 
     if program.objects:
@@ -75,11 +83,12 @@ def learned(program: Program, count: int, pool: Pool, asked: Mapping[str, Any]) 
         observations = [list(example) for example in examples(observations)]
     again = program.__reduce__()[1][:2]
     job = Learners(again, observations, options)
-    members = []
+    members, logs = [], []
     with closing(pool.map(job, range(first, first + count), watch, fair=True)) as states:
-        for semantics, objective, arrays in states:
+        for semantics, objective, arrays, log in states:
             member = copied(again[0], again[1], None, None)
             tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
             member._torch.set_state((semantics, objective, tensors))
             members.append(member)
-    return members
+            logs.append(log)
+    return members, logs

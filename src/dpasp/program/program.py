@@ -591,13 +591,12 @@ class Program:
         if count < 1:
             raise UsageError(f"an ensemble has a whole number of members, not {count!r}")
         if cluster is not None:
-            from dpasp.learning.ensembles import Ensemble
+            from dpasp.learning.ensembles import together
             from dpasp.program.learners import learned
 
             with open_pool(cluster) as pool:
                 asked = {**options, "observations": observations}
-                members = learned(self, count, pool, asked)
-            return Ensemble(tuple(member.module() for member in members))
+                return together(*learned(self, count, pool, asked))
         again, arguments = self.__reduce__()
         fresh = (*arguments[:2], None, None)  # without what was learned
         return ensemble([again(*fresh) for _ in range(count)], observations, options)
