@@ -152,6 +152,15 @@ def test_evidence_too_improbable_for_numbers_has_a_circuit() -> None:
         program.query(semantics="maxent")
 
 
+def test_counts_too_far_apart_for_numbers_have_a_circuit() -> None:
+    """One model beside 2^900 on either side, and total choices that leave that one alone."""
+    text = """0.5::x. 0.5::y. 1 { s(a); s(b); s(c) } 1. :- x, s(c). :- y, s(a).
+        { l(1..900) } :- s(a). { r(1..900) } :- s(c). #query s(b). #query l(1) | s(a)."""
+    circuit, found = in_numbers(dpasp.loads(text).ground(), "tables", "narrow")
+    assert found == pytest.approx([1.0, 0.25, 1.0], rel=1e-12)
+    assert not circuit.of_weights
+
+
 def test_a_plan_knows_the_coins_but_does_not_count_them() -> None:
     text = "0.3::x. a :- x, not b. b :- x, not a. #query a."
     credal, maxent = (dpasp.loads(text).plan(semantics=name) for name in ("credal", "maxent"))

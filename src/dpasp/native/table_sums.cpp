@@ -76,6 +76,13 @@ struct State {
 struct Layer {
     std::vector<State> states;
     size_t numbers = 0;  // of all states
+
+    double least() const {
+        double least = 1;
+        for (const State &state : states)
+            for (double count : state.models.counts) least = std::min(least, count);
+        return least;
+    }
 };
 
 struct Shares {
@@ -117,7 +124,10 @@ class TableSums {
             suffixes.pop_back();
             check(prefixes, suffixes);
         }
-        multiply(from, prefixes, suffixes.back(), shares);
+        // Products of counts so far apart could be lost: then there are no shares but doubtful
+        // ones.
+        if (prefixes.least() * suffixes.back().least() > TINY)
+            multiply(from, prefixes, suffixes.back(), shares);
         return shares;
     }
 
