@@ -241,7 +241,7 @@ ENGINE = OptionGroup(
     (
         Flag(
             ("--engine",),
-            "auto makes a circuit, by enumeration where it cannot be compiled "
+            "auto makes a circuit, by enumeration where it cannot be compiled or that is less work "
             "(default: what #inference says, or auto)",
             choices=ENGINES.keys(),
         ),
