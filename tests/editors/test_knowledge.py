@@ -170,7 +170,7 @@ def test_hover() -> None:
 def test_hover_over_a_question_that_takes_too_long() -> None:
     text = "p(0). p(X+1) :- p(X).\n#query p(3).\n"
     found = analyse(text, "p.plp")
-    assert "no answer" in str(hover(found, at(found, "p(3)")))
+    assert "[0.000000, 1.000000]" in str(hover(found, at(found, "p(3)")))  # all that is sure
 
 
 def test_hover_over_options() -> None:
