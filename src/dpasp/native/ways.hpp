@@ -36,8 +36,8 @@ constexpr uint32_t WIDEST_TABLE = 8192;  // open gates, above which tables give 
 std::vector<uint32_t> compile_tables(const Job &job, const std::vector<Input> &order);
 
 // The same in numbers, for Mode::Counts under weights that are known: fewer tables, no nodes but
-// those that say which total choices have models. None at all where the evidence is so improbable
-// that digits could be lost.
+// those that say which total choices have models. None at all where the evidence is so improbable,
+// or counts are so far apart, that digits could be lost.
 std::vector<uint32_t> sum_tables(const Job &job, const std::vector<Input> &order);
 
 // Top-down search over clauses with component caching; its order is Width or Frequency.
