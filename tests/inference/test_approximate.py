@@ -134,11 +134,11 @@ def test_most_probable_values_beside_approximate_answers(engine: str, semantics:
     assert alone[0].numbers[-1] == pytest.approx(0.7)
 
 
-def test_a_limit_while_grounding_says_that_no_engine_answers_before() -> None:
+def test_a_limit_while_grounding_says_what_helps() -> None:
     text = "p(1..2000). q(X,Y,Z) :- p(X), p(Y), p(Z). 0.3::a. r :- a, q(X,Y,Z). #query r."
     with pytest.raises(dpasp.TimeLimit) as caught:
         dpasp.loads(text).query(engine="sample", limits=dpasp.Limits(seconds=0.5))
-    assert "no engine answers before that: raise --time-limit" in str(caught.value)
+    assert "the program was not ground by then: raise --time-limit" in str(caught.value)
 
 
 @pytest.mark.parametrize("semantics", ["credal", "maxent"])

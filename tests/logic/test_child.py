@@ -58,7 +58,7 @@ import os, threading, time
 import dpasp
 program = dpasp.loads({text!r})
 try:
-    program.query(limits=dpasp.Limits({limit}))
+    program.query(exact=True, limits=dpasp.Limits({limit}))
 except dpasp.LimitReached as error:
     print(type(error).__name__)
 print([t.name for t in threading.enumerate()])
@@ -129,7 +129,7 @@ import dpasp
 program = dpasp.loads({CALLING!r}, python=True)
 started = set(threading.enumerate())
 try:
-    program.query(limits=dpasp.Limits(seconds=0.5))
+    program.query(exact=True, limits=dpasp.Limits(seconds=0.5))
 except dpasp.TimeLimit:
     print("stopped")
 for _ in range(100):

@@ -41,7 +41,7 @@ LIMIT = 120_000  # milliseconds, for machines that are busy with other tests
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     command = [sys.executable, "-m", "dpasp", "playground"]
-    options = ["--port", "0", "--no-browser", "--json", "--time-limit", "5"]
+    options = ["--port", "0", "--no-browser", "--json", "--time-limit", "15"]
     server = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     url = json.loads(server.stdout.readline())["url"]
@@ -306,7 +306,7 @@ def test_a_hostile_program(page: Page, tmp_path: Path) -> None:
         write(page, text)
         if said:
             expect(page.locator("main")).to_contain_text(said, timeout=LIMIT)
-    page.wait_for_selector(".block .number")
+    until(page, 'a("<img src=x onerror=1>")', "[0.0000, 0.0000]")
     page.get_by_role("tab", name="Models").click()
     page.wait_for_selector(".chips")
     assert page.title() == "dPASP playground"
