@@ -110,6 +110,10 @@ def test_memory_has_a_limit() -> None:
     async def work() -> None:
         async with working(seconds=30, megabytes=150) as worker:
             assert_nothing_known(await worker.ask(answer(HUGE)), "memory limit")
+            assert not worker.alive  # what it took would be missing for the next program
+            reply = await worker.ask(answer("0.3::a. #query a."))
+            assert reply["ok"]["answers"][0]["upper"] == 0.3
+            assert worker.alive
 
     run(work())
 

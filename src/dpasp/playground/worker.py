@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import TextIO
 
-from dpasp.limits import Limits
+from dpasp.limits import Limits, memory_in_use
 from dpasp.logic.supervise import exit_at_once, left_behind
 from dpasp.playground.sandbox import close_doors, die_with_parent
 from dpasp.playground.tasks import Desk
@@ -33,7 +33,8 @@ def main(seconds: float, megabytes: float) -> int:
     warm_up(desk)
     exit_at_once()  # grounding that goes on after its time must not keep a worker from ending
     close_doors(megabytes)
-    serve(desk, sys.stdin, sys.stdout)
+    begun = memory_in_use()
+    serve(desk, sys.stdin, sys.stdout, begun + (megabytes - begun) / 2)
     return 0
 
 
@@ -61,8 +62,13 @@ def import_all() -> None:
                 import_module(inner.name)
 
 
-def serve(desk: Desk, requests: TextIO, replies: TextIO) -> None:
-    """A line for a line; the ``last`` one where grounding that was stopped goes on all the same."""
+def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
+    """A line for a line.
+
+    One is the ``last`` where grounding that was stopped goes on all the same, and where the process
+    has grown ``large`` (megabytes): memory that was taken is hardly ever given back, and would be
+    missing for the programs to come.
+    """
     replies.write('{"ready": true}\n')
     replies.flush()
     for line in requests:
@@ -70,7 +76,7 @@ def serve(desk: Desk, requests: TextIO, replies: TextIO) -> None:
             reply = desk.do(json.loads(line))
         except Exception as error:  # a bug of our own: the page shall hear of it, and go on
             reply = {"bug": f"{type(error).__name__}: {error}"}
-        if left_behind():
+        if left_behind() or memory_in_use() > large:
             reply["last"] = True
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
