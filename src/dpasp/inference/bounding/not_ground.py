@@ -54,27 +54,28 @@ def for_grounding(watch: Watch) -> Watch:
 
 def before_ground(limit: LimitReached) -> Diagnostic:
     """The warning that a limit was reached while the program was ground."""
-    option = "--memory-limit" if isinstance(limit, MemoryLimit) else "--time-limit"
-    return Diagnostic(
-        "not-exact",
-        f"{limit.diagnostics[0].message} before the program was ground: all that is sure is that "
-        "the answers are between 0 and 1",
-        help=f"raise {option}; or let less be ground: ask for less, make domains smaller, and "
-        "bound rules such as p(X+1) :- p(X), as in p(X+1) :- p(X), X < 9",
-        severity="warning",
+    return _nothing_known(
+        limit,
+        "before the program was ground: all that is sure is that the answers are between 0 and 1",
+        "; or let less be ground: ask for less, make domains smaller, and bound rules such as "
+        "p(X+1) :- p(X), as in p(X+1) :- p(X), X < 9",
     )
 
 
 def before_any_bound(limit: LimitReached) -> Diagnostic:
     """The warning that a limit was reached before anything was known about the answers."""
-    option = "--memory-limit" if isinstance(limit, MemoryLimit) else "--time-limit"
-    return Diagnostic(
-        "not-exact",
-        f"{limit.diagnostics[0].message} before anything was known about the answers: all that is "
-        "sure is that they are between 0 and 1",
-        help=f"raise {option}, or make the program smaller",
-        severity="warning",
+    return _nothing_known(
+        limit,
+        "before anything was known about the answers: all that is sure is that they are between "
+        "0 and 1",
+        ", or make the program smaller",
     )
+
+
+def _nothing_known(limit: LimitReached, so_far: str, otherwise: str) -> Diagnostic:
+    option = "--memory-limit" if isinstance(limit, MemoryLimit) else "--time-limit"
+    message = f"{limit.diagnostics[0].message} {so_far}"
+    return Diagnostic("not-exact", message, help=f"raise {option}{otherwise}", severity="warning")
 
 
 def nothing_sure(program: ast.Program, meaning: Meaning, why: Diagnostic) -> Answers:

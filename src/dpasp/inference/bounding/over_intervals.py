@@ -74,15 +74,14 @@ def over_intervals(
         found = IntervalBounds(replace(asked, watch=watch), queries, whole=False)
         relaxed = RelaxedBounds(found.cases.asked, queries, asked.weights)
     except LimitReached as late:
-        return SureAnswers([unsure(asked.meaning).answer(q.text) for q in queries], stopped=late)
+        return _nothing_sure(asked, queries, late)
     part = watch.within(MOST_RELAXED if left is None else RELAXED * left, watch.report)
     relaxed.close_in(wanted, part)
     found.bounds = relaxed.narrowed(found.bounds)
     stopped = None
     if widest(found.bounds) > wanted:
         stopped = found.close_in(wanted, watch)
-    lost = float(found.cases.inconsistent.max(initial=0.0))
-    return SureAnswers(found.answers(), lost, stopped, found.cases.compiled)
+    return found.sure(stopped)
 
 
 def over_total_choices(
@@ -95,11 +94,13 @@ def over_total_choices(
     try:
         found = IntervalBounds(replace(asked, watch=watch), queries, whole=False)
     except LimitReached as late:
-        return SureAnswers([unsure(asked.meaning).answer(q.text) for q in queries], stopped=late)
+        return _nothing_sure(asked, queries, late)
     found.cases.only_total = True
-    stopped = found.close_in(wanted, watch, most)
-    lost = float(found.cases.inconsistent.max(initial=0.0))
-    return SureAnswers(found.answers(), lost, stopped, found.cases.compiled)
+    return found.sure(found.close_in(wanted, watch, most))
+
+
+def _nothing_sure(asked: Asked, queries: Sequence[GroundQuery], late: LimitReached) -> SureAnswers:
+    return SureAnswers([unsure(asked.meaning).answer(q.text) for q in queries], stopped=late)
 
 
 class IntervalBounds:
@@ -110,6 +111,11 @@ class IntervalBounds:
         self.cases = Cases(asked, queries, asked.weights, whole)
         self.bounds = [unsure(asked.meaning)] * len(queries)
         self.exact: list[Answer] | None = None  # when all is compiled and was searched
+
+    def sure(self, stopped: LimitReached | None) -> SureAnswers:
+        """What is sure, and what stopped it."""
+        lost = float(self.cases.inconsistent.max(initial=0.0))
+        return SureAnswers(self.answers(), lost, stopped, self.cases.compiled)
 
     def answers(self) -> list[Answer]:
         """What is sure, as answers."""
