@@ -78,6 +78,8 @@ def test_a_missing_file_names_the_nearest(dpasp: Command) -> None:
     assert "alarm.plp" in err.splitlines()[-1]
     assert "did you mean 'alarm.plp'?" in dpasp("alarm").err
     assert "did you mean" not in dpasp("nofile.plp").err  # the ending alone is no likeness
+    Path("nofolder").mkdir()
+    assert "did you mean" not in dpasp("nofoldr.plp").err  # a folder is no program
     assert "No such file" in dpasp("nofile").err
     assert "there is no file grund, and no command of that name" in dpasp("grund").err
 

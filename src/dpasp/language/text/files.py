@@ -104,9 +104,10 @@ def _exists(path: Path) -> bool:
 def _similar(path: Path) -> str:
     """A file with a similar name, in words; nothing if there is none."""
     try:
-        names = {entry.stem: entry.name for entry in path.parent.iterdir()} if path.stem else {}
+        files = [entry for entry in path.parent.iterdir() if entry.is_file()] if path.stem else []
     except (OSError, ValueError):
         return ""
     # Names are compared without their endings, which all programs share.
+    names = {entry.stem: entry.name for entry in files}
     near = names.get(closest(path.stem, sorted(names)), path.name)
     return f"did you mean '{near}'?" if near != path.name else ""
