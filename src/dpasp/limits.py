@@ -46,9 +46,10 @@ class Limits:
     The compiler works in up to so many ``threads``, on independent parts and on several attempts;
     the circuit is the same whatever their number, and more memory may be in use at a time.
 
-    The clock starts with each computation, or for all of them at ``since`` (by
-    ``time.monotonic``). ``noticed`` is called by the stage that stops at a limit. Where the
-    process itself ends at a limit (``ends_process``), what was stopped may be left in it.
+    The time starts with each computation, or for all of them at ``since``. It is told in seconds
+    by ``time.monotonic``, or by another ``clock``, which the native code then reads too.
+    ``noticed`` is called by the stage that stops at a limit. Where the process itself ends at a
+    limit (``ends_process``), what was stopped may be left in it.
     """
 
     seconds: float | None = None
@@ -57,6 +58,7 @@ class Limits:
     noticed: Callable[[], None] = field(default=unnoticed, repr=False, compare=False)
     threads: int = 1
     ends_process: bool = False
+    clock: Callable[[], float] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         named: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
@@ -77,7 +79,7 @@ class Watch:
     def __init__(self, limits: Limits, report: Report = silent) -> None:
         self.limits = limits
         self.report = report
-        self.started = time.monotonic() if limits.since is None else limits.since
+        self.started = self._now() if limits.since is None else limits.since
         self._deadline = None if limits.seconds is None else self.started + limits.seconds
         self._next_memory = 0.0
         self._asked_for = limits.megabytes  # of which this watch may have a share
@@ -87,13 +89,17 @@ class Watch:
         """Whether there is a limit."""
         return self._deadline is not None or self.limits.megabytes is not None
 
+    def _now(self) -> float:
+        clock = self.limits.clock
+        return time.monotonic() if clock is None else clock()
+
     def elapsed(self) -> float:
         """Seconds since the start."""
-        return time.monotonic() - self.started
+        return self._now() - self.started
 
     def remaining(self) -> float | None:
         """Seconds left, at least 0; None when there is no limit."""
-        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        return None if self._deadline is None else max(0.0, self._deadline - self._now())
 
     def stage(self, text: str) -> None:
         """Tell what is done now, and how well: a report may have a method ``stage`` for it."""
@@ -118,7 +124,7 @@ class Watch:
         left = self.remaining()
         if seconds is not None:
             left = seconds if left is None else min(left, seconds)
-        part._deadline = None if left is None else time.monotonic() + left
+        part._deadline = None if left is None else self._now() + left
         return part
 
     def with_memory(self, share: float) -> Watch:
@@ -136,7 +142,7 @@ class Watch:
         """Raise :class:`TimeLimit` or :class:`MemoryLimit` if a limit is exceeded."""
         if not self.limited:
             return
-        now = time.monotonic()
+        now = self._now()
         if self._deadline is not None and now > self._deadline:
             raise self.out_of_time()
         if self.limits.megabytes is not None and now >= self._next_memory:

@@ -23,6 +23,7 @@ from dpasp.logic.program import (
 )
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
+from tests.clocks import looks
 
 from .programs import NOWHERE, STABLE, Shape, random_program
 
@@ -211,7 +212,7 @@ def test_limits_are_honoured() -> None:
             options=Options(nodes=100, work=10_000),
         )
     with pytest.raises(TimeLimit):
-        compile(ground, STABLE, watch=Limits(seconds=0.2).start())
+        compile(ground, STABLE, watch=looks(5000).start())
 
 
 def test_wrong_shapes() -> None:

@@ -9,11 +9,12 @@ import dpasp
 from dpasp import circuits
 from dpasp.circuits.join import Fallen, constant_circuit, join
 from dpasp.inference.bounding.cases import restricted
-from dpasp.limits import UNLIMITED, Limits
+from dpasp.limits import UNLIMITED
 from dpasp.logic.program import GroundProgram
 from dpasp.native import _native
 from dpasp.semantics.leaves import weights
 from dpasp.semantics.meaning import Meaning
+from tests.clocks import over
 
 TEXT = (
     "0.3::a. 0.2::b; 0.5::c. 0.6::d. p :- a, not q. q :- not p, c. r :- b. r :- p, d. "
@@ -64,9 +65,8 @@ def test_constants(holds: bool) -> None:
 
 def test_a_limit_stops_it(ground: GroundProgram) -> None:
     cases = {((0, value),): compiled(ground, (0, value)) for value in (0, 1)}
-    watch = Limits(seconds=1e-9).start()
     with pytest.raises(dpasp.TimeLimit):
-        join(cases, ground.choices, Meaning(), watch=watch)
+        join(cases, ground.choices, Meaning(), watch=over().start())
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from random import Random
 from shutil import which
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 import dpasp
 from dpasp.circuits import Circuit, Options, compile
 from dpasp.errors import LimitReached, TimeLimit
-from dpasp.limits import Limits
 from dpasp.native import _native
 from dpasp.semantics import leaves
+from tests.clocks import PATIENCE, looks
 
 from .programs import STABLE, Shape, random_program
 
 FREE = _native.Limits(-1.0, -1.0)
-NOW = _native.Limits(0.0, -1.0)  # the time is over
+NOW = _native.Limits(0.0, -1.0, count(0.0).__next__)  # the time is over with the first look
 PLAIN = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 ANY = _native.Options("counts", "auto", "auto", 1000, 1_000_000)
 
@@ -226,16 +226,16 @@ def test_bounds_and_clocks_that_programs_do_not_reach(tmp_path: Path) -> None:
         "-o",
         str(binary),
     ]
-    subprocess.run(words, check=True, timeout=300, env=PLAIN)
+    subprocess.run(words, check=True, timeout=PATIENCE, env=PLAIN)
     done = subprocess.run(
-        [binary], capture_output=True, text=True, timeout=60, check=False, env=PLAIN
+        [binary], capture_output=True, text=True, timeout=PATIENCE, check=False, env=PLAIN
     )
     assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_the_clock_is_looked_at_for_every_question() -> None:
     """The search is done once; then its nodes become those of the circuit, for each question."""
-    size, questions = 400, 10_000  # some 0.1 seconds of search, and 15 for the questions
+    size = 400
     chain: list[int] = []  # p(i) :- d(i). p(i) :- p(i-1), c(i).
     for i in range(1, size + 1):
         atom, before = 2 * size + i, [2 * size + i - 1] if i > 1 else []
@@ -244,25 +244,39 @@ def test_the_clock_is_looked_at_for_every_question() -> None:
     def pair(k: int) -> tuple[int, int]:  # another one for every question
         return 2 * size + 1 + k % size, 2 * size + 1 + (7 * k + k // size + 1) % size
 
-    program = ground(
-        atoms=3 * size + 1,
-        rules=chain,
-        choices=[number for atom in range(1, 2 * size + 1) for number in (1, 1, atom)],
-        questions=[n for k in range(questions) for n in (2, *pair(k), 0)],
-    )
-    options = _native.Options("bits", "search", "auto", 1 << 30, 1 << 60)
-    start = time.monotonic()
-    with pytest.raises(_native.Stopped) as stop:
-        _native.compile(program, options, _native.Limits(1.0, -1.0), None)
-    assert stop.value.reason is _native.Reason.TIME
-    assert time.monotonic() - start < 8
+    def looks(questions: int) -> float:
+        program = ground(
+            atoms=3 * size + 1,
+            rules=chain,
+            choices=[number for atom in range(1, 2 * size + 1) for number in (1, 1, atom)],
+            questions=[n for k in range(questions) for n in (2, *pair(k), 0)],
+        )
+        options, clock = _native.Options("bits", "search", "auto", 1 << 30, 1 << 60), count(0.0)
+        _native.compile(program, options, _native.Limits(1e12, -1.0, clock.__next__), None)
+        return next(clock)
+
+    # the search is about the same atoms; for a question there are some 14, without it three
+    assert looks(2 * size) - looks(size) > 8 * size
 
 
 def test_an_evaluation_says_which_limit_was_reached() -> None:
     circuit = compiled(seed=4)
-    wide = np.full((circuit.leaves, 400_000), 0.5)
-    with pytest.raises(TimeLimit):
-        circuit.masses(wide, watch=Limits(seconds=0.02).start())
+    wide = np.full((circuit.leaves, 40_000), 0.5)  # a look for every 256 columns
+    with pytest.raises(TimeLimit, match="time limit of 7 s"):
+        circuit.masses(wide, watch=looks(100, seconds=7).start())
+    assert circuit.masses(wide, watch=looks(1000).start()).shape[-1] == 40_000
+
+
+def test_a_clock_that_fails_is_reported_and_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> float:
+        raise ValueError("no time")
+
+    said: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda problem: said.append(str(problem.exc_value)))
+    with pytest.raises(_native.Stopped) as stop:
+        large().masses(np.full((32, 1), 0.5), 1, False, 1, _native.Limits(9.0, -1.0, broken))
+    assert stop.value.reason is _native.Reason.TIME
+    assert set(said) == {"no time"}
 
 
 # A sanitizer needs far more addresses than these limits leave.
@@ -296,7 +310,11 @@ except Exception as problem:
 @ADDRESSES
 def test_threads_and_memory_that_there_are_not() -> None:
     found = subprocess.run(
-        [sys.executable, "-c", CROWDED], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", CROWDED],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert (found.returncode, found.stdout) == (0, "Stopped MEMORY\n"), found.stderr
 
@@ -320,7 +338,11 @@ print(compile(program, Meaning(), options=Options("diagram")).leaves)
 @ADDRESSES
 def test_stacks_that_there_are_not() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SHALLOW], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", SHALLOW],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (0, "40002\n"), done.stderr
 
@@ -344,7 +366,7 @@ print(peak() - before)
 @pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="needs memory itself")
 def test_large_circuits_are_evaluated_in_narrow_tiles() -> None:
     found = subprocess.run(
-        [sys.executable, "-c", PEAK], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", PEAK], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     # 131,071 nodes, 11 numbers of 16 bytes each: 23 MB a column
     assert float(found.stdout) < 300

@@ -16,6 +16,7 @@ from dpasp.limits import UNLIMITED, Limits
 from dpasp.logic.narrow import narrowed
 from dpasp.program import grounding
 from dpasp.program.grounding import is_short
+from tests.clocks import PATIENCE
 
 PROGRAMS = int(os.environ.get("DPASP_RANDOM_DEMANDS", "150"))
 
@@ -41,10 +42,10 @@ def test_a_chain_without_end_is_answered() -> None:
     program = dpasp.loads(
         WEATHER,
     )
-    answers = program.query("weather(sun,10)", limits=Limits(seconds=60))
+    answers = program.query("weather(sun,10)", limits=Limits(seconds=PATIENCE))
     assert answers[0].numbers[0] == pytest.approx(0.33335, abs=1e-5)
     assert answers.statistics["choices"] == 21
-    again = program.query("weather(rain,2) | weather(sun,1)", limits=Limits(seconds=60))
+    again = program.query("weather(rain,2) | weather(sun,1)", limits=Limits(seconds=PATIENCE))
     assert again[0].numbers[0] == pytest.approx(0.4)
     assert "weather/2 where nothing asks" in answers.statistics["left_out"]
 
@@ -109,7 +110,7 @@ EDGES = "".join(f"0.5::edge({i},{i + 1}). " for i in range(40))
 PATHS = f"{EDGES} path(X,Y) :- edge(X,Y). path(X,Z) :- path(X,Y), edge(Y,Z). #query path(0,40)."
 
 
-@pytest.mark.parametrize("limit", [None, 60])
+@pytest.mark.parametrize("limit", [None, PATIENCE])
 def test_short_programs_are_ground_in_full_unless_that_is_much(
     monkeypatch: pytest.MonkeyPatch, limit: float | None
 ) -> None:

@@ -21,6 +21,7 @@ from dpasp.logic.clingo import ClingoGrounder
 from dpasp.logic.dry_run import DryRun, dry_run
 from dpasp.logic.encode import encode, questions_part
 from dpasp.logic.python import Functions
+from tests.clocks import PATIENCE
 from tests.language.seeds import seeds
 
 ENDLESS = "p(0). p(X+1) :- p(X)."
@@ -68,15 +69,15 @@ def test_limits() -> None:
     with pytest.raises(dpasp.TimeLimit):
         dry_run(DryRun(ENDLESS), Limits(seconds=0.3).start())
     with pytest.raises(dpasp.MemoryLimit):
-        dry_run(DryRun(LARGE), Limits(megabytes=memory_in_use() + 50, seconds=60).start())
+        dry_run(DryRun(LARGE), Limits(megabytes=memory_in_use() + 50).start())
 
 
 def test_it_goes_no_further_than_it_is_told() -> None:
-    dry_run(DryRun(ENDLESS, most=1000), Limits(seconds=60).start())
+    dry_run(DryRun(ENDLESS, most=1000), Limits(seconds=PATIENCE).start())
 
 
 def test_what_clingo_refuses_is_left_to_the_real_one() -> None:
-    dry_run(DryRun("p(X) :- not q(X)."), Limits(seconds=60).start())
+    dry_run(DryRun("p(X) :- not q(X)."), Limits(seconds=PATIENCE).start())
 
 
 @pytest.mark.usefixtures("another_thread")
@@ -90,7 +91,7 @@ def test_answers_are_the_same_beside_a_thread(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(subprocess, "Popen", Noted)
     program = dpasp.loads("d(1..3). 0.5::b(X) :- d(X). 0.3::c. #query b(X). #query c.")
-    limits = Limits(seconds=60)
+    limits = Limits(seconds=PATIENCE)
     assert [answer.lower for answer in program.query(limits=limits)] == [0.5, 0.5, 0.5, 0.3]
     assert len(started) == 1
     assert program.query("c", limits=limits)[0].lower == 0.3  # by the grounder that was kept

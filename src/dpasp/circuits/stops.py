@@ -37,8 +37,12 @@ class stopping:  # noqa: N801 - used like a function
         if watch is UNLIMITED:
             return NO_LIMITS
         watch.check()
-        left, memory = watch.remaining(), watch.limits.megabytes
-        return _native.Limits(-1.0 if left is None else left, -1.0 if memory is None else memory)
+        left, limits = watch.remaining(), watch.limits
+        return _native.Limits(
+            -1.0 if left is None else left,
+            -1.0 if limits.megabytes is None else limits.megabytes,
+            limits.clock,
+        )
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: object

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import inf
@@ -120,14 +119,15 @@ class ClingoGrounder:
 
     def ground(self, *parts: str) -> None:
         """Ground parts of the program; with none, only check that variables are safe."""
-        started = time.monotonic()
+        started = self._supervisor.watch.elapsed()
         wanted: Sequence[tuple[str, Sequence[Symbol]]] = [(part, []) for part in parts]
         try:
             self._supervisor.run(lambda: self.control.ground(wanted, context=self._functions))
         except RuntimeError as error:
             raise self._explain(error) from error
         except (TimeLimit, MemoryLimit) as error:
-            raise while_grounding(error, time.monotonic() - started) from None
+            seconds = self._supervisor.watch.elapsed() - started
+            raise while_grounding(error, seconds) from None
 
     def _explain(self, error: RuntimeError) -> BaseException:
         """What stopped the grounder, in our words."""

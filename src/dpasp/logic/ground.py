@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf
@@ -80,11 +79,11 @@ def ground_in_child(
         empty: Any = None  # what is here already, or follows from the rest, is not sent
         return replace(grounded, program=empty, symbols=()), len(grounded.symbols)
 
-    started = time.monotonic()
+    started = watch.elapsed()
     try:
         received = in_child(work, watch)
     except (TimeLimit, MemoryLimit) as error:
-        raise while_grounding(error, time.monotonic() - started) from None
+        raise while_grounding(error, watch.elapsed() - started) from None
     if received is None:
         raise TooLarge
     grounded, count = received
@@ -105,11 +104,11 @@ def try_grounding(
 
     It goes no further than ``most`` ground rules; a limit is raised as by :func:`ground`.
     """
-    started = time.monotonic()
+    started = watch.elapsed()
     try:
         dry_run(encode(program, constants or {}).dry_run(most), watch)
     except (TimeLimit, MemoryLimit) as error:
-        raise while_grounding(error, time.monotonic() - started) from None
+        raise while_grounding(error, watch.elapsed() - started) from None
 
 
 class Grounder:

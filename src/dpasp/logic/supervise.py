@@ -35,7 +35,7 @@ class Supervisor:
     """Says whether the result of some work is still needed; the work calls :meth:`check`."""
 
     def __init__(self, watch: Watch) -> None:
-        self._watch = watch
+        self.watch = watch
         self._left = False
 
     def check(self) -> None:
@@ -57,20 +57,19 @@ class Supervisor:
                 done.set()
 
         thread = Thread(target=target, name=NAME, daemon=True)
-        thread.start()
         try:
+            thread.start()  # Ctrl-C may come before it returns
             while not done.wait(TICK):
-                self._watch.check()
+                self.watch.check()
         except BaseException:
             self._left = True
-            thread.join(GRACE)
-            if thread.is_alive():
+            if not done.wait(GRACE):
                 exit_at_once()
             raise
         thread.join()
         if failure:
             raise failure[0]
-        self._watch.check()
+        self.watch.check()
 
 
 def left_behind() -> bool:

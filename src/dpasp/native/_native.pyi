@@ -47,7 +47,9 @@ class Options:
     ) -> None: ...
 
 class Limits:
-    def __init__(self, seconds: float, megabytes: float) -> None: ...
+    def __init__(
+        self, seconds: float, megabytes: float, clock: Callable[[], float] | None = None
+    ) -> None: ...
 
 class Sentinel:
     """Ends this process after the limits, even where Python cannot run."""

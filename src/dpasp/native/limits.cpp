@@ -36,14 +36,18 @@ void Watch::look() {
     for (const Lane *lane = lane_; lane; lane = lane->outer)
         if (lane->ended.load(std::memory_order_relaxed) < lane->number)
             throw Stopped(Reason::Interrupt, "not needed any more");
+    if (limits_.clock) in_time((*limits_.clock)() - begun_);
     auto now = Clock::now();
     if (now < next_) return;
     next_ = now + std::chrono::milliseconds(5);
-    double elapsed = std::chrono::duration<double>(now - start_).count();
-    if (limits_.seconds >= 0 && elapsed > limits_.seconds)
-        throw Stopped(Reason::Time, "time limit");
+    if (!limits_.clock) in_time(std::chrono::duration<double>(now - start_).count());
     if (limits_.megabytes >= 0 && megabytes_in_use() > limits_.megabytes)
         throw Stopped(Reason::Memory, "memory limit");
+}
+
+void Watch::in_time(double elapsed) const {
+    if (limits_.seconds >= 0 && !(elapsed <= limits_.seconds))  // also where it is not a number
+        throw Stopped(Reason::Time, "time limit");
 }
 
 void Watch::reserve(double megabytes) const {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -26,6 +28,8 @@ double megabytes_in_use();
 struct Limits {
     double seconds = -1;  // negative is none
     double megabytes = -1;
+    // What tells the seconds; where there is none, the clock of the machine does.
+    std::shared_ptr<const std::function<double()>> clock;
 
     Limits() = default;
     Limits(double most_seconds, double most_megabytes)
@@ -54,7 +58,11 @@ struct Lane {
 class Watch {
   public:
     explicit Watch(const Limits &limits = {}, const std::atomic<bool> *stop = nullptr)
-        : limits_(limits), stop_(stop), start_(Clock::now()), next_(start_) {}
+        : limits_(limits),
+          stop_(stop),
+          start_(Clock::now()),
+          next_(start_),
+          begun_(limits.clock ? (*limits.clock)() : 0) {}
 
     // Cheap: for inner loops.
     void check() {
@@ -89,10 +97,12 @@ class Watch {
 
   private:
     [[noreturn]] static void too_deep();
+    void in_time(double elapsed) const;
 
     Limits limits_;
     const std::atomic<bool> *stop_;  // set from outside to interrupt
     Clock::time_point start_, next_;
+    double begun_;  // by the clock that was given
     uint32_t ticks_ = 0;
     uintptr_t floor_ = 0;
     const Lane *lane_ = nullptr;

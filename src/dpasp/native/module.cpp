@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 
 #include "compile.hpp"
@@ -345,6 +346,22 @@ nb::dict arrays(const Circuit &circuit) {
     return result;
 }
 
+// The limits with a clock of Python's, or None. Native code reads it without the interpreter; one
+// that fails is taken to be late, and Python reports why.
+Limits limits_of(double seconds, double megabytes, const nb::object &clock) {
+    Limits limits(seconds, megabytes);
+    if (clock.is_none()) return limits;
+    limits.clock = std::make_shared<const std::function<double()>>([clock] {
+        nb::gil_scoped_acquire hold;
+        nb::object now = nb::steal(PyObject_CallNoArgs(clock.ptr()));
+        double told = now.is_valid() ? PyFloat_AsDouble(now.ptr()) : -1;
+        if (!PyErr_Occurred()) return told;
+        PyErr_WriteUnraisable(clock.ptr());
+        return std::numeric_limits<double>::infinity();
+    });
+    return limits;
+}
+
 // The texts are bytes, each with the exit code that goes with it.
 using Words = std::pair<std::vector<std::pair<int, nb::bytes>>, int>;
 
@@ -396,7 +413,8 @@ NB_MODULE(_native, m) {
     nb::class_<Options>(m, "Options")
         .def(nb::new_(&options), "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a,
              "weights"_a = std::vector<double>(), "threads"_a = 1);
-    nb::class_<Limits>(m, "Limits").def(nb::init<double, double>(), "seconds"_a, "megabytes"_a);
+    nb::class_<Limits>(m, "Limits")
+        .def(nb::new_(&limits_of), "seconds"_a, "megabytes"_a, "clock"_a.none() = nb::none());
     nb::class_<Sentinel>(m, "Sentinel")
         .def("__init__", &sentinel, "limits"_a, "late"_a, "large"_a)
         .def("send_away", &Sentinel::send_away);
