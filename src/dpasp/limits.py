@@ -13,6 +13,7 @@ True
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,6 +66,8 @@ class Limits:
         for name, value in named:
             if value is not None and not (isinstance(value, int | float) and value > 0):
                 raise UsageError(f"the {name} limit must be a positive number, not {value!r}")
+        if self.megabytes is not None:
+            memory_in_use()  # refused where it cannot be known
         if type(self.threads) is not int or self.threads < 1:
             raise UsageError(f"threads must be a whole number from 1 on, not {self.threads!r}")
 
@@ -204,15 +207,28 @@ def started(limits: object, report: Report = silent) -> Watch:
 def memory_in_use(process: int | None = None) -> float:
     """Megabytes of memory that this process, or another one, holds now; 0 if it has ended.
 
-    Linux tells it in a file; elsewhere psutil knows (it is installed with dPASP there).
+    It is what is held at the moment, not the most that ever was. Linux tells it in a file; on
+    macOS and Windows psutil knows (it is installed with dPASP there). Raises :class:`UsageError`
+    where nobody tells.
     """
     try:
         with open(f"/proc/{process or 'self'}/statm", "rb") as statm:
             return int(statm.read().split()[1]) * _PAGE_MB
     except OSError:
-        import psutil
-
-        try:
-            return float(psutil.Process(process).memory_info().rss) / 2**20
-        except psutil.NoSuchProcess:
+        if sys.platform in ("darwin", "win32"):
+            return _told_by_psutil(process)
+        if process is not None:
             return 0.0
+        raise UsageError(
+            "this system does not tell how much memory is in use, so no memory limit can be kept",
+            help="leave the memory limit out; on Linux, mount /proc",
+        ) from None
+
+
+def _told_by_psutil(process: int | None) -> float:
+    import psutil
+
+    try:
+        return float(psutil.Process(process).memory_info().rss) / 2**20
+    except psutil.NoSuchProcess:
+        return 0.0

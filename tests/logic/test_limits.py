@@ -10,15 +10,17 @@ import textwrap
 import threading
 from collections.abc import Callable
 from functools import partial
+from mmap import mmap
 from typing import Any
 
 import pytest
 
-from dpasp.errors import MemoryLimit, TimeLimit
+from dpasp.errors import MemoryLimit, TimeLimit, UsageError
 from dpasp.language import parse
 from dpasp.limits import Limits, memory_in_use
 from dpasp.logic import ground, supervise
 from dpasp.logic.clingo import GroundRules
+from dpasp.native import _native
 from tests.clocks import PATIENCE, Given, looks, steps, wait
 
 ENDLESS = [
@@ -71,6 +73,34 @@ def test_memory_limit() -> None:
     limit = memory_in_use() + 60
     with pytest.raises(MemoryLimit):
         ground(program, watch=Limits(megabytes=limit).start())
+
+
+@pytest.mark.parametrize("told", [memory_in_use, _native.memory_in_use])
+def test_memory_that_was_given_back_is_not_in_use(told: Callable[[], float]) -> None:
+    before = told()
+    with mmap(-1, 2**28) as block:
+        block.write(b"x" * 2**28)
+        assert told() > before + 200
+    assert 0 < told() < before + 50
+
+
+def test_a_process_that_has_ended_uses_no_memory() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    assert memory_in_use(process.pid) == 0
+
+
+def test_a_memory_limit_is_refused_where_nobody_tells_what_is_in_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def nothing(*_: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr("dpasp.limits.open", nothing, raising=False)
+    monkeypatch.setattr(sys, "platform", "freebsd14")
+    assert Limits(seconds=1).seconds == 1
+    with pytest.raises(UsageError, match="does not tell how much memory"):
+        Limits(megabytes=100)
 
 
 def test_a_limit_that_is_not_reached_changes_nothing() -> None:

@@ -51,6 +51,9 @@ class Limits:
         self, seconds: float, megabytes: float, clock: Callable[[], float] | None = None
     ) -> None: ...
 
+def memory_in_use() -> float:
+    """Megabytes that this process holds now; negative where the system does not tell."""
+
 class Sentinel:
     """Ends this process after the limits, even where Python cannot run."""
 

@@ -1,33 +1,46 @@
 #include "limits.hpp"
 
-#include <cstdio>
-#if defined(__unix__) || defined(__APPLE__)
-#include <sys/resource.h>
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#if !defined(NOMINMAX)
+#define NOMINMAX
+#endif
+// clang-format off: psapi.h needs what windows.h declares
+#include <windows.h>
+#include <psapi.h>
+// clang-format on
+#elif defined(__APPLE__)
+#include <mach/mach.h>
+#elif defined(__linux__)
 #include <unistd.h>
+
+#include <cstdio>
 #endif
 
 namespace dpasp {
 
+// What is held now, never the most that was ever held: memory that was given back counts no more.
 double megabytes_in_use() {
-#if defined(__linux__)
+    double bytes = -1048576.0;  // the system does not tell; dpasp.limits takes no limit there
+#if defined(_WIN32)
+    PROCESS_MEMORY_COUNTERS counters{};
+    if (K32GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof counters))
+        bytes = double(counters.WorkingSetSize);
+#elif defined(__APPLE__)
+    mach_task_basic_info info{};
+    mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
+    auto told = reinterpret_cast<task_info_t>(&info);
+    if (task_info(mach_task_self(), MACH_TASK_BASIC_INFO, told, &count) == KERN_SUCCESS)
+        bytes = double(info.resident_size);
+#elif defined(__linux__)
     if (FILE *file = std::fopen("/proc/self/statm", "r")) {
         long all = 0, resident = 0;
-        int read = std::fscanf(file, "%ld %ld", &all, &resident);
+        if (std::fscanf(file, "%ld %ld", &all, &resident) == 2)
+            bytes = double(resident) * double(sysconf(_SC_PAGESIZE));
         std::fclose(file);
-        if (read == 2) return double(resident) * double(sysconf(_SC_PAGESIZE)) / 1048576.0;
     }
 #endif
-#if defined(__unix__) || defined(__APPLE__)
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-#if defined(__APPLE__)
-    return double(usage.ru_maxrss) / 1048576.0;
-#else
-    return double(usage.ru_maxrss) / 1024.0;
-#endif
-#else
-    return 0;
-#endif
+    return bytes / 1048576.0;
 }
 
 void Watch::look() {

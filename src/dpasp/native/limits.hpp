@@ -23,6 +23,7 @@ struct Stopped : std::runtime_error {
 
 using Clock = std::chrono::steady_clock;
 
+// Megabytes that this process holds now; negative where the system does not tell.
 double megabytes_in_use();
 
 struct Limits {

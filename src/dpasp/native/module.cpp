@@ -415,6 +415,7 @@ NB_MODULE(_native, m) {
              "weights"_a = std::vector<double>(), "threads"_a = 1);
     nb::class_<Limits>(m, "Limits")
         .def(nb::new_(&limits_of), "seconds"_a, "megabytes"_a, "clock"_a.none() = nb::none());
+    m.def("memory_in_use", &megabytes_in_use);
     nb::class_<Sentinel>(m, "Sentinel")
         .def("__init__", &sentinel, "limits"_a, "late"_a, "large"_a)
         .def("send_away", &Sentinel::send_away);
