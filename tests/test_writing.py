@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import dpasp
 from dpasp.cli import main
+from dpasp.writing import _ASIDE as ASIDE
 from dpasp.writing import aside, write_aside, write_text
 
 SOURCE = Path(dpasp.__file__).parent
@@ -144,6 +149,69 @@ def test_nothing_else_writes_files() -> None:
                 if called in ("tempfile.mkstemp", "tempfile.NamedTemporaryFile"):
                     found.append(f"{name}:{node.lineno}")
     assert found == []
+
+
+def write_by_command(*words: str) -> Callable[[Path, str], object]:
+    return lambda folder, name: main([words[0], str(folder / "p.plp"), *words[1:], name])
+
+
+def write_checkpoints(folder: Path, name: str) -> None:
+    program = dpasp.loads("?::a. #semantics maxent.")
+    program.learn(["a", "not a"], niters=2, checkpoint=name)
+    program.save(name)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files are made")
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("c.safetensors", write_checkpoints),
+        ("a.csv", write_by_command("run", "--csv")),
+        ("a.svg", write_by_command("run", "--plot")),
+        ("a.png", write_by_command("run", "--plot")),
+        ("a.pdf", write_by_command("run", "--plot")),
+        ("a.html", write_by_command("run", "--report")),
+        ("c.json", write_by_command("compile", "-o")),
+        ("c.nnf", write_by_command("compile", "-o")),
+        ("o.plp", write_by_command("convert", "--from", "problog", "-o")),
+    ],
+)
+def test_only_files_that_are_swept_are_made_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, write: Callable[[Path, str], object]
+) -> None:
+    """A file aside with a name of somebody else's would stay after a kill for good."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.plp").write_text("0.3::a. query(a)." if name == "o.plp" else "0.3::a. #query a.")
+    with new_files(tmp_path) as made:
+        write(tmp_path, name)
+    assert made
+    assert [one for one in made if not ASIDE.fullmatch(one)] == []
+    assert (tmp_path / name).stat().st_mode & 0o777 == 0o666 & ~current_mask()
+    assert not [one for one in tmp_path.iterdir() if ASIDE.fullmatch(one.name)]
+
+
+@contextmanager
+def new_files(folder: Path) -> Iterator[list[str]]:
+    """The names of the files that are made in a folder, however short they are there."""
+    system = ctypes.CDLL(None)
+    watching = system.inotify_init1(os.O_NONBLOCK)
+    assert system.inotify_add_watch(watching, bytes(folder), 0x100) >= 0  # IN_CREATE
+    made: list[str] = []
+    try:
+        yield made
+        events = os.read(watching, 2**16)
+    finally:
+        os.close(watching)
+    while events:
+        *_, length = struct.unpack_from("iIII", events)
+        made.append(events[16 : 16 + length].rstrip(b"\0").decode())
+        events = events[16 + length :]
+
+
+def current_mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="there are no devices here")

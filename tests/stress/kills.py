@@ -168,6 +168,7 @@ def attack(writer: Writer, folder: Path, kills: int, draw: random.Random) -> Cou
     path.with_suffix(".plp").parent.mkdir(exist_ok=True)
     path.with_suffix(".plp").write_text(TEXT.replace("?::", "0.2::"))
     _, seconds = end(child(lambda: writer.write(path, 0), None), None)  # an undisturbed run
+    undisturbed = set(os.listdir(path.parent))
     result: Counter[str] = Counter()
     while result["kills"] < kills:
         there, which = path.exists(), draw.randrange(2)
@@ -184,7 +185,7 @@ def attack(writer: Writer, folder: Path, kills: int, draw: random.Random) -> Cou
                 result["DAMAGED"] += 1
                 print(f"{writer.name}: {error}")
     end(child(lambda: writer.write(path, 0), None), None)
-    result["LEFT ASIDE"] += sum(".dpasp-" in name for name in os.listdir(path.parent))
+    result["LEFT ASIDE"] += len(set(os.listdir(path.parent)) - undisturbed)
     return result
 
 

@@ -20,10 +20,10 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialized
 from torch import Tensor
 
-from dpasp.errors import DataError, Diagnostic, OutputError, UsageError
+from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.version import __version__
 from dpasp.writing import write_aside
 
@@ -43,10 +43,9 @@ def write_checkpoint(
     facts_text = json.dumps(dict(facts))
     header = {"format": FORMAT, "version": __version__, "facts": facts_text}
     header["checksum"] = checksum(copies, facts_text)
-    try:
-        write_aside(path, lambda aside: save_file(copies, str(aside), metadata=header))
-    except SafetensorError as error:  # which wraps those of the system
-        raise OutputError(f"cannot write {path}: {error}") from error
+    # Not by save_file: it writes a file of its own aside, which nobody would remove after a kill.
+    data = serialized(copies, metadata=header)
+    write_aside(path, lambda aside: aside.write_bytes(data))
 
 
 def read_checkpoint(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
