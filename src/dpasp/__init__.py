@@ -8,33 +8,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dpasp.errors import (
-    DataError,
-    Diagnostic,
-    Error,
-    ImpossibleEvidence,
-    InconsistentProgram,
-    InferenceError,
-    Interrupted,
-    LimitReached,
-    MemoryLimit,
-    OutputError,
-    ProgramError,
-    SizeLimit,
-    Span,
-    TimeLimit,
-    UsageError,
-)
-from dpasp.limits import Limits
-from dpasp.version import __version__
-
+TYPE_CHECKING = False  # nothing is imported here: the command line answers Ctrl-C that much earlier
 if TYPE_CHECKING:
     from dpasp.dialects import convert
+    from dpasp.errors import (
+        DataError,
+        Diagnostic,
+        Error,
+        ImpossibleEvidence,
+        InconsistentProgram,
+        InferenceError,
+        Interrupted,
+        LimitReached,
+        MemoryLimit,
+        OutputError,
+        ProgramError,
+        SizeLimit,
+        Span,
+        TimeLimit,
+        UsageError,
+    )
     from dpasp.inference.answers import Answer, Answers, MapAnswer
     from dpasp.language.formatting import formatted
+    from dpasp.limits import Limits
     from dpasp.program import Program, load, loads, parse
+    from dpasp.version import __version__
 
 __all__ = [
     "load",
@@ -65,7 +63,7 @@ __all__ = [
     "__version__",
 ]
 
-_LAZY = {
+_PLACES = {
     "load": "dpasp.program",
     "loads": "dpasp.program",
     "parse": "dpasp.program",
@@ -75,17 +73,19 @@ _LAZY = {
     "Answer": "dpasp.inference.answers",
     "Answers": "dpasp.inference.answers",
     "MapAnswer": "dpasp.inference.answers",
+    "Limits": "dpasp.limits",
+    "__version__": "dpasp.version",
     "load_ipython_extension": "dpasp.integrations.notebook",  # %load_ext dpasp
 }
 
 
 def __getattr__(name: str) -> object:
-    """The names that need the parser and the solver are imported when they are used."""
-    if name not in _LAZY:
+    """Each name is imported when it is first used."""
+    if name not in _PLACES and name not in __all__:
         raise AttributeError(f"module 'dpasp' has no attribute {name!r}")
     from importlib import import_module
 
-    value: object = getattr(import_module(_LAZY[name]), name)
+    value: object = getattr(import_module(_PLACES.get(name, "dpasp.errors")), name)
     globals()[name] = value
     return value
 

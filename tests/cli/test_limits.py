@@ -270,7 +270,13 @@ def test_a_watch_says_that_it_noticed() -> None:
 # --- Ctrl-C ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["argparse", "dpasp.cli.execution", "numpy", "clingo"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("typing", "dataclasses", "dpasp.errors", "dpasp.limits"),
+        *("argparse", "dpasp.cli.execution", "numpy", "clingo"),
+    ],
+)
 def test_ctrl_c_during_imports_exits_130(tmp_path: Path, module: str) -> None:
     hook = f"""
 import os, signal, sys

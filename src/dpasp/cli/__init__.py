@@ -17,7 +17,9 @@ reaches the user. The exit codes:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+TYPE_CHECKING = False  # nothing is imported before Ctrl-C is answered
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,17 +1,19 @@
 """A process that is the command line: what Ctrl-C does in it, and how it ends.
 
-This is imported before everything else, so that Ctrl-C is answered from the first moment
-on; the imports stand where they are needed.
+This is imported before everything else, so that Ctrl-C is answered from our first line on; the
+imports stand where they are needed. What comes before that is Python's own start (some ten
+milliseconds), which ends by the signal or with a traceback of its own.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
 import signal
 import sys
-from types import FrameType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
 
 INTERRUPTED = 130
 
@@ -24,6 +26,8 @@ def run_process() -> int:
     hears = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # not so under nohup
     if hears:
         signal.signal(signal.SIGINT, _leave)
+    import gc
+
     _open_streams()
     gc.set_threshold(100_000)  # most of what a short process makes stays: look for waste rarely
     from dpasp.cli.execution import main
@@ -75,6 +79,8 @@ def _end_if_left(code: int) -> None:
     interrupt inside ``exec`` (of which dataclasses are made while modules are imported) counts
     as unhandled for Python, whoever handles it: the process would end by the signal.
     """
+    import contextlib
+
     supervise = sys.modules.get("dpasp.logic.supervise")
     if code == INTERRUPTED or (supervise is not None and supervise.left_behind()):
         for stream in (sys.stdout, sys.stderr):
