@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 
@@ -36,6 +36,10 @@ def untold(text: str) -> None:
     """Take the name of a stage of the work, and do nothing."""
 
 
+def unheard(questions: Sequence[str]) -> None:
+    """Take the questions that are asked, and do nothing."""
+
+
 def unnoticed() -> None:
     """Do nothing: the default for what is called when a limit is noticed."""
 
@@ -49,7 +53,8 @@ class Limits:
 
     The time starts with each computation, or for all of them at ``since``. It is told in seconds
     by ``time.monotonic``, or by another ``clock``, which the native code then reads too.
-    ``noticed`` is called by the stage that stops at a limit. Where the process itself ends at a
+    ``noticed`` is called by the stage that stops at a limit, and ``asked`` with the questions when
+    the program is ground: who ends the process can name them. Where the process itself ends at a
     limit (``ends_process``), what was stopped may be left in it.
     """
 
@@ -60,6 +65,7 @@ class Limits:
     threads: int = 1
     ends_process: bool = False
     clock: Callable[[], float] | None = field(default=None, repr=False, compare=False)
+    asked: Callable[[Sequence[str]], None] = field(default=unasked, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         named: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))

@@ -15,7 +15,7 @@ import pytest
 
 from dpasp.cli.console import Console
 from dpasp.cli.execution import fail, last_words
-from dpasp.cli.watchdog import Ending, Watchdog
+from dpasp.cli.watchdog import ANSWERING, UNNOTICED, Ending, Patience, Watchdog
 from dpasp.errors import LimitReached, MemoryLimit, TimeLimit
 from dpasp.limits import Limits
 
@@ -194,6 +194,82 @@ sys.exit(main())
         assert "time limit of 1 s before anything was known about the answers" in done.stderr
 
 
+# The clock of the limits stands in our hands: an engine that is stuck moves it past the limit.
+STUCK = """
+import sys, time, types
+import dpasp.limits
+import dpasp.inference.answer as engine
+later, clock = [0.0], time.monotonic
+dpasp.limits.time = types.SimpleNamespace(monotonic=lambda: clock() + later[0])
+def stuck(asked):
+    later[0] = 1e6
+    time.sleep(600)
+engine._solve = stuck
+from dpasp.cli import main
+sys.exit(main())
+"""
+
+
+def stuck(folder: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """How a command ends whose engine gives nothing back, long after the limit."""
+    (folder / "p.plp").write_text(text)
+    command = [sys.executable, "-c", STUCK, "run", "p.plp", "--time-limit", "5000", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("words", [(), ("--engine", "sample"), ("--engine", "bounds")])
+def test_every_instance_of_a_question_is_named_where_an_engine_misses_the_limit(
+    tmp_path: Path, words: Sequence[str]
+) -> None:
+    done = stuck(tmp_path, "0.5::e(1..3). p(X,Y) :- e(X), e(Y). #query p(X,Y).", *words)
+    assert done.returncode == 0
+    pairs = [(x, y) for x in (1, 2, 3) for y in (1, 2, 3)]
+    assert done.stdout.splitlines() == [
+        f"ℙ(p({x},{y})) = [0.000000, 1.000000]  (gap 1.000000)" for x, y in pairs
+    ]
+    assert "time limit of 5000 s before anything was known" in done.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("--engine", "sample"), ("--engine", "bounds")])
+def test_marginals_are_bounded_where_an_engine_misses_the_limit(
+    tmp_path: Path, words: Sequence[str]
+) -> None:
+    done = stuck(tmp_path, "0.5::a. b :- a.", "--marginals", "--json", *words)
+    assert done.returncode == 0
+    answers = json.loads(done.stdout)["answers"]
+    assert [(one["query"], one["interval"]) for one in answers] == [
+        ("a", [0.0, 1.0]),
+        ("b", [0.0, 1.0]),
+    ]
+
+
+def test_exact_answers_are_insisted_on_where_an_engine_misses_the_limit(tmp_path: Path) -> None:
+    for words in (("--exact",), ("--engine", "enumerate"), ("--csv", "a.csv")):
+        done = stuck(tmp_path, "0.5::a. #query a.", *words)
+        assert (done.returncode, done.stdout) == (124, "")
+
+
+def test_marginals_of_a_program_that_is_not_ground_are_not_known(tmp_path: Path) -> None:
+    code, said, _ = ended(tmp_path, ENDLESS, "run", "--marginals", "--memory-limit", "90")
+    assert code == 125
+    assert "not ground by then" in said
+
+
+REPORT = STUCK.replace("engine._solve", "dpasp.Program.explain").replace("(asked)", "(*_, **__)")
+
+
+def test_a_report_keeps_the_limit_and_is_there_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "p.plp").write_text("0.5::a. #query a.")
+    words = ["run", "p.plp", "--time-limit", "5000", "--report", "r.html"]
+    command = [sys.executable, "-c", REPORT, *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "ℙ(a) = 0.500000\n")
+    assert "stopped at the time limit of 5000 s before all reasons" in done.stderr
+    page = (tmp_path / "r.html").read_text()
+    assert "A limit left no time" in page
+    assert "0.5000" in page
+
+
 @pytest.mark.parametrize("json", [True, False])
 def test_last_words_go_where_answers_or_messages_go(tmp_path: Path, json: bool) -> None:
     console = Console(
@@ -223,39 +299,81 @@ def test_a_limit_is_told_in_json(tmp_path: Path) -> None:
 # --- the watchdog alone ----------------------------------------------------------------------
 
 
-def watchdog(limits: Limits) -> tuple[Watchdog, list[LimitReached]]:
-    ended: list[LimitReached] = []
+class Noted(Ending):
+    """An ending that is noted in place of the process's."""
 
-    class Noted(Ending):
-        def happen(self) -> None:
-            dog.send_away()
+    def happen(self) -> None:
+        happened.append(self.code)
+
+
+happened: list[int] = []
+
+
+def watchdog(limits: Limits) -> tuple[Watchdog, list[LimitReached]]:
+    """A watchdog, and the limits for which it asked for words."""
+    asked: list[LimitReached] = []
 
     def words(error: LimitReached) -> Ending:
-        ended.append(error)
-        return Noted((), 0)
+        asked.append(error)
+        return Noted((), error.exit_code)
 
-    dog = Watchdog(limits, words)
-    dog.start()
-    return dog, ended
+    happened.clear()
+    return Watchdog(limits, words), asked
+
+
+def until_it_happens(dog: Watchdog) -> None:
+    while not happened:
+        time.sleep(0.001)
+    dog.send_away()
 
 
 @pytest.mark.parametrize(
-    ("limits", "error"), [(Limits(seconds=0.01), TimeLimit), (Limits(megabytes=1), MemoryLimit)]
+    ("limits", "code"), [(Limits(seconds=0.01), 124), (Limits(megabytes=1), 125)]
 )
-def test_a_watchdog_ends_what_notices_nothing(limits: Limits, error: type[LimitReached]) -> None:
-    dog, ended = watchdog(limits)
-    assert dog._away.wait(30)
-    assert [type(one) for one in ended] == [error]
+def test_a_watchdog_ends_what_notices_nothing(limits: Limits, code: int) -> None:
+    dog, _ = watchdog(limits)
+    dog.start()
+    until_it_happens(dog)
+    assert set(happened) == {code}
 
 
-def test_a_stage_that_notices_is_left_alone() -> None:
-    dog, ended = watchdog(Limits(seconds=0.05))
+def test_words_are_found_before_the_limit_not_at_it() -> None:
+    """There may be a hundred thousand answers to write, and there is no time left."""
+    dog, asked = watchdog(Limits(seconds=0.01))
+    assert [type(one) for one in asked] == [TimeLimit]
+    dog.start()
+    until_it_happens(dog)
+    assert len(asked) == 1
+
+
+def test_a_watchdog_that_was_sent_away_comes_back_with_other_words() -> None:
+    dog, _ = watchdog(Limits(seconds=0.01))
+    dog.send_away()
+    dog.come_back(lambda error: Noted((), 7))
+    until_it_happens(dog)
+    assert set(happened) == {7}
+
+
+def passed(patience: Patience, seconds: float, megabytes: float) -> type[LimitReached] | None:
+    """What of 10 s and 100 MB is passed after so many seconds, with so much memory."""
+    watch = Limits(seconds=10, megabytes=100).start()
+    watch.elapsed = lambda: seconds  # type: ignore[method-assign]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpasp.cli.watchdog.memory_in_use", lambda: megabytes)
+        return patience.passed(watch)
+
+
+def test_a_stage_that_notices_has_a_moment_to_answer() -> None:
+    dog, _ = watchdog(Limits(seconds=1e6))
     dog.noticed()  # before the time is over: only a share of it was
-    assert not dog._away.is_set()
-    time.sleep(0.06)
+    assert dog._patience is UNNOTICED
+    dog._watch.elapsed = lambda: 1e6 + 0.001  # type: ignore[method-assign]
     dog.noticed()
-    assert dog._away.is_set()
-    assert ended == []
+    assert dog._patience is ANSWERING
+    for patience, late, much in ((UNNOTICED, 10.15, 104), (ANSWERING, 11.5, 108)):
+        assert passed(patience, late - 0.01, much - 0.1) is None
+        assert passed(patience, late + 0.01, 1) is TimeLimit
+        assert passed(patience, 1, much + 0.1) is MemoryLimit
 
 
 def test_a_watch_says_that_it_noticed() -> None:

@@ -162,7 +162,7 @@ def test_verbose_says_what_was_done(dpasp: Command) -> None:
 ENDLESS = "p(0). p(X+1) :- p(X). 0.3::a :- p(5). #query p(1). #query a | p(X).\n"
 
 
-@pytest.mark.parametrize("words", [["--exact"], ["--engine", "sample"], ["--engine", "compile"]])
+@pytest.mark.parametrize("words", [["--exact"], ["--engine", "compile"]])
 def test_the_time_limit_exits_124(dpasp: Command, words: list[str]) -> None:
     code, out, err = dpasp("--time-limit", "0.3", *words, text=ENDLESS)
     assert (code, out) == (124, "")

@@ -7,7 +7,8 @@ import pytest
 
 import dpasp
 from dpasp.inference.answer import answer as answered
-from dpasp.inference.asked import ask
+from dpasp.inference.asked import Asked, ask
+from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.method import Method
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics.meaning import Meaning
@@ -137,7 +138,7 @@ def test_most_probable_values_beside_approximate_answers(engine: str, semantics:
 def test_a_limit_while_grounding_says_what_helps() -> None:
     text = "p(1..2000). q(X,Y,Z) :- p(X), p(Y), p(Z). 0.3::a. r :- a, q(X,Y,Z). #query r."
     with pytest.raises(dpasp.TimeLimit) as caught:
-        dpasp.loads(text).query(engine="sample", limits=dpasp.Limits(seconds=0.5))
+        dpasp.loads(text).query(engine="compile", limits=dpasp.Limits(seconds=0.5))
     assert "the program was not ground by then: raise --time-limit" in str(caught.value)
 
 
@@ -194,6 +195,53 @@ def test_json_and_frames_have_the_interval() -> None:
     assert "100 samples" in str(answers)
     (record,) = dpasp.loads("0.5::a. #query a.").query(engine="bounds").to_dict()["answers"]
     assert record["gap"] == 0
+
+
+# --- limits that leave nothing ------------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def solve(asked: Asked) -> EngineResult:
+        raise asked.watch.out_of_time()
+
+    monkeypatch.setattr("dpasp.inference.answer.solver", lambda name: solve)
+
+
+@pytest.mark.usefixtures("stopped_at_once")
+@ALL
+@pytest.mark.parametrize("engine", ["auto", "sample", "bounds"])
+def test_a_limit_before_anything_is_known_leaves_all_numbers(semantics: str, engine: str) -> None:
+    credal = semantics.endswith("credal")
+    program = dpasp.loads(TEXT.replace("0.3::a", "[0.2, 0.4]::a") if credal else TEXT)
+    for ask_all in (program.query, program.marginals):
+        answers = ask_all(semantics=semantics, engine=engine, limits=dpasp.Limits(seconds=1000))
+        assert len(answers) == (3 if ask_all == program.query else 8)
+        assert all(one.interval == (0, 1) and one.gap == 1 for one in answers)  # type: ignore[union-attr]
+        (warning,) = [one for one in answers.warnings if one.code == "not-exact"]
+        assert "time limit of 1000 s before anything was known" in warning.message
+
+
+@pytest.mark.usefixtures("stopped_at_once")
+def test_a_limit_before_anything_is_known_with_rows() -> None:
+    ground = dpasp.loads("0.3::a. #query a.").ground()
+    rows = np.array([[0.1, 0.2, 0.3], [0.9, 0.8, 0.7]])
+    (answer,) = answered(ask(ground, Meaning(), weights=rows, method=Method("sample")))
+    assert isinstance(answer, dpasp.Answer)
+    assert np.array_equal(answer.numbers, [[0, 0, 0], [1, 1, 1]])
+
+
+@pytest.mark.usefixtures("stopped_at_once")
+@pytest.mark.parametrize("engine", ["exact", "compile", "enumerate"])
+def test_exact_answers_or_none(engine: str) -> None:
+    with pytest.raises(dpasp.TimeLimit):
+        dpasp.loads(TEXT).query(engine=engine, limits=dpasp.Limits(seconds=1000))
+
+
+@pytest.mark.usefixtures("stopped_at_once")
+def test_most_probable_values_are_not_made_up() -> None:
+    with pytest.raises(dpasp.TimeLimit):
+        dpasp.loads("0.3::a. #query a. #map a?.").query(limits=dpasp.Limits(seconds=1000))
 
 
 # --- models -------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ class Console:
     answering: Callable[[], None] = unnoticed  # called before an answer is written
     has_read: Callable[[], None] = unnoticed  # called when the program has been read and checked
     could_say: Callable[[LastWords], None] = unheard  # takes what to say if a limit ends all
+    watch_again: Callable[[LastWords], None] = unheard  # the same, after answers were written
 
     def answer(self, text: str, *, exact: bool = False) -> None:
         """Write what was asked for; codes that a terminal would obey are written out.

@@ -99,7 +99,7 @@ def watched(options: Namespace, console: Console) -> Iterator[None]:
     watchdog = Watchdog(limits, partial(last_words, console, READING), native=True)
     options.noticed, console.answering = watchdog.noticed, watchdog.send_away
     console.has_read = lambda: watchdog.say(partial(last_words, console, None))
-    console.could_say = watchdog.say
+    console.could_say, console.watch_again = watchdog.say, watchdog.come_back
     watchdog.start()
     try:
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -29,12 +30,13 @@ from dpasp.cli.watchdog import Ending
 from dpasp.display.answers import answers_text
 from dpasp.display.style import in_terminal
 from dpasp.display.table import ENDINGS as TABLES
-from dpasp.errors import LimitReached, UsageError
+from dpasp.errors import Diagnostic, LimitReached, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.method import Method, method
 from dpasp.language.ast import Learn, Neural
 from dpasp.language.checks import effective_semantics
 from dpasp.language.statements import engines
+from dpasp.limits import Limits
 from dpasp.program import Program
 from dpasp.semantics.meaning import Meaning
 from dpasp.shown import harmless
@@ -54,6 +56,10 @@ examples:
     dpasp run digits.plp --save digits.safetensors    learn, and keep what was learned
     dpasp run digits.plp --load digits.safetensors    answer with it, without learning
 """
+NOT_GROUND = (
+    "the program was not ground by then, and only then it is known which atoms it shows: raise "
+    "{option}, or make the program smaller"
+)
 OPTIONS = (FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OUTPUT)
 
 
@@ -77,8 +83,8 @@ def execute(options: Namespace, console: Console) -> int:
         if not speaks():
             return 0
     semantics, limits = wanted_semantics(options), read_limits(options)
-    if limits.ends_process and not (options.marginals or files_wanted(options)):
-        prepare_for_the_limit(program, how, semantics, console)
+    if limits.ends_process and how.anytime and not files_wanted(options):
+        limits = prepared_for_the_limit(limits, program, how, semantics, options, console)
     ask = program.marginals if options.marginals else program.query
     plan = None
     if how.compiles and not options.marginals:
@@ -94,7 +100,7 @@ def execute(options: Namespace, console: Console) -> int:
         )
     answers = replace(answers, files=source.files)
     show_answers(answers, program, console)
-    write_files(answers, program, options)
+    write_files(answers, program, options, limits, console)
     return 0
 
 
@@ -115,29 +121,43 @@ def files_wanted(options: Namespace) -> bool:
     return any(name is not None for name in (options.csv, options.plot, options.report))
 
 
-def prepare_for_the_limit(
-    program: Program, how: Method, semantics: str | None, console: Console
-) -> None:
+def prepared_for_the_limit(
+    limits: Limits,
+    program: Program,
+    how: Method,
+    semantics: str | None,
+    options: Namespace,
+    console: Console,
+) -> Limits:
     """Have something to say where the process ends at a limit before its engine answers.
 
     An engine looks at the clock and answers in time. Should it not come to that, on a machine
-    that is busy, each answer is between 0 and 1, and the exit code is 0 all the same.
+    that is busy, each answer is between 0 and 1, and the exit code is 0 all the same. The limits
+    that are given back have the questions named as soon as the program is ground.
     """
+    from dpasp.cli.execution import last_words
     from dpasp.inference.bounding.not_ground import before_any_bound, nothing_sure, says_something
 
-    if not says_something(program.source, how):
-        return
     meaning = Meaning(*effective_semantics(program.source, semantics))
 
-    def words(limit: LimitReached) -> Ending:
-        answers = nothing_sure(program.source, meaning, before_any_bound(limit))
+    def words(asked: Sequence[str] | None, limit: LimitReached) -> Ending:
+        answers = nothing_sure(program.source, meaning, before_any_bound(limit), asked)
         if console.json:
             return Ending((written(answers.to_json(indent=2), console.answers),), 0)
         warnings = console.rendered(answers.warnings)
         said = (written(warnings, console.messages),) if warnings else ()
         return Ending((*said, written(harmless(answers_text(answers)), console.answers)), 0)
 
-    console.could_say(words)
+    def asked(questions: Sequence[str]) -> None:
+        console.could_say(partial(words, questions))
+
+    if options.marginals:
+        console.could_say(partial(last_words, console, NOT_GROUND))
+        return replace(limits, asked=asked)
+    if not says_something(program.source, how):
+        return limits
+    console.could_say(partial(words, None))
+    return replace(limits, asked=asked)
 
 
 def check_marginals(options: Namespace) -> None:
@@ -149,18 +169,36 @@ def check_marginals(options: Namespace) -> None:
         )
 
 
-def write_files(answers: Answers, program: Program, options: Namespace) -> None:
+def write_files(
+    answers: Answers, program: Program, options: Namespace, limits: Limits, console: Console
+) -> None:
     """Write the files that were asked for."""
     if options.csv is not None:
         answers.save(options.csv)
     if options.plot is not None:
         answers.plot(options.plot)
     if options.report is not None:
-        import shlex
+        write_report(answers, program, options, limits, console)
 
-        from dpasp.display.report import report
 
-        write_text(options.report, report(program, answers, shlex.join(["dpasp", *options.words])))
+def write_report(
+    answers: Answers, program: Program, options: Namespace, limits: Limits, console: Console
+) -> None:
+    """Write the page: under a limit first without reasons, then with those found in time."""
+    import shlex
+
+    from dpasp.display.report import report
+
+    def words(limit: LimitReached) -> Ending:
+        message = f"{limit.diagnostics[0].message} before all reasons for the report were found"
+        told = console.rendered([Diagnostic("stopped-early", message, severity="warning")])
+        return Ending((written(told, console.messages),) if told else (), 0)
+
+    command = shlex.join(["dpasp", *options.words])
+    if limits.ends_process:
+        write_text(options.report, report(program, answers, command, reasons=False))
+        console.watch_again(words)
+    write_text(options.report, report(program, answers, command, limits))
 
 
 def learns(options: Namespace, program: Program) -> bool:
@@ -199,11 +237,15 @@ def uses_torch(program: Program) -> bool:
 
 def show_answers(answers: Answers, program: Program, console: Console) -> None:
     """Print the answers, and beside them what else is worth knowing."""
-    console.report(answers.warnings)
+    text = ""
     if console.json:
-        console.answer(answers.to_json(indent=2))
+        text = answers.to_json(indent=2)
     elif len(answers):
-        console.answer(answers_text(answers, brief=in_terminal(console.answers)))
+        text = answers_text(answers, brief=in_terminal(console.answers))
+    console.answering()  # from here on there is something to read
+    console.report(answers.warnings)
+    if text:
+        console.answer(text)
     elif not console.quiet:
         (nothing,) = nothing_asked(program.source).diagnostics
         console.note(f"{nothing.message}; {nothing.help}")

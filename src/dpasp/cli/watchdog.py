@@ -3,24 +3,21 @@
 Every stage looks at the clock itself and stops in its own way: engines answer with what
 they have, learning saves. Where one does not come to that (a page of mistakes is written),
 a thread beside it reports the limit and ends the process; and where Python lets no thread
-run (a long list is sorted, a large text is decoded), one of the native code does.
+run (a long list is sorted, a large text is decoded), one of the native code does. What they
+say is prepared beforehand: at a limit there is no time, and no memory, to find words.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import LimitReached
+from dpasp.errors import LimitReached, MemoryLimit, TimeLimit
 from dpasp.limits import Limits, Watch, memory_in_use
 
 TICK = 0.01  # seconds between two looks
-LATE = 0.15  # seconds that a stage has to notice by itself that the time is over
-OVER = 1.04  # times the memory limit that it may use before it notices
-LATEST = 0.22  # seconds after which nobody is waited for
-MOST = 1.06  # times the memory limit at which nobody is waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +41,46 @@ def unheard(words: LastWords) -> None:
     """Do nothing: the default where no process is ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How far beyond its limits a process may go.
+
+    That is ``late`` seconds and a ``share`` of the time limit, and ``over`` times the memory limit.
+    Where Python lets no thread run, the native code waits that much longer.
+    """
+
+    late: float
+    over: float
+    share: float = 0.0
+    native_late: float = 0.07
+    native_over: float = 0.02
+
+    def passed(self, watch: Watch) -> type[LimitReached] | None:
+        """The kind of limit that a watch has passed by more than this, if any."""
+        seconds, megabytes = watch.limits.seconds, watch.limits.megabytes
+        if seconds is not None and watch.elapsed() > seconds * (1 + self.share) + self.late:
+            return TimeLimit
+        if megabytes is not None and memory_in_use() > megabytes * self.over:
+            return MemoryLimit
+        return None
+
+    def native(self, watch: Watch) -> tuple[float, float]:
+        """The seconds from now, and the megabytes, at which the native code ends the process."""
+        limits, left = watch.limits, -1.0
+        if limits.seconds is not None:
+            late = self.share * limits.seconds + self.late + self.native_late
+            left = max(0.0, limits.seconds - watch.elapsed() + late)
+        if limits.megabytes is None:
+            return left, -1.0
+        return left, limits.megabytes * (self.over + self.native_over)
+
+
+NONE = Patience(late=0.0, over=1.0)
+UNNOTICED = Patience(late=0.15, over=1.04)  # until a stage notices by itself
+# A stage that stopped by itself makes answers of what it has, which takes a moment.
+ANSWERING = Patience(late=0.5, over=1.08, share=0.1)
+
+
 class Watchdog:
     """Watches limits until it is sent away; then the process ends with the last ``words``.
 
@@ -52,60 +89,78 @@ class Watchdog:
 
     def __init__(self, limits: Limits, words: LastWords, *, native: bool = False) -> None:
         self._watch: Watch = limits.start()
-        self._words = words
         self._native = native
+        self._patience = UNNOTICED
         self._away = Event()
+        self._ending = Lock()  # held by who ends the process, or says that it goes on
         self._sent_away: Callable[[], None] = lambda: None
+        self._endings = self._prepared(words)
 
     def start(self) -> None:
         """Begin to watch, if there is a limit."""
         limits = self._watch.limits
         if limits.seconds is None and limits.megabytes is None:
             return
-        if self._native:
-            self._sent_away = _sentinel(self._watch, self._words)
-        Thread(target=self._run, name="dpasp watchdog", daemon=True).start()
+        self._post_sentinel()
+        Thread(target=self._run, args=[self._away], name="dpasp watchdog", daemon=True).start()
 
     def say(self, words: LastWords) -> None:
         """From here on, these are the last words."""
-        self._words = words
-        if self._native and not self._away.is_set():
-            before, self._sent_away = self._sent_away, _sentinel(self._watch, words)
-            before()
+        if not self._away.is_set():
+            endings = self._prepared(words)  # while those before them hold
+            self._endings = endings
+            self._post_sentinel()
+
+    def come_back(self, words: LastWords) -> None:
+        """Watch once more after having been sent away, with these last words."""
+        self._away, self._patience = Event(), UNNOTICED
+        self._endings = self._prepared(words)
+        self.start()
 
     def send_away(self) -> None:
-        """Someone else has noticed, or the answers are being written: do no more."""
-        self._away.set()
-        self._sent_away()
+        """The answers are being written, or someone else takes care of limits: do no more."""
+        with self._ending:
+            self._away.set()
+            self._sent_away()
 
     def noticed(self) -> None:
         """A stage stops at a limit by itself (if it is not only at its share of the time)."""
-        if self._passed(late=0.0, over=1.0) is not None:
-            self.send_away()
+        if self._patience is ANSWERING or NONE.passed(self._watch) is None:
+            return
+        self._patience = ANSWERING
+        self._post_sentinel()
 
-    def _run(self) -> None:
-        while not self._away.wait(TICK):
-            passed = self._passed(LATE, OVER)
-            if passed is not None and not self._away.is_set():
-                self._sent_away()
-                self._words(passed).happen()
+    def _prepared(self, words: LastWords) -> dict[type[LimitReached], Ending]:
+        """What is said at each of the limits that there are."""
+        watch, endings = self._watch, dict[type[LimitReached], Ending]()
+        if watch.limits.seconds is not None:
+            endings[TimeLimit] = words(watch.out_of_time())
+        if watch.limits.megabytes is not None:
+            endings[MemoryLimit] = words(watch.out_of_memory())
+        return endings
 
-    def _passed(self, late: float, over: float) -> LimitReached | None:
-        watch, limits = self._watch, self._watch.limits
-        if limits.seconds is not None and watch.elapsed() > limits.seconds + late:
-            return watch.out_of_time()
-        if limits.megabytes is not None and memory_in_use() > limits.megabytes * over:
-            return watch.out_of_memory()
-        return None
+    def _run(self, away: Event) -> None:
+        while not away.wait(TICK):
+            passed = self._patience.passed(self._watch)
+            if passed is None:
+                continue
+            with self._ending:
+                if not away.is_set():
+                    self._sent_away()
+                    self._endings[passed].happen()
 
+    def _post_sentinel(self) -> None:
+        """Have the native code watch with the patience and the words of now."""
+        if not self._native:
+            return
+        from dpasp.native import _native
 
-def _sentinel(watch: Watch, words: LastWords) -> Callable[[], None]:
-    """Begin to watch in the native code; what is given back ends that."""
-    from dpasp.native import _native
-
-    seconds, megabytes = watch.remaining(), watch.limits.megabytes
-    limits = _native.Limits(
-        -1 if seconds is None else seconds + LATEST, -1 if megabytes is None else megabytes * MOST
-    )
-    endings = [words(error) for error in (watch.out_of_time(), watch.out_of_memory())]
-    return _native.Sentinel(limits, *((ending.texts, ending.code) for ending in endings)).send_away
+        with self._ending:
+            if self._away.is_set():
+                return
+            limits = _native.Limits(*self._patience.native(self._watch))
+            known = next(iter(self._endings.values()))
+            late, large = (self._endings.get(kind, known) for kind in (TimeLimit, MemoryLimit))
+            sentinel = _native.Sentinel(limits, (late.texts, late.code), (large.texts, large.code))
+            before, self._sent_away = self._sent_away, sentinel.send_away
+            before()

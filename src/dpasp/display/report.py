@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import platform
 import sys
+import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
@@ -19,9 +21,11 @@ from dpasp.version import __version__
 if TYPE_CHECKING:
     from dpasp.program import Program
 
+NO_LIMITS = Limits()
 PACKAGES = ("clingo", "numpy", "torch")
 MOST_EXPLAINED = 8  # queries
-REASONS = Limits(seconds=30)  # for everything besides the answers
+LEFT_OUT = '<p class="faint">A limit left no time, or no memory, for reasons.</p>'
+MOST_SECONDS = 30.0  # for everything besides the answers; less where a limit leaves less
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif;
@@ -43,21 +47,44 @@ table { font-variant-numeric: tabular-nums; }
 """
 
 
-def report(program: Program, answers: Answers, command: str = "") -> str:
-    """The page; what cannot be computed is left out with a note."""
+def report(
+    program: Program,
+    answers: Answers,
+    command: str = "",
+    limits: Limits = NO_LIMITS,
+    *,
+    reasons: bool = True,
+) -> str:
+    """The page; what cannot be computed, within the limits, is left out with a note.
+
+    Without ``reasons``, nothing is computed for it.
+    """
+    limits = _for_reasons(limits)
     name = ", ".join(answers.files) or "a program"
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts = [
         f'<h1>{escape(name)}</h1><p class="faint">{when}</p>',
         _section("Answers", html.answers_html(answers)),
         _section("Learning", "".join(_learning(answers))),
-        _section("Why", "".join(_reasons(program, answers))),
-        _section("Without a model", _inconsistent(program, answers)),
-        _section("What depends on what", _graph(program)),
+        *(_computed(program, answers, limits) if reasons else [_section("Why", LEFT_OUT)]),
         _section("Program", "".join(_sources(answers.files, program))),
         _section("How this was made", _made(command, answers)),
     ]
     return html.page(name, "\n".join(part for part in parts if part), STYLE)
+
+
+def _computed(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
+    yield _section("Why", "".join(_reasons(program, answers, limits)))
+    yield _section("Without a model", _inconsistent(program, answers, limits))
+    yield _section("What depends on what", _graph(program, limits))
+
+
+def _for_reasons(limits: Limits) -> Limits:
+    """The limits of all that is computed for the page together."""
+    left = limits.start().remaining()
+    if left is not None and left < MOST_SECONDS:
+        return limits if limits.since is not None else replace(limits, since=time.monotonic())
+    return replace(limits, seconds=MOST_SECONDS, since=time.monotonic())
 
 
 def _section(title: str, body: str) -> str:
@@ -73,12 +100,12 @@ def _learning(answers: Answers) -> Iterator[str]:
         yield f"<p><code>{escape(str(parameter.get('rule', '')))}</code> {values}</p>"
 
 
-def _reasons(program: Program, answers: Answers) -> Iterator[str]:
+def _reasons(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
     queries = [answer.query for answer in answers if answer.kind == "probability"]
     meaning = f"{answers.logic}, {answers.probability}"
     for query in queries[:MOST_EXPLAINED]:
         try:
-            (explanation,) = program.explain(query, semantics=meaning, limits=REASONS)
+            (explanation,) = program.explain(query, semantics=meaning, limits=limits)
         except Error as error:
             yield f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
             return
@@ -89,20 +116,20 @@ def _reasons(program: Program, answers: Answers) -> Iterator[str]:
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
 
 
-def _inconsistent(program: Program, answers: Answers) -> str:
+def _inconsistent(program: Program, answers: Answers, limits: Limits) -> str:
     if not answers.inconsistent:
         return ""
     try:
         meaning = f"{answers.logic}, {answers.probability}"
-        reasons = program.why_inconsistent(semantics=meaning, limits=REASONS)
+        reasons = program.why_inconsistent(semantics=meaning, limits=limits)
     except Error as error:
         return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
     return why.inconsistencies_html(reasons)
 
 
-def _graph(program: Program) -> str:
+def _graph(program: Program, limits: Limits) -> str:
     try:
-        return f'<div class="picture">{program.plot(limits=REASONS).svg}</div>'
+        return f'<div class="picture">{program.plot(limits=limits).svg}</div>'
     except Error as error:
         return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
 

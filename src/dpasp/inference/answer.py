@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 
+from dpasp.errors import MemoryLimit, TimeLimit
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.result import EngineResult, inconsistent_choices
@@ -51,12 +52,22 @@ def answer(asked: Asked) -> Answers:
 
 
 def _solve(asked: Asked) -> EngineResult:
-    """What the engine finds, alone or by the workers of a pool."""
-    if not asked.pool.cuts:
-        return solver(asked.method.engine)(asked)
-    from dpasp.inference.sharing import shared_out
+    """What the engine finds, alone or by the workers of a pool.
 
-    return shared_out(asked)
+    At a limit that leaves an engine for any time with nothing, each answer is between 0 and 1.
+    """
+    try:
+        if not asked.pool.cuts:
+            return solver(asked.method.engine)(asked)
+        from dpasp.inference.sharing import shared_out
+
+        return shared_out(asked)
+    except (TimeLimit, MemoryLimit) as limit:
+        if not asked.method.anytime or len(asked.queries) < len(asked.questions):
+            raise
+        from dpasp.inference.bounding.not_ground import nothing_found  # most answers are in time
+
+        return nothing_found(asked, limit)
 
 
 def _left_out(names: tuple[str, ...]) -> dict[str, str]:

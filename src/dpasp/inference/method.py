@@ -51,6 +51,11 @@ class Method:
         return None if value is None else int(value)
 
     @property
+    def anytime(self) -> bool:
+        """Whether a limit that stops it leaves an answer: at worst the interval from 0 to 1."""
+        return engines.ENGINES[self.engine].anytime and not self.exact
+
+    @property
     def compiles(self) -> bool:
         """Whether the engine makes a circuit."""
         return engines.ENGINES[self.engine].compiles

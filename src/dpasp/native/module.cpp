@@ -418,7 +418,7 @@ NB_MODULE(_native, m) {
     m.def("memory_in_use", &megabytes_in_use);
     nb::class_<Sentinel>(m, "Sentinel")
         .def("__init__", &sentinel, "limits"_a, "late"_a, "large"_a)
-        .def("send_away", &Sentinel::send_away);
+        .def("send_away", &Sentinel::send_away, nb::call_guard<nb::gil_scoped_release>());
     nb::class_<Circuit>(m, "Circuit")
         .def_prop_ro("weights", [](const Circuit &c) { return c.weights; })
         .def_prop_ro("nodes", [](const Circuit &c) { return c.nodes.size(); })

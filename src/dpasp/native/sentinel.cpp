@@ -33,21 +33,34 @@ void write_down(int descriptor, const std::string &text) {
 }  // namespace
 
 Sentinel::Sentinel(const Limits &limits, LastWords late, LastWords large)
-    : away_(std::make_shared<std::atomic<bool>>(false)) {
-    auto work = [away = away_, limits, late = std::move(late), large = std::move(large),
+    : state_(std::make_shared<std::atomic<State>>(State::Watching)) {
+    auto work = [state = state_, limits, late = std::move(late), large = std::move(large),
                  start = Clock::now()] {
-        while (!away->load()) {
+        while (state->load() == State::Watching) {
             std::this_thread::sleep_for(TICK);
             std::chrono::duration<double> elapsed = Clock::now() - start;
             bool is_late = limits.seconds >= 0 && elapsed.count() > limits.seconds;
             bool is_large = limits.megabytes >= 0 && megabytes_in_use() > limits.megabytes;
-            if ((!is_late && !is_large) || away->exchange(true)) continue;
+            State watching = State::Watching;
+            if (!is_late && !is_large) continue;
+            if (!state->compare_exchange_strong(watching, State::Ending)) return;
             const LastWords &words = is_late ? late : large;
             for (const auto &[descriptor, text] : words.texts) write_down(descriptor, text);
             std::_Exit(words.code);
         }
     };
     std::thread(std::move(work)).detach();
+}
+
+Sentinel::~Sentinel() {
+    State watching = State::Watching;
+    state_->compare_exchange_strong(watching, State::Away);
+}
+
+void Sentinel::send_away() {
+    State state = State::Watching;
+    if (state_->compare_exchange_strong(state, State::Away)) return;
+    while (state == State::Ending) std::this_thread::sleep_for(TICK);
 }
 
 }  // namespace dpasp

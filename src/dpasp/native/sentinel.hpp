@@ -22,15 +22,17 @@ struct LastWords {
 class Sentinel {
   public:
     Sentinel(const Limits &limits, LastWords late, LastWords large);
-    ~Sentinel() { send_away(); }
+    ~Sentinel();
     Sentinel(const Sentinel &) = delete;
     Sentinel &operator=(const Sentinel &) = delete;
 
-    // From here on the process goes on, whatever it takes.
-    void send_away() { away_->store(true); }
+    // From here on the process goes on, whatever it takes; if it is being ended already, this does
+    // not return: nobody else writes while the last words are written.
+    void send_away();
 
   private:
-    std::shared_ptr<std::atomic<bool>> away_;  // also held by the thread, which may live longer
+    enum class State { Watching, Away, Ending };
+    std::shared_ptr<std::atomic<State>> state_;  // also held by the thread, which may live longer
 };
 
 }  // namespace dpasp

@@ -36,7 +36,7 @@ from dpasp.language.arguments import (
     queries_given,
 )
 from dpasp.language.text.files import Reach
-from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
+from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started, unheard
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import program_of_texts
 from dpasp.logic.shown import shown_atoms, shown_by
@@ -204,7 +204,8 @@ class Program:
         checked = groundings.checked((), evidence_given(evidence), semantics)
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
-            ground = groundings.ground(checked, watch)
+            with before_any_answer():
+                ground = groundings.ground(checked, watch)
             asked = ask(
                 shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
                 checked.meaning,
@@ -418,6 +419,8 @@ class Program:
 
     def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
         """The answers, with what is known from grounding (in so many seconds) and learning."""
+        if (told := asked.watch.limits.asked) is not unheard:
+            told([question.text for question in asked.questions])
         answers = answer(asked)
         statistics = dict(answers.statistics)
         ground = self._groundings.seconds(asked.ground) if seconds is None else seconds
@@ -744,8 +747,9 @@ class Program:
         '<!doctype html>'
         """
         check_ending(path, "a report", (".html", ".htm"))
-        answers = self.query(semantics=semantics, limits=limits)
-        write_text(path, display("report.report")(self, answers))
+        clock = replace(limits, since=limits.start().started)  # one for all of it
+        answers = self.query(semantics=semantics, limits=clock)
+        write_text(path, display("report.report")(self, answers, limits=clock))
 
     @property
     def functions(self) -> Mapping[str, Any]:

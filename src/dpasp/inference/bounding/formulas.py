@@ -22,9 +22,13 @@ The gap is the largest distance between two such ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from dpasp.dataclass import dataclass
-from dpasp.inference.answers import Answer
+from dpasp.inference.answers import Answer, AnswerNumber
+from dpasp.inference.asked import Asked
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
 
@@ -84,6 +88,22 @@ def bounds_of(masses: Masses, meaning: Meaning, rest: float) -> list[Bound]:
 def unsure(meaning: Meaning) -> Bound:
     """What is sure when nothing is known."""
     return Bound((0.5,) if meaning.maxent else (0.0, 1.0), (0.0, 1.0), 1.0)
+
+
+def unsure_answers(asked: Asked) -> list[Answer]:
+    """The answers that say nothing, to all queries; for each row of test data, if there are any."""
+    answers = [unsure(asked.meaning).answer(q.text) for q in asked.queries]
+    if not asked.has_rows:
+        return answers
+    rows = np.ones(asked.weights.shape[1])
+
+    def each(number: AnswerNumber | None) -> AnswerNumber | None:
+        return None if number is None else number * rows
+
+    return [
+        replace(a, value=each(a.value), lower=each(a.lower), upper=each(a.upper), gap=rows)
+        for a in (replace(answer, interval=(0 * rows, rows)) for answer in answers)
+    ]
 
 
 def widest(bounds: Sequence[Bound]) -> float:

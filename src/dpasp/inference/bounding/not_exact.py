@@ -31,7 +31,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.best_found import best_found
 from dpasp.inference.bounding.bounds import close_in
 from dpasp.inference.bounding.cases import Cases, forced_by_evidence
-from dpasp.inference.bounding.formulas import bounds_of, unsure
+from dpasp.inference.bounding.formulas import bounds_of, unsure_answers
 from dpasp.inference.bounding.most_probable import opened
 from dpasp.inference.bounding.over_intervals import over_intervals
 from dpasp.inference.bounding.remainder import Remainder
@@ -129,7 +129,7 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
     seed = asked.method.whole("seed")
     seed = secrets.randbits(63) if seed is None else seed
     if asked.has_rows:
-        return _sampled(timed, _unsure(timed), seed)
+        return _sampled(timed, unsure_answers(timed), seed)
     if asked.has_intervals:
         part = watch.within(WITHIN * (watch.remaining() or 0.0), watch.report)
         found = over_intervals(timed, queries, 0.0, part)
@@ -140,7 +140,7 @@ def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found
         prepared = Prepared(timed, queries)
         cases, sure, lost = _closed_in(timed, prepared)
     except LimitReached:
-        return _Found(_unsure(timed), None)
+        return _Found(unsure_answers(timed), None)
     known = _Found(sure, None, lost, cases=cases.compiled)
     if not cases.open or not any(answer.gap for answer in sure):
         return known
@@ -203,22 +203,6 @@ def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:
         return _Found(sure, None)
     warnings = tuple(w for w in result.warnings if w.code != "stopped-early")
     return _Found(sure, result.answers, result.inconsistent, warnings)
-
-
-def _unsure(asked: Asked) -> list[Answer]:
-    """The bounds that say nothing."""
-    answers = [unsure(asked.meaning).answer(q.text) for q in asked.queries]
-    if not asked.has_rows:
-        return answers
-    rows = np.ones(asked.weights.shape[1])
-
-    def each(number: AnswerNumber | None) -> AnswerNumber | None:
-        return None if number is None else number * rows
-
-    return [
-        replace(a, value=each(a.value), lower=each(a.lower), upper=each(a.upper), gap=rows)
-        for a in (replace(answer, interval=(0 * rows, rows)) for answer in answers)
-    ]
 
 
 def _inside(estimate: object, sure: Answer) -> Answer:

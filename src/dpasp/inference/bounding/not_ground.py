@@ -1,4 +1,4 @@
-"""What is sure when a limit leaves no time to ground the program: each answer is within [0, 1].
+"""What is sure when a limit leaves no time to find anything out: each answer is within [0, 1].
 
 >>> from dpasp.language import parse
 >>> from dpasp.limits import Limits
@@ -14,11 +14,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from dpasp.errors import Diagnostic, LimitReached, MemoryLimit
 from dpasp.inference.answers import Answers
-from dpasp.inference.bounding.formulas import unsure
+from dpasp.inference.asked import Asked
+from dpasp.inference.bounding.formulas import unsure, unsure_answers
+from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.method import Method
 from dpasp.language import ast
 from dpasp.language.printer import question_text
@@ -26,10 +29,10 @@ from dpasp.limits import Watch
 from dpasp.logic.questions import question_literals
 from dpasp.semantics.meaning import Meaning
 
-ENGINES = ("auto", "bounds")  # those that say what is sure whenever they are stopped
 KEPT = 0.1  # this share of the time is kept from grounding, to say that there is no answer,
 MOST_KEPT = 0.3  # but at most so many seconds
 ROOM = 0.9  # this share of the memory is for grounding
+SEVERAL = re.compile(r"[A-Z_;]|\.\.")  # only a question with one of them may stand for several
 
 
 def says_something(program: ast.Program, how: Method) -> bool:
@@ -40,7 +43,7 @@ def says_something(program: ast.Program, how: Method) -> bool:
     """
     kinds = {type(statement) for statement in program.statements}
     others = {ast.Map, ast.Neural, ast.Learn} & kinds
-    return how.engine in ENGINES and not how.exact and ast.Query in kinds and not others
+    return how.anytime and ast.Query in kinds and not others
 
 
 def for_grounding(watch: Watch) -> Watch:
@@ -78,30 +81,45 @@ def _nothing_known(limit: LimitReached, so_far: str, otherwise: str) -> Diagnost
     return Diagnostic("not-exact", message, help=f"raise {option}{otherwise}", severity="warning")
 
 
-def nothing_sure(program: ast.Program, meaning: Meaning, why: Diagnostic) -> Answers:
-    """The answers that say nothing, to the questions as they are written, and the warning why."""
-    queries = [s for s in program.statements if isinstance(s, ast.Query)]
-    answers = tuple(unsure(meaning).answer(question_text(query)) for query in queries)
+def nothing_sure(
+    program: ast.Program, meaning: Meaning, why: Diagnostic, asked: Sequence[str] | None = None
+) -> Answers:
+    """The answers that say nothing, and the warning why.
+
+    They are to the questions as they are written, or to those that are ``asked``, if it is known.
+    """
+    warnings: tuple[Diagnostic, ...] = ()
+    if asked is None:
+        queries = [s for s in program.statements if isinstance(s, ast.Query)]
+        asked = [question_text(query) for query in queries]
+        warnings = _instances(queries, asked)
+    bound = unsure(meaning)
     return Answers(
-        answers,
+        tuple(bound.answer(text) for text in asked),
         meaning.logic.value,
         meaning.probability.value,
         "bounds",
         files=tuple(program.files),
-        warnings=(why, *_instances(queries)),
+        warnings=(why, *warnings),
     )
 
 
-def _instances(queries: Sequence[ast.Query]) -> tuple[Diagnostic, ...]:
+def nothing_found(asked: Asked, limit: LimitReached) -> EngineResult:
+    """What is sure about ground questions when a limit is reached before anything is known."""
+    return EngineResult(tuple(unsure_answers(asked)), "bounds", warnings=(before_any_bound(limit),))
+
+
+def _instances(queries: Sequence[ast.Query], texts: Sequence[str]) -> tuple[Diagnostic, ...]:
     """The warning about questions that stand for several, which are not known."""
     return tuple(
         Diagnostic(
             "instances-unknown",
-            f"{question_text(query)} may stand for several questions: which they are is not known "
+            f"{text} may stand for several questions: which they are is not known "
             "before the program is ground, and the answer is about each of them",
             query.span,
             severity="warning",
         )
-        for query in queries
-        if not all(literal.names_one for literal in question_literals(query))
+        for query, text in zip(queries, texts, strict=True)
+        if SEVERAL.search(text)  # looking inside is slow
+        and not all(literal.names_one for literal in question_literals(query))
     )

@@ -32,8 +32,9 @@ class Engine:
     ``solve`` is the function that answers, or its place as ``"module:function"``. ``options``
     are those of its own, ``aliases`` are other names, each with the options that it implies;
     ``compiles`` says that it makes a circuit, ``exact`` that it gives exact answers (if limits
-    allow it); ``about`` says in a few words what it does. A cluster shares ``whole_questions``,
-    or what is ``inside`` of one (and then rows of test data too); with neither it is refused.
+    allow it), ``anytime`` that at a limit it answers with what is known; ``about`` says in a few
+    words what it does. A cluster shares ``whole_questions``, or what is ``inside`` of one (and
+    then rows of test data too); with neither it is refused.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Engine:
     aliases: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     compiles: bool = False
     exact: bool = False
+    anytime: bool = False
     about: str = ""
     whole_questions: bool = False
     inside: str = ""
@@ -62,6 +64,7 @@ ENGINES: dict[str, Engine] = {
             aliases={"exact": {"exact": 1}},
             compiles=True,
             exact=True,
+            anytime=True,
             whole_questions=True,
             about="exact answers where limits allow it, else sure bounds and estimates (default)",
         ),
@@ -85,6 +88,7 @@ ENGINES: dict[str, Engine] = {
             "dpasp.inference.bounding.beside_maps:sample_and_maps",
             {"n": COUNT, "gap": SHARE, "chains": CHAINS},
             aliases={"gibbs": {"chains": 16}},
+            anytime=True,
             about="estimates from samples, with intervals of confidence",
             inside="samples",
         ),
@@ -93,6 +97,7 @@ ENGINES: dict[str, Engine] = {
             "dpasp.inference.bounding.beside_maps:bounds_and_maps",
             {"gap": SHARE, "nmodels": COUNT},
             aliases={"aseo": {"nmodels": 1000, "gap": 0.0}},
+            anytime=True,
             about="sure bounds that close in on the answer",
             whole_questions=True,
             inside="cases",

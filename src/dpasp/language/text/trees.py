@@ -118,6 +118,8 @@ def _global_children(node: AST) -> Iterable[AST]:
 
 _START = Position("", 1, 1)
 _PLACE = Location(_START, _START)
+# an atom of numbers and variables, in which nothing can be left out
+_PLAIN = re.compile(r"-?_*[a-z][\w']*(?:\((?:(?:-?\d+|_|_*[A-Z][\w']*),?)+(?<!,)\))?")
 _NOTHING = Literal(_PLACE, Sign.NoSign, SymbolicAtom(Variable(_PLACE, "")))  # prints as ""
 
 
@@ -126,6 +128,9 @@ def exact(node: AST) -> str:
 
     clingo leaves out the parentheses of ``f()`` and the colon before an empty condition.
     """
+    text = str(node)
+    if _PLAIN.fullmatch(text):
+        return text  # looking inside a node is slow
     if next(_misprinted(node), None) is None:
         return str(node)
     node = deepcopy(node)
