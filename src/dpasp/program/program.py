@@ -36,7 +36,7 @@ from dpasp.language.arguments import (
     queries_given,
 )
 from dpasp.language.text.files import Reach
-from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started, unheard
+from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started, unasked
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import program_of_texts
 from dpasp.logic.shown import shown_atoms, shown_by
@@ -419,7 +419,7 @@ class Program:
 
     def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
         """The answers, with what is known from grounding (in so many seconds) and learning."""
-        if (told := asked.watch.limits.asked) is not unheard:
+        if (told := asked.watch.limits.asked) is not unasked:
             told([question.text for question in asked.questions])
         answers = answer(asked)
         statistics = dict(answers.statistics)
