@@ -36,7 +36,7 @@ def untold(text: str) -> None:
     """Take the name of a stage of the work, and do nothing."""
 
 
-def unheard(questions: Sequence[str]) -> None:
+def unasked(questions: Sequence[str]) -> None:
     """Take the questions that are asked, and do nothing."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -81,10 +80,11 @@ def _computed(program: Program, answers: Answers, limits: Limits) -> Iterator[st
 
 def _for_reasons(limits: Limits) -> Limits:
     """The limits of all that is computed for the page together."""
-    left = limits.start().remaining()
+    watch = limits.start()
+    left = watch.remaining()
     if left is not None and left < MOST_SECONDS:
-        return limits if limits.since is not None else replace(limits, since=time.monotonic())
-    return replace(limits, seconds=MOST_SECONDS, since=time.monotonic())
+        return replace(limits, since=watch.started)
+    return replace(limits, seconds=MOST_SECONDS, since=watch.started + watch.elapsed())
 
 
 def _section(title: str, body: str) -> str:
