@@ -41,6 +41,9 @@ def as_whole(term: Term, context: Context) -> Term:
         case Compound("//" | "div" | "mod" | "rem" as name, (left, right), at):
             return _rounded(name, as_whole(left, context), as_whole(right, context), at, context)
         case Compound(name, (left, right), at) if name in BINARY:
+            if BINARY[name] == "**" and context.negative and not isinstance(right, Number):
+                help = "write a number as exponent"
+                raise context.refuse(term, "an exponent below 0 would give a real number", help)
             return Operation(BINARY[name], (as_whole(left, context), as_whole(right, context)), at)
         case Compound(name, args) if args:
             raise context.refuse(term, f"the function {name}/{len(args)} has no counterpart")

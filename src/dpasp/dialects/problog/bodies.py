@@ -6,7 +6,7 @@ Prolog reads from left to right, and that is part of the meaning: a variable of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dpasp.dataclass import dataclass
 from dpasp.dialects.problog.arithmetic import as_whole, data
@@ -38,13 +38,22 @@ from dpasp.dialects.prolog.terms import (
 
 COMPARED = {"<": "<", ">": ">", "=<": "<=", ">=": ">=", "=:=": "=", "=\\=": "!="}
 ORDERED = {"==": "=", "\\==": "!=", "@<": "<", "@>": ">", "@=<": "<=", "@>=": ">="}
-FOLDS = {
-    "sum_list": "sum",
-    "sumlist": "sum",
-    "max_list": "max",
-    "min_list": "min",
-    "length": "count",
-}
+FOLDS = {"sum_list": "sum", "max_list": "max", "min_list": "min", "length": "count"}
+IN_LISTS = {"member", "memberchk", "sum_list", "max_list", "min_list"}  # by library(lists)
+
+# What ProbLog has built in, and so no program can define.
+BUILT_IN = frozenset(
+    """true/0 fail/0 false/0 =/2 \\=/2 findall/3 all/3 all_or_none/3 ==/2 \\==/2 is/2 >/2 </2
+    =</2 >=/2 =\\=/2 =:=/2 var/1 atom/1 atomic/1 compound/1 float/1 rational/1 integer/1
+    nonvar/1 number/1 simple/1 callable/1 dbreference/1 primitive/1 ground/1 is_list/1 =../2
+    arg/3 functor/3 @>/2 @</2 @>=/2 @=</2 compare/3 length/2 sort/2 between/3 succ/2 plus/3
+    consult/1 unknown/1 use_module/1 use_module/2 module/2 once/1 call/1 call/2 call/3 call/4
+    call/5 call/6 call/7 call/8 call/9 call_nc/1 try_call/1 subquery/2 subquery/3 subquery/5
+    sample_uniform1/3 write/1 writeln/1 writenl/1 nl/0 error/1 cmd_args/1 atom_number/2
+    nocache/2 numbervars/2 numbervars/3 varnumbers/2 subsumes_term/2 subsumes_chk/2 possible/1
+    clause/2 clause/3 create_scope/2 find_scope/2 forall/2 set_state/1 reset_state/0
+    check_state/1 print_state/0 condition/1 seq/1 trace/0 notrace/0""".split()
+)
 
 NO_COUNTERPART = {
     **dict.fromkeys(("!", "cut"), "rules have no order, so nothing can be cut off"),
@@ -59,10 +68,15 @@ NO_COUNTERPART = {
         "there are no questions about the kind of a term",
     ),
     **dict.fromkeys(
-        "append reverse nth0 nth1 last msort sort select permutation maplist foldl sumlist "
+        "append reverse nth0 nth1 last msort sort select permutation maplist foldl sum_list "
+        "max_list min_list length member memberchk all all_or_none "
         "select_uniform select_weighted list_to_set numlist exclude include "
         "subtract union intersection atom_chars atom_codes".split(),
         "lists have no counterpart; say with a predicate what is in them",
+    ),
+    **dict.fromkeys(("clause", "nocache"), "rules cannot be asked about rules"),
+    **dict.fromkeys(
+        ("->", "*->"), "ProbLog has none, either; write (test, then ; \\+ test, otherwise)"
     ),
     **dict.fromkeys(("subquery", "possible"), "a rule cannot ask for a probability"),
     **dict.fromkeys(("utility", "decision"), "decisions and utilities have no counterpart"),
@@ -115,12 +129,8 @@ def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
             return [
                 (*first, *second)
                 for first in _branches(left, known, context)
-                for second in _branches(right, known | _variables(first), context)
+                for second in _branches(right, _known_after(first, known), context)
             ]
-        case Compound(";", (Compound("->", (test, then)), other)):
-            return _if(test, then, other, known, context)
-        case Compound("->", (test, then)):
-            return _if(test, then, Compound("fail", (), goal.at), known, context)
         case Compound(";", (left, right)):
             return [*_branches(left, known, context), *_branches(right, known, context)]
         case Compound("\\+" | "not", args) if args:
@@ -128,61 +138,75 @@ def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
             for more in args[1:]:  # \+(a, b)
                 inner = Compound(",", (inner, more), goal.at)
             return [(_negation(inner, known, context),)]
-        case Compound("true" | "otherwise", ()):
+        case Compound("true", ()):
             return [()]
         case Compound("fail" | "false", ()):
             return []
-        case Compound("call", (inner,)) if isinstance(inner, Compound):
-            return _branches(inner, known, context)
-        case Compound("once" | "ignore", (inner,)):
-            if not variable_names(inner).keys() <= known:
-                help = "it takes the first answer, and rules have no first one"
-                raise context.refuse(goal, f"{goal.name} has no counterpart here", help)
-            return _branches(inner, known, context) if goal.name == "once" else [()]
+        case Compound("call", (Compound() as inner, *more)):
+            return _branches(_to_call(inner, more, context), known, context)
+        case Compound("once", (Compound() as inner,)):
+            return _branches(_to_call(inner, (), context), known, context)
     return [_simple(goal, known, context)]
 
 
-def _if(test: Term, then: Term, other: Term, known: BoundNames, context: Context) -> list[Branch]:
-    """``(test -> then ; other)``, where the test cannot hold in several ways."""
-    if not variable_names(test).keys() <= known:
-        help = "-> takes the first answer; write (test, then ; \\+ test, else)"
-        raise context.refuse(test, "a test of -> that gives values to variables", help)
-    yes = Compound(",", (test, then), test.at)
-    no = Compound(",", (Compound("\\+", (test,), test.at), other), test.at)
-    return [*_branches(yes, known, context), *_branches(no, known, context)]
+def _to_call(goal: Compound, more: Sequence[Term], context: Context) -> Compound:
+    """What ``call(goal, …)`` calls; ProbLog's ``once`` is the same."""
+    inner: Term = goal
+    while isinstance(inner, Compound) and inner.name in ("\\+", "not") and len(inner.args) == 1:
+        inner = inner.args[0]
+    if isinstance(inner, Compound) and inner.name in (",", ";"):
+        help = "write the goals themselves, in parentheses, or a rule for them"
+        raise context.refuse(goal, "ProbLog does not call several goals", help)
+    return Compound(goal.name, (*goal.args, *more), goal.at)
 
 
 def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
+    if isinstance(goal, Compound) and goal.name in IN_LISTS and len(goal.args) == 2:
+        if (goal.name, 2) in context.defined:
+            return _collected(goal, known, context)
+        if "lists" not in context.libraries:
+            help = "begin with ':- use_module(library(lists)).'"
+            raise context.refuse(goal, f"{goal.name}/2 is from a library that is not used", help)
     match goal:
         case Compound("=", (left, right), at):
             if ListTerm in (type(left), type(right)):
                 return (Literal(goal),)  # L = [] for a list that findall made
             return (Same(data(left, context), data(right, context)),)
         case Compound("is", (left, right), at):
+            _check_known(goal, right, known, context)
             return _is(left, right, at, context)
         case Compound(name, (left, right), at) if name in COMPARED:
-            _check_known(goal, known, context)
+            _check_known(goal, goal, known, context)
             sides = (_side(left, context), _side(right, context))
-            return (Literal(Compound(COMPARED[name], sides, at)),)
+            return (Literal(Compound(COMPARED[name], sides, at), numeric=True),)
         case Compound(name, (left, right), at) if name in ORDERED:
-            _check_known(goal, known, context)
+            _check_known(goal, goal, known, context)
+            if name.startswith("@") and not context.plain:
+                help = "name everything with small letters, digits and underscores"
+                raise context.refuse(goal, "quoted names and texts have another order here", help)
             sides = (data(left, context), data(right, context))
             return (Literal(Compound(ORDERED[name], sides, at)),)
         case Compound("\\=", (left, right), at):
             return (_different(goal, known, context),)
         case Compound("between", (low, high, value), at):
+            _check_known(goal, Compound("", (low, high)), known, context)
             interval = Operation("..", (as_whole(low, context), as_whole(high, context)), at)
-            return (Literal(Compound("=", (as_whole(value, context), interval), at)),)
+            return (Literal(Compound("=", (as_whole(value, context), interval), at), numeric=True),)
         case Compound("succ", (left, right), at):
+            _check_known(goal, left, known, context)
             more = Operation("+", (as_whole(left, context), Number("1")), at)
-            return (Literal(Compound("=", (as_whole(right, context), more), at)),)
+            return (Literal(Compound("=", (as_whole(right, context), more), at), numeric=True),)
         case Compound("plus", (left, right, total), at):
+            _check_known(goal, Compound("", (left, right)), known, context)
             more = Operation("+", (as_whole(left, context), as_whole(right, context)), at)
-            return (Literal(Compound("=", (as_whole(total, context), more), at)),)
+            return (Literal(Compound("=", (as_whole(total, context), more), at), numeric=True),)
         case Compound("member" | "memberchk", (value, ListTerm(items, None)), at) if items:
+            if goal.name == "memberchk":
+                _check_known(goal, goal, known, context)
             pool = Operation("pool", tuple(data(item, context) for item in items), at)
             return (Literal(Compound("=", (data(value, context), pool), at)),)
-        case Compound("forall", (condition, action), at):
+        case Compound("forall", (Compound() as condition, Compound() as action), at):
+            condition, action = _to_call(condition, (), context), _to_call(action, (), context)
             fails = Compound(",", (condition, Compound("\\+", (action,), action.at)), at)
             return (_negation(fails, known, context),)
     return _collected(goal, known, context)
@@ -193,39 +217,52 @@ def _collected(goal: Term, known: BoundNames, context: Context) -> Branch:
     match goal:
         case Compound("findall", (template, inner, Variable(name))):
             return (Found(name, _elements((template,), inner, known, context), goal),)
-        case Compound("aggregate_all", (Compound("count", ()), inner, value)):
-            elements = _elements((), inner, known, context)
-            return (Aggregate(as_whole(value, context), "count", elements),)
-        case Compound("aggregate_all", (Compound("sum" | "max" | "min" as name, (of,)), inner, n)):
-            elements = _elements((as_whole(of, context),), inner, known, context)
-            return _aggregate(name, as_whole(n, context), elements)
-        case Compound(name, (Variable(), value)) if name in FOLDS:
+        case Compound(name, (Variable(), _)) if name in FOLDS:
+            if name != "length" and (name, 2) in context.defined:
+                return _atom(goal, known, context)
             return (Literal(goal),)
-        case Compound(name, args):
-            asked = name in ("query", "evidence")
-            if name in NO_COUNTERPART and (asked or (name, len(args)) not in context.defined):
-                what = f"{name}/{len(args)}" if args else name
-                raise context.refuse(goal, f"{what} has no counterpart", NO_COUNTERPART[name])
-            if not (name[0].isalpha() or name[0] == "_"):
-                if name in ("<=", "=>", "!=", "<>"):
-                    help = "Prolog writes =<, >=, \\= and =\\="
-                    raise context.refuse(goal, f"Prolog has no comparison {name}", help)
-                raise context.refuse(goal, f"{name} has no counterpart in a body")
-            return (Literal(data(goal, context)),)
+        case Compound():
+            return _atom(goal, known, context)
         case Variable():
             help = "name the predicate; one rule for each"
             raise context.refuse(goal, "a variable in place of a goal has no counterpart", help)
     raise context.refuse(goal, "this is not a goal")
 
 
+def _atom(goal: Compound, known: BoundNames, context: Context) -> Branch:
+    """An atom of a predicate that the program defines."""
+    check_defined(goal, context)
+    context.called(goal, known)
+    return (Literal(data(goal, context)),)
+
+
+def check_defined(goal: Compound, context: Context) -> None:
+    """Refuse an atom that the program has no clauses for, as ProbLog does."""
+    name, args = goal.name, goal.args
+    if (name, len(args)) in context.defined and name not in ("query", "evidence"):
+        return
+    what = f"{name}/{len(args)}" if args else name
+    if name in ("<=", "=>", "!=", "<>"):
+        help = "Prolog writes =<, >=, \\= and =\\="
+        raise context.refuse(goal, f"Prolog has no comparison {name}", help)
+    if name in NO_COUNTERPART:
+        raise context.refuse(goal, f"{what} has no counterpart", NO_COUNTERPART[name])
+    if f"{name}/{len(args)}" in BUILT_IN or not (name[0].isalpha() or name[0] == "_"):
+        raise context.refuse(goal, f"{what} has no counterpart")
+    if not context.unknown_fails:
+        help = "define it; or write ':- unknown(fail).' if it is meant to be false"
+        raise context.refuse(goal, f"nothing defines {what}, so ProbLog stops here", help)
+
+
 def _is(left: Term, right: Term, at: tuple[int, int], context: Context) -> Branch:
     match right:
         case Compound("max" | "min" as name, (first, other)):
             elements = tuple(Element((as_whole(side, context),), ()) for side in (first, other))
-            return (Aggregate(as_whole(left, context), name, elements),)
+            return (Aggregate(as_whole(left, context), name, elements, at=at),)
     if isinstance(left, Variable) and _is_real(right):
         return (Literal(Compound("is", (left, right), at)),)  # good for a probability only
-    return (Literal(Compound("=", (as_whole(left, context), as_whole(right, context)), at)),)
+    sides = (as_whole(left, context), as_whole(right, context))
+    return (Literal(Compound("=", sides, at), numeric=True),)
 
 
 def _side(term: Term, context: Context) -> Term:
@@ -242,15 +279,15 @@ def _is_real(term: Term) -> bool:
     )
 
 
-def _check_known(goal: Compound, known: BoundNames, context: Context) -> None:
-    """Refuse a comparison of a variable that nothing to the left gives a value to."""
-    if not variable_names(goal).keys() <= known:
+def _check_known(goal: Compound, part: Term, known: BoundNames, context: Context) -> None:
+    """Refuse a goal with a variable in a part that nothing to the left surely gives a value to."""
+    if not variable_names(part).keys() <= known:
         help = "bind the variable in a goal to the left"
         raise context.refuse(goal, f"{goal.name} with a variable that has no value yet", help)
 
 
 def _different(goal: Compound, known: BoundNames, context: Context) -> Literal:
-    _check_known(goal, known, context)
+    _check_known(goal, goal, known, context)
     left, right = goal.args
     return Literal(Compound("!=", (data(left, context), data(right, context)), goal.at))
 
@@ -262,17 +299,31 @@ def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
     """``\\+ goal``: its variables that have no value yet are its own."""
     if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
         return _different(goal, known, context)
+    context.check_sure(goal, known)
     goal = _with_own_variables(goal, known, context)
-    alternatives = bodies(goal, known | variable_names(goal).keys(), context)
+    alternatives = bodies(goal, known, context)
     if len(alternatives) == 1 and not alternatives[0].values and len(alternatives[0].goals) == 1:
         (inner,) = alternatives[0].goals
-        if isinstance(inner, Literal) and not inner.negative and not _repeats(inner, known):
+        simple = isinstance(inner, Literal) and not inner.negative and not has_several(inner.atom)
+        if isinstance(inner, Literal) and simple and not _repeats(inner, known):
             fresh = {name: context.variable() for name in variable_names(goal) if name not in known}
             return Literal(substitute(inner.atom, fresh), True)
+    if context.chooses and not variable_names(goal).keys() <= known:
+        help = "put the negation in a rule of its own, without a probability"
+        message = (
+            "a negation of several goals with variables of its own: ProbLog refuses this choice"
+        )
+        raise context.refuse(goal, message, help)
     shared = [Variable(name) for name in variable_names(goal) if name in known]
     atom = Compound(context.predicate("fails"), tuple(shared), goal.at)
     _define(atom, alternatives, context)
     return Literal(atom, True)
+
+
+def has_several(comparison: Term) -> bool:
+    """Whether a comparison holds for several values, as that with an interval."""
+    several = ("pool", "..")
+    return any(isinstance(t, Operation) and t.name in several for t in all_subterms(comparison))
 
 
 def _repeats(literal: Literal, known: BoundNames) -> bool:
@@ -313,12 +364,13 @@ def _elements(
     terms: tuple[Term, ...], goal: Term, known: BoundNames, context: Context
 ) -> tuple[Element, ...]:
     """A tuple for each way in which a goal holds: all its variables tell them apart."""
+    context.check_sure(goal, known)
     fresh: dict[str, Term] = {}
     for name in variable_names(goal, *terms):
         if name not in known:
             fresh[name] = Variable(f"#{name.lstrip('#')}")
     goal, terms = substitute(goal, fresh), tuple(substitute(term, fresh) for term in terms)
-    alternatives = bodies(goal, known | variable_names(goal).keys(), context)
+    alternatives = bodies(goal, known, context)
     elements = []
     for number, body in enumerate(alternatives):
         condition = []
@@ -336,8 +388,10 @@ def _elements(
     return tuple(elements)
 
 
-def _aggregate(name: str, value: Term, elements: tuple[Element, ...]) -> Branch:
-    aggregate = Aggregate(value, name, elements)
+def _aggregate(name: str, value: Term, found: Found) -> tuple[Goal, ...]:
+    """What a list adds up to; each proof of an item counts, where that makes a difference."""
+    by_proof = name in ("count", "sum")
+    aggregate = Aggregate(value, name, found.elements, by_proof, found.at.at)
     if name in ("max", "min"):  # Prolog's fail on an empty list; ours is #inf or #sup
         nothing = Compound("#inf" if name == "max" else "#sup")
         return (aggregate, Literal(Compound("!=", (value, nothing))))
@@ -366,13 +420,9 @@ def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, 
     """A goal; one that asks something of a list is an aggregate."""
     match goal:
         case Literal(Compound(name, (Variable(of), value))) if name in FOLDS and of in lists:
-            elements, fold = lists[of].elements, FOLDS[name]
-            if name == "length":
-                return (Aggregate(as_whole(value, context), "count", elements),)
-            steps = _aggregate(fold, as_whole(value, context), elements)
-            return tuple(step for step in steps if isinstance(step, Literal | Aggregate))
+            return _aggregate(FOLDS[name], as_whole(value, context), lists[of])
         case Literal(Compound("=", (Variable(of), ListTerm((), None)))) if of in lists:
-            return (Aggregate(Number("0"), "count", lists[of].elements),)
+            return (Aggregate(Number("0"), "count", lists[of].elements, at=lists[of].at.at),)
     for term in (t for outer in goal_terms(goal) for t in all_subterms(outer)):
         if isinstance(term, Variable) and term.name in lists:
             help = "length, sum_list, max_list and min_list of it become aggregates"
@@ -386,19 +436,24 @@ def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, 
     return (goal,)
 
 
-def _variables(branch: Branch) -> frozenset[str]:
+def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
     """The variables that have values once a branch holds."""
-    names: set[str] = set()
+    names = set(known)
     for step in branch:
         match step:
-            case Same(left, right):
-                names |= variable_names(left, right).keys()
             case Found(name):
                 names.add(name)
             case Aggregate(value):
                 names |= variable_names(value).keys()
             case Literal(atom, False):
                 names |= variable_names(atom).keys()
-            case Literal(atom, True):
-                pass
-    return frozenset(names)
+    same = unify((step.left, step.right) for step in branch if isinstance(step, Same))
+    while True:  # a variable and its value have values together
+        before = len(names)
+        for name, value in (same or {}).items():
+            if variable_names(value).keys() <= names:
+                names.add(name)
+            elif name in names:
+                names |= variable_names(value).keys()
+        if len(names) == before:
+            return frozenset(names)

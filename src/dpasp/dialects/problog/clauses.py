@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dpasp.dataclass import dataclass
 from dpasp.dialects.problog.arithmetic import as_real, data
-from dpasp.dialects.problog.bodies import Body, bodies, shared_body
+from dpasp.dialects.problog.bodies import BUILT_IN, Body, bodies, check_defined, shared_body
 from dpasp.dialects.problog.context import Context
 from dpasp.dialects.prolog.reader import AGGREGATES
 from dpasp.dialects.prolog.rules import (
@@ -30,8 +30,8 @@ from dpasp.dialects.prolog.terms import (
     Slice,
     Term,
     Variable,
-    all_subterms,
     substitute,
+    subterms,
     variable_names,
 )
 
@@ -62,14 +62,15 @@ Annotate = Callable[[Compound, Context], Head | None]  # a dialect's own heads
 
 # Directives without a meaning here, and why.
 LEFT_OUT = {
-    "use_module": "its predicates are built in, or named where they have no counterpart",
     "table": "rules always remember what they derived",
     "discontiguous": "the rules of a predicate may stand anywhere",
     "dynamic": "a predicate may have no rules",
-    "set_flag": "a setting of ProbLog's",
     "style_check": "a setting of Prolog's",
     "set_prolog_flag": "a setting of Prolog's",
 }
+LIBRARIES = frozenset(
+    "aggregate apply aproblog assert collect control cut db lists nlp4plp record scope".split()
+) | {"string"}
 
 
 def translate_clause(term: Term, at: Slice, context: Context, annotate: Annotate) -> list[Made]:
@@ -125,11 +126,31 @@ def _directive(goal: Term, at: Slice, context: Context) -> Note:
     name = goal.name if isinstance(goal, Compound) else ""
     if name in LEFT_OUT:
         return Note(at, LEFT_OUT[name])
+    if isinstance(goal, Compound) and name == "use_module" and goal.args:
+        return _used(goal, at, context)
+    if goal == Compound("unknown", (Compound("fail"),)):
+        return Note(at, "a predicate without rules is false")
     if name in ("consult", "include", "ensure_loaded") or name == ".":
         help = 'convert that file as well, and write #include "FILE.plp".'
         raise context.refuse(goal, "another file is not read here", help)
     help = "a rule without a head is Prolog's command to run; write evidence(…) or a constraint"
     raise context.refuse(at, f"the directive {name or 'here'} has no counterpart", help)
+
+
+def _used(goal: Compound, at: Slice, context: Context) -> Note:
+    """``use_module(library(lists))``: whose predicates are named where they have no counterpart."""
+    if used_library(goal) in LIBRARIES:
+        return Note(at, "its predicates are built in, or named where they have no counterpart")
+    help = "define its predicates in this file, by facts for the values that are needed"
+    raise context.refuse(goal, "the predicates of another file are not read here", help)
+
+
+def used_library(goal: Term) -> str:
+    """The library that a directive uses; nothing if it is another directive."""
+    match goal:
+        case Compound("use_module", (Compound("library", (Compound(name, ()),)), *_)):
+            return name
+    return ""
 
 
 def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> list[Made]:
@@ -139,12 +160,17 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
     plain = isinstance(asked, Compound) and (asked.name[0].isalpha() or asked.name[0] == "_")
     if not isinstance(asked, Compound) or not plain or asked.name in NOT_ATOMS:
         raise context.refuse(asked, f"the {kind} is not an atom")
+    check_defined(asked, context)
+    context.begin(())
     context.head = asked.name
     atom = data(asked, context)
-    alternatives = bodies(body, variable_names(asked), context)
+    alternatives = bodies(body, (), context)
     made: list[Made] = [*context.made]
     for alternative in alternatives:
         literal = Literal(substitute(atom, alternative.values), negative)
+        found = (g for g in alternative.goals if not (isinstance(g, Literal) and g.negative))
+        assert isinstance(literal.atom, Compound)
+        context.called(literal.atom, {name for goal in found for name in goal_variables(goal)})
         made.append(QuestionRule(kind, literal, alternative.goals, at))
     return made
 
@@ -158,9 +184,10 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         disjunct.probability is None and not disjunct.learnable for disjunct in heads
     ):
         raise context.refuse(head, "a head without a probability beside others")
-    context.head = getattr(heads[0].atom, "name", "rule")
     rule = Rule(heads, (), at)
-    known = variable_names(*(disjunct.atom for disjunct in heads))
+    atoms = [disjunct.atom for disjunct in heads]
+    grouping = any(map(_is_aggregate, (t for atom in atoms for t in subterms(atom))))
+    known = context.begin(map(_without_aggregates, atoms) if grouping else atoms, rule.chooses)
     alternatives = bodies(body, known, context)
     if rule.network is not None:
         sees = tuple(Literal(Compound(input_of(rule.network), (v,))) for v in rule.network.sees)
@@ -169,7 +196,10 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         ]
     if not alternatives:
         return [replace(rule, body=(Literal(FALSE),))]
-    if any(_is_aggregate(t) for h in heads for t in all_subterms(h.atom)):
+    if grouping:
+        if "aggregate" not in context.libraries:
+            help = "begin with ':- use_module(library(aggregate)).'"
+            raise context.refuse(head, "sum<X> is from a library that is not used", help)
         return [_grouped(rule, alternative, context) for alternative in alternatives]
     if len(alternatives) > 1 and (rule.chooses or len(alternatives) > SPLIT):
         alternatives = [_joined(rule, alternatives, context)]
@@ -187,6 +217,8 @@ def input_of(network: HeadNetwork) -> str:
 
 def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
     """Several ways to satisfy a body as one, so that a choice stays a single choice."""
+    if rule.chooses:
+        _check_ground(rule, alternatives, context)
     wanted = variable_names(*(h.atom for h in rule.heads))
     wanted |= variable_names(*(h.probability for h in rule.heads if h.probability is not None))
     if rule.chooses:
@@ -196,6 +228,24 @@ def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
         ]
         wanted |= {name: None for name in each[0] if all(name in other for other in each)}
     return Body((shared_body(alternatives, wanted, context),), {})
+
+
+def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:
+    """Refuse a choice whose variables have no value in some way to satisfy its body."""
+    each = [
+        {
+            name
+            for goal in body.goals
+            if not (isinstance(goal, Literal) and goal.negative)
+            for name in goal_variables(goal)
+        }
+        | body.values.keys()
+        for body in alternatives
+    ]
+    if set.union(*each) != set.intersection(*each):
+        help = "put the alternatives in rules of their own, without a probability"
+        message = "a variable has a value in one alternative only: ProbLog refuses this choice"
+        raise context.refuse(rule.at, message, help)
 
 
 def _disjuncts(head: Term) -> Iterable[Term]:
@@ -242,6 +292,9 @@ def _atom(term: Term, context: Context) -> Term:
         raise context.refuse(term, f"a {term.name} with a probability has no counterpart")
     if term.name in ("\\+", "not"):
         raise context.refuse(term, "a negated head has no counterpart")
+    if f"{term.name}/{len(term.args)}" in BUILT_IN:
+        help = "give it another name"
+        raise context.refuse(term, f"{term.name}/{len(term.args)} is built in", help)
     if any(map(_is_aggregate, term.args)):
         return term
     return data(term, context)
@@ -314,6 +367,14 @@ def _is_aggregate(term: Term) -> bool:
         and term.name.removesuffix("<>") in AGGREGATES
         and (term.name.endswith("<>"))
     )
+
+
+def _without_aggregates(atom: Term) -> Term:
+    """An atom whose ``sum<X>`` and the like are left out: their variables are of the body."""
+    if not isinstance(atom, Compound):
+        return atom
+    kept = (Compound("") if _is_aggregate(arg) else arg for arg in atom.args)
+    return replace(atom, args=tuple(kept))
 
 
 def _again(body: Body, renamed: dict[str, Term], context: Context) -> tuple[Goal, ...]:

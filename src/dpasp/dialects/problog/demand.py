@@ -101,7 +101,7 @@ def depends(rules: Sequence[Rule]) -> dict[PrologPredicate, set[PrologPredicate]
     """For each predicate all those that it depends on, directly or not."""
     direct: defaultdict[PrologPredicate, set[PrologPredicate]] = defaultdict(set)
     for rule in rules:
-        below = {predicate(literal.atom) for goal in rule.body for literal in _literals(goal)}
+        below = {predicate(literal.atom) for goal in rule.body for literal in goal_literals(goal)}
         for head in rule.heads:
             direct[predicate(head.atom)] |= below
     reach: dict[PrologPredicate, set[PrologPredicate]] = {}
@@ -116,7 +116,7 @@ def depends(rules: Sequence[Rule]) -> dict[PrologPredicate, set[PrologPredicate]
     return reach
 
 
-def _literals(goal: Goal) -> Iterator[Literal]:
+def goal_literals(goal: Goal) -> Iterator[Literal]:
     """The atoms in a goal, under ``not`` or not."""
     if isinstance(goal, Literal):
         if not is_comparison(goal.atom) and predicate(goal.atom)[0] != "#false":
@@ -124,7 +124,7 @@ def _literals(goal: Goal) -> Iterator[Literal]:
         return
     for element in goal.elements:
         for literal in element.condition:
-            yield from _literals(literal)
+            yield from goal_literals(literal)
 
 
 def grows(rule: Rule, reach: dict[PrologPredicate, set[PrologPredicate]]) -> bool:
@@ -148,7 +148,7 @@ def grows(rule: Rule, reach: dict[PrologPredicate, set[PrologPredicate]]) -> boo
         recursive = any(
             defined in reach.get(predicate(literal.atom), ()) or predicate(literal.atom) == defined
             for goal in rule.body
-            for literal in _literals(goal)
+            for literal in goal_literals(goal)
         )
         if larger and recursive:
             return True
@@ -176,13 +176,13 @@ def calls(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> Iterator[Subgo
     for rule, body in bodies:
         for i, goal in enumerate(body):
             if isinstance(goal, Literal):
-                for literal in _literals(goal):
+                for literal in goal_literals(goal):
                     assert isinstance(literal.atom, Compound)
                     yield Subgoal(literal.atom, body[:i], rule)
                 continue
             for element in goal.elements:
                 for j, literal in enumerate(element.condition):
-                    for part in _literals(literal):
+                    for part in goal_literals(literal):
                         assert isinstance(part.atom, Compound)
                         yield Subgoal(part.atom, (*body[:i], *element.condition[:j]), rule)
 
@@ -305,7 +305,7 @@ class QuestionDemand:
             return True
         return any(
             predicate(part.atom) == asked or asked in self.reach.get(predicate(part.atom), ())
-            for part in _literals(goal)
+            for part in goal_literals(goal)
         )
 
     def _refuse(self, rule: Rule, missing: set[str]) -> Exception:

@@ -10,12 +10,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from dpasp.dataclass import dataclass
 from dpasp.dialects import title
 from dpasp.dialects.checked import checked_text
 from dpasp.dialects.layout import NewPiece, comment, laid_out
+from dpasp.dialects.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers, check_proofs
 from dpasp.dialects.problog.clauses import (
     Annotate,
     Made,
@@ -23,8 +26,9 @@ from dpasp.dialects.problog.clauses import (
     QuestionRule,
     head_predicates,
     translate_clause,
+    used_library,
 )
-from dpasp.dialects.problog.context import Context, names_in
+from dpasp.dialects.problog.context import Context, Given, names_in
 from dpasp.dialects.problog.demand import QuestionDemand
 from dpasp.dialects.problog.reals import scaled
 from dpasp.dialects.prolog.reader import Clause, Comment, read_clauses
@@ -38,15 +42,13 @@ from dpasp.dialects.prolog.terms import (
     all_subterms,
     variable_names,
 )
-from dpasp.dialects.prolog.write import PrologNames, rule_text, written_literal
+from dpasp.dialects.prolog.write import PrologNames, is_name, rule_text, written_literal
 from dpasp.errors import Diagnostic, LimitReached, ProgramError
 from dpasp.language.text.source import SourceFile
-from dpasp.limits import Limits
 
 Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # what a dialect writes at the end
 SEMANTICS = "#semantics wellfounded, maxent."
 ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
-PATIENCE = Limits(seconds=3.0, megabytes=1000.0)  # for recursion that may never end
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,8 @@ def converted(text: str, file: str, system: System = PROBLOG) -> str:
     items = read_clauses(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
     terms = [clause.term for clause in clauses]
-    defined = {head for term in terms for head in head_predicates(term)}
-    context = Context(SourceFile(file, text), names_in(terms), defined, _negative(terms))
+    context = _context(SourceFile(file, text), terms)
+    context.given = _given(clauses, context, system.annotate)
     made = _translated(clauses, context, system.annotate)
     program = _Program([item for ones in made for item in ones], context)
     pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
@@ -78,6 +80,60 @@ def converted(text: str, file: str, system: System = PROBLOG) -> str:
     head = f"{title(system.name, file)}{SEMANTICS}\n\n"
     foot = program.questions_text() + system.foot(program.rules, program.asks)
     return checked_text(head, laid_out(text, pieces), foot, context.source, system.allowed)
+
+
+def _context(source: SourceFile, terms: list[Term]) -> Context:
+    """What is known of a program before any clause of it is translated."""
+    directives = [t.args[0] for t in terms if isinstance(t, Compound) and _is_directive(t)]
+    defined = {head for term in terms for head in head_predicates(term)}
+    names = names_in(terms)
+    every = [t for term in terms for t in all_subterms(term)]
+    constants = {t.name for t in every if isinstance(t, Compound) and t.name[:1].isalpha()}
+    return Context(
+        source,
+        names,
+        defined | {name for goal in directives for name in _declared(goal)},
+        _negative(terms),
+        plain=all(map(is_name, constants)) and not any(isinstance(t, Text) for t in every),
+        libraries=frozenset(filter(None, map(used_library, directives))),
+        unknown_fails=Compound("unknown", (Compound("fail"),)) in directives,
+    )
+
+
+def _is_directive(term: Compound) -> bool:
+    return term.name in (":-", "?-") and len(term.args) == 1
+
+
+def _declared(goal: Term) -> Iterator[tuple[str, int]]:
+    """The predicates that ``:- dynamic p/2`` says there are."""
+    if isinstance(goal, Compound) and goal.name == "dynamic":
+        for term in all_subterms(goal):
+            match term:
+                case Compound("/", (Compound(name, ()), Number(text))) if text.isdigit():
+                    yield name, int(text)
+
+
+def _given(
+    clauses: Sequence[Clause], context: Context, annotate: Annotate
+) -> dict[tuple[str, int], Given]:
+    """Which arguments of each predicate have values in every call, from the questions down.
+
+    All of them are taken to have one at first, and the clauses are translated until no call
+    says otherwise.
+    """
+    calling = (":-", "query", "evidence")
+    asking = [c for c in clauses if isinstance(c.term, Compound) and c.term.name in calling]
+    given: dict[tuple[str, int], Given] = {p: (True,) * p[1] for p in context.defined}
+    while True:
+        trial = replace(context, names=set(context.names), given=given, calls={}, made=[])
+        for clause in asking:
+            with suppress(ProgramError):
+                translate_clause(clause.term, clause.at, trial, annotate)
+        found = {p: trial.calls.get(p, (False,) * p[1]) for p in given}
+        new = {p: tuple(map(min, given[p], found[p])) for p in given}
+        if new == given:
+            return given
+        given = new
 
 
 def _translated(
@@ -113,6 +169,8 @@ class _Program:
         rules = [item for item in made if isinstance(item, Rule)]
         asks = [item for item in made if isinstance(item, QuestionRule)]
         self.asks = asks
+        check_proofs(rules, context)
+        check_numbers(rules, asks, context)
         real = scaled(rules, asks, context)
         demand = QuestionDemand(real, asks, context)
         served = demand.served_rules()
@@ -126,6 +184,7 @@ class _Program:
         _refuse_twins(terms, context)
         if demand.growing:
             self._refuse_endless(demand.growing[0])
+        check_cycles(self.rules, self.names, context)
 
     def lines(self, item: Made) -> list[str]:
         """What is written for a part of the program."""
@@ -167,7 +226,7 @@ class _Program:
         name = self.context.predicate("instance", "query")
         rule = rule_text(Rule((Head(Compound(name, (atom,))),), ask.body), self.names)
         program = loads(f"{self.text()}\n{rule}\n", file=self.context.source.name)
-        answers = program.query(f"{name}(X)", limits=PATIENCE)
+        answers = program.query(f"{name}(X)", limits=TRIAL_LIMITS)
         values = {str(a.query).removeprefix(f"{name}(").removesuffix(")"): a.value for a in answers}
         for text, value in values.items():
             if value not in (0, 1):
@@ -180,7 +239,7 @@ class _Program:
         from dpasp.program import loads
 
         try:
-            loads(self.text(), file=self.context.source.name).ground(limits=PATIENCE)
+            loads(self.text(), file=self.context.source.name).ground(limits=TRIAL_LIMITS)
         except ProgramError:
             return  # which is reported when all is written
         except LimitReached as error:

@@ -24,10 +24,14 @@ FALSE = Compound("#false")
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """An atom, or a comparison in dPASP's words; or what is not so."""
+    """An atom, or a comparison in dPASP's words; or what is not so.
+
+    A ``numeric`` comparison is of numbers, where Prolog fails on anything else.
+    """
 
     atom: Term
     negative: bool = False
+    numeric: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,16 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``value = #count{…}`` and the like."""
+    """``value = #count{…}`` and the like.
+
+    ``by_proof`` if Prolog counts each proof of what is counted here once.
+    """
 
     value: Term
     function: str
     elements: tuple[Element, ...]
+    by_proof: bool = False
+    at: Slice = NO_SLICE
 
 
 Goal = Literal | Aggregate
@@ -101,7 +110,7 @@ def changed_goal(goal: Goal, change: Change) -> Goal:
         )
         for element in goal.elements
     )
-    return Aggregate(change(goal.value), goal.function, elements)
+    return replace(goal, value=change(goal.value), elements=elements)
 
 
 def changed(rule: Rule, change: Change) -> Rule:
