@@ -83,6 +83,10 @@ def test_an_unknown_system() -> None:
         ("n(N) :- findall(X, b(X), L), length(L, N). b(0.5).", 1, 1, "arithmetic on real"),
         ("a. 0.5::query(a).", 1, 9, "query with a probability"),
         ("a(0.5). b(X) :- a(X). query(b(_)).", 1, 23, "question about a real number"),
+        (f"a(X) :- X is {'+'.join(['1'] * 500)}.", 1, 309, "nested too deeply"),
+        (f"{'+'.join(['0.001'] * 500)}::a.", 1, 900, "nested too deeply"),
+        (f"a({'-'.join('b' * 500)}).", 1, 300, "nested too deeply"),
+        (f"b. c. a :- {', '.join(['(b;c)'] * 40)}.", 1, 223, "more than 1000 ways"),
     ],
 )
 def test_the_place_of_a_problem(text: str, line: int, column: int, words: str) -> None:

@@ -157,6 +157,14 @@ def test_a_table_at_once_has_the_child_change_slowest() -> None:
         ("uai", "MARKOV\n1\n2\n1\n1 0\n2 .5 -.5", 6, "not a number from 0"),
         ("uai", "PLAIN", 1, "BAYES or MARKOV"),
         ("uai", "MARKOV\n2 # n\n2 2\n1\n2 1 0\n\n4\n1 2 3 4", 8, "out of order"),
+        ("uai", "MARKOV\n1\n2\n1\n1 0\n2 1e999 1", 6, "too large"),
+        ("uai", "MARKOV\n1\n999999999\n0", 3, "999,999,999 values"),
+        ("uai", "MARKOV\n1\n0\n0", 3, "at least one value"),
+        ("uai", "MARKOV\n1\n2\n1\n2 0 0\n4 1 1 1 1", 5, "twice"),
+        ("bif", ALARM + "probability ( Quake ) { table 0.5, 0.5; }", 14, "two tables"),
+        ("bif", ALARM + "variable Quake { type discrete[1] { a }; }", 14, "there twice"),
+        ("bif", ALARM.replace("Burglary, Quake )", "Quake, Quake )"), 9, "named twice"),
+        ("bif", ALARM.replace("( Quake )", "( Quake | Quake )"), 8, "2 numbers where 4"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_line(
@@ -167,3 +175,71 @@ def test_what_cannot_be_read_is_told_with_its_line(
     (problem,) = refused.value.diagnostics
     assert problem.span is not None
     assert problem.span.line == line
+
+
+PAIR = "variable a {type discrete[2] {t,f};}\nvariable b {type discrete[2] {t,f};}\n"
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        "probability (b) {table .3 .7;}\nprobability (a|a) {table 0.6 0.05 0.4 0.95;}",
+        "probability (b|a) {table .3 .7 .7 .3;}\nprobability (a|b) {table 0.6 0.05 0.4 0.95;}",
+    ],
+)
+def test_a_network_without_an_order_is_refused(tables: str) -> None:
+    with pytest.raises(dpasp.ProgramError, match="a depends on itself") as refused:
+        dpasp.convert(PAIR + tables, "bif", from_str=True)
+    assert refused.value.diagnostics[0].span is not None
+    uai = "BAYES 2 2 2 2 2 0 1 2 1 0 4 .3 .7 .7 .3 4 .6 .4 .05 .95"
+    with pytest.raises(dpasp.ProgramError, match="depends on itself"):
+        dpasp.convert(uai, "uai", from_str=True)
+    xml = """<BIF><NETWORK><VARIABLE><NAME>a</NAME><OUTCOME>t</OUTCOME></VARIABLE>
+    <DEFINITION><FOR>a</FOR><GIVEN>a</GIVEN><TABLE>1</TABLE></DEFINITION></NETWORK></BIF>"""
+    with pytest.raises(dpasp.ProgramError, match="depends on itself"):
+        dpasp.convert(xml, "bif", from_str=True)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "words"),
+    [
+        ("uai", "BAYES 2 2 2 1 1 0 2 .5 .5", "x1 has no probabilities"),
+        ("uai", "BAYES 1 2 2 1 0 1 0 2 .5 .5 2 .5 .5", "two tables"),
+        ("uai", "BAYES 1 2 2 1 0 0 2 .5 .5 1 1", "has a variable"),
+        ("uai", "MARKOV 1 2 2 1 0 1 0 2 1e-200 1 2 1e-200 1", "too far apart"),
+        ("uai", "MARKOV 2 2 2 1 2 0 1 4 1e-300 1e300 1 1", "too far apart"),
+        ("bif", "<BIF><NETWORK><VARIABLE><NAME>a</NAME><OUTCOME>t</OUTCOME></VARIABLE>"
+         "</NETWORK></BIF>", "a has no probabilities"),
+    ],
+)  # fmt: skip
+def test_incomplete_networks(dialect: str, text: str, words: str) -> None:
+    with pytest.raises(dpasp.ProgramError, match=words):
+        dpasp.convert(text, dialect, from_str=True)
+
+
+def test_weights_whose_sum_is_beyond_doubles() -> None:
+    text = dpasp.convert("MARKOV 1 3 1 1 0 3 1e308 1e308 2e307", "uai", from_str=True)
+    assert answers(text, ["x0(0)", "x0(2)"]) == pytest.approx([1 / 2.2, 0.2 / 2.2])
+    text = dpasp.convert("MARKOV 1 2 2 1 0 1 0 2 1e200 3e200 2 1e200 1e200", "uai", from_str=True)
+    assert answers(text, ["x0(0)"]) == pytest.approx([0.25])
+    text = dpasp.convert(
+        "MARKOV 1 2 2 1 0 1 0 2 1e-200 3e-200 2 1e-200 1e-200", "uai", from_str=True
+    )
+    assert answers(text, ["x0(0)"]) == pytest.approx([0.25])
+
+
+def test_a_table_with_many_parents_is_refused_before_it_is_made() -> None:
+    """39 parents have half a million million combinations of values."""
+    names = [f"p{i}" for i in range(39)]
+    variables = "".join(f"variable {n} {{type discrete[2] {{t,f}};}}" for n in (*names, "c"))
+    tables = "".join(f"probability ({n}) {{table .5 .5;}}" for n in names)
+    for rows in ("default .5 .5;", "table .5 .5;"):
+        text = f"{variables}{tables}probability (c | {', '.join(names)}) {{{rows}}}"
+        with pytest.raises(dpasp.ProgramError, match=r"549,755,813,888 rows|1,099,511,627,776 be"):
+            dpasp.convert(text, "bif", from_str=True)
+    element = "<VARIABLE><NAME>{0}</NAME><OUTCOME>t</OUTCOME><OUTCOME>f</OUTCOME></VARIABLE>"
+    parents = "".join(f"<GIVEN>{name}</GIVEN>" for name in names)
+    table = f"<DEFINITION><FOR>c</FOR>{parents}<TABLE>.5 .5</TABLE></DEFINITION>"
+    elements = "".join(map(element.format, (*names, "c")))
+    with pytest.raises(dpasp.ProgramError, match="1,099,511,627,776 belong"):
+        dpasp.convert(f"<BIF><NETWORK>{elements}{table}</NETWORK></BIF>", "bif", from_str=True)

@@ -52,6 +52,21 @@ query(r).
 0.5::p(1).
 q(X) :- call((p(X), X > 0)).
 query(q(_)).
+%% call of a negation with a variable without a value (refused)
+0.4::p(1). 0.3::z.
+q :- forall(z, \+ p(X)).
+query(q).
+%% call of a negation of a negation (refused by both)
+0.3::z.
+q :- call(\+ \+ z).
+query(q).
+%% not between, not a member
+:- use_module(library(lists)).
+0.4::n(1). 0.3::n(5). 0.2::n(3).
+p(X) :- n(X), \+ between(1, 3, X).
+q(X) :- n(X), \+ member(X, [1,5]).
+r :- forall(n(X), member(X, [3,5])).
+query(p(_)). query(q(_)). query(r).
 %% the predicates of a Python file (refused by both)
 :- use_module('no_such_library.py').
 p :- int_plus(1,2,3).

@@ -19,11 +19,16 @@ from dpasp.dialects import title
 from dpasp.dialects.checked import checked_text
 from dpasp.dialects.layout import LaidOut, NewPiece, comment, laid_out
 from dpasp.dialects.networks.network import (
+    LARGEST,
     SLACK,
+    BadNetwork,
     BadRow,
     NetworkRow,
     NetworkVariable,
     VariableNames,
+    check_tables,
+    normalised,
+    row_count,
     row_text,
     value_rows,
 )
@@ -85,6 +90,7 @@ class _Reader:
         self.words: list[Token] = []
         self.variables: dict[str, NetworkVariable] = {}
         self.tables: list[tuple[tuple[int, int], list[NetworkRow]]] = []
+        self.scopes: list[tuple[Token, tuple[NetworkVariable, list[NetworkVariable]]]] = []
         for match in _TOKEN.finditer(text):
             kind = match.lastgroup
             if kind == "comment":
@@ -105,11 +111,11 @@ class _Reader:
                     self.table(word)
                 case _:
                     raise self.refuse(word, f"{word.text!r} is not a block of a network")
-        known = {row.variable.name for _, rows in self.tables for row in rows}
-        for name in self.variables:
-            if name not in known:
-                message = f"the variable {name} has no probabilities"
-                raise ProgramError(Diagnostic("foreign-syntax", message))
+        try:
+            check_tables([scope for _, scope in self.scopes], self.variables.values())
+        except BadNetwork as error:
+            words = {scope[0].name: word for word, scope in self.scopes}
+            raise self.refuse(words.get(error.variable.name), str(error)) from error
 
     def skip_block(self) -> None:
         while self.take().text != "{":
@@ -134,6 +140,8 @@ class _Reader:
             self.expect(";")
         if len(values) != len(set(values)) or not values:
             raise self.refuse(name, f"the values of {name.name} are not all different")
+        if name.name in self.variables:
+            raise self.refuse(name, f"the variable {name.name} is there twice")
         self.variables[name.name] = NetworkVariable(name.name, values)
 
     def bracket(self) -> None:
@@ -148,6 +156,7 @@ class _Reader:
             raise self.refuse(start, "these probabilities are of no variable")
         scope = [self.known(name) for name in names]
         child, *parents = scope
+        self.scopes.append((names[0], (child, parents)))
         rows: dict[tuple[str, ...], tuple[str, ...]] = {}
         default: tuple[str, ...] | None = None
         self.expect("{")
@@ -162,6 +171,9 @@ class _Reader:
                 rows[values] = self.numbers(word, len(child.values))
             else:
                 self.statement()
+        if row_count(parents) > max(LARGEST, len(rows)):
+            message = f"the table of {child.name} has {row_count(parents):,} rows"
+            raise self.refuse(names[0], message, "give it fewer parents, in several steps")
         at = (start.start, self.words[self.next - 1].end)
         table_rows = []
         for values in value_rows(parents):
@@ -179,8 +191,8 @@ class _Reader:
         self, word: Token, child: NetworkVariable, parents: Sequence[NetworkVariable]
     ) -> dict[tuple[str, ...], tuple[str, ...]]:
         """All numbers at once: the values of the child change slowest."""
+        numbers = self.numbers(word, len(child.values) * row_count(parents))
         givens = list(value_rows(parents))
-        numbers = self.numbers(word, len(child.values) * len(givens))
         slowest = {values: numbers[i :: len(givens)] for i, values in enumerate(givens)}
         if all(abs(sum(map(float, row)) - 1) <= SLACK for row in slowest.values()):
             return slowest
@@ -196,7 +208,7 @@ class _Reader:
 
     def check_row(self, row: NetworkRow, word: Token) -> None:
         try:
-            row_text(row, VariableNames.of(self.variables.values()))
+            normalised(row.numbers)
         except BadRow as error:
             raise self.refuse(word, f"{row.variable.name}: {error}") from error
 
@@ -207,7 +219,7 @@ class _Reader:
             if re.fullmatch(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", token.text) is None:
                 raise self.refuse(token, f"{token.text!r} is not a number")
         if len(words) != count:
-            raise self.refuse(word, f"{len(words)} numbers where {count} belong")
+            raise self.refuse(word, f"{len(words)} numbers where {count:,} belong")
         return tuple(f"0{t.text}" if t.text[0] == "." else t.text.rstrip(".") for t in words)
 
     def known(self, token: Token) -> NetworkVariable:
@@ -238,6 +250,6 @@ class _Reader:
         while self.take().text != ";":
             pass
 
-    def refuse(self, word: Token, message: str) -> ProgramError:
-        span = self.source.span(word.start, word.end)
-        return ProgramError(Diagnostic("foreign-syntax", message, span))
+    def refuse(self, word: Token | None, message: str, help: str = "") -> ProgramError:
+        span = None if word is None else self.source.span(word.start, word.end)
+        return ProgramError(Diagnostic("foreign-syntax", message, span, help))

@@ -12,12 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import product
+from math import prod
 
 from dpasp.dataclass import dataclass
 from dpasp.dialects.prolog.write import is_name, quoted, slug, unused_name
 
 SLACK = 1e-3  # tables are rounded; what is further from 1 is a mistake
 EXACT = 1e-12
+LARGEST = 1_000_000  # rows of a table, values of variables: nobody means more than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,60 @@ class NetworkRow:
 
 class BadRow(Exception):
     """Numbers that are not a distribution; the message says why."""
+
+
+class BadNetwork(Exception):
+    """Tables that are not those of a Bayesian network; the message says why, for a variable."""
+
+    def __init__(self, message: str, variable: NetworkVariable) -> None:
+        super().__init__(message)
+        self.variable = variable
+
+
+def check_tables(
+    tables: Sequence[tuple[NetworkVariable, Sequence[NetworkVariable]]],
+    variables: Iterable[NetworkVariable],
+) -> None:
+    """Raise :class:`BadNetwork` unless every variable has one table and none needs itself."""
+    parents: dict[str, Sequence[NetworkVariable]] = {}
+    for child, needed in tables:
+        names = [variable.name for variable in needed]
+        if child.name in parents:
+            raise BadNetwork(f"{child.name} has two tables", child)
+        if len(set(names)) < len(names):
+            raise BadNetwork(f"a parent of {child.name} is named twice", child)
+        parents[child.name] = needed
+    waiting = {variable.name: variable for variable in variables}
+    for variable in waiting.values():
+        if variable.name not in parents:
+            raise BadNetwork(f"the variable {variable.name} has no probabilities", variable)
+    free = [name for name in waiting if not parents[name]]
+    left = {name: len(parents[name]) for name in waiting}
+    children: dict[str, list[str]] = {name: [] for name in waiting}
+    for name in waiting:
+        for parent in parents[name]:
+            children[parent.name].append(name)
+    while free:
+        done = free.pop()
+        del waiting[done]
+        for name in children[done]:
+            left[name] -= 1
+            if not left[name]:
+                free.append(name)
+    if waiting:
+        first = next(v for v in waiting.values() if _needs_itself(v.name, parents))
+        raise BadNetwork(f"{first.name} depends on itself, so this is no Bayesian network", first)
+
+
+def _needs_itself(name: str, parents: dict[str, Sequence[NetworkVariable]]) -> bool:
+    seen, todo = set[str](), [name]
+    while todo:
+        new = {parent.name for parent in parents[todo.pop()]} - seen
+        if name in new:
+            return True
+        seen |= new
+        todo += new
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +155,11 @@ def row_text(row: NetworkRow, names: VariableNames) -> str:
         heads = [f"{share}::{atom}" for share, atom in pairs]
     body = ", ".join(names.atom(variable, value) for variable, value in row.parents)
     return "; ".join(heads) + (f" :- {body}." if body else ".")
+
+
+def row_count(variables: Sequence[NetworkVariable]) -> int:
+    """How many rows a table with these parents has."""
+    return prod(len(variable.values) for variable in variables)
 
 
 def value_rows(variables: Sequence[NetworkVariable]) -> Iterable[tuple[str, ...]]:

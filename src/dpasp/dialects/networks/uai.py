@@ -18,15 +18,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import prod
+from math import exp, inf, isinf, log, prod
 
 from dpasp.dataclass import dataclass
 from dpasp.dialects import title
 from dpasp.dialects.networks.network import (
+    LARGEST,
+    BadNetwork,
     BadRow,
     NetworkRow,
     NetworkVariable,
     VariableNames,
+    check_tables,
+    normalised,
     row_text,
     value_rows,
 )
@@ -51,6 +55,7 @@ def converted(text: str, file: str) -> str:
     names = VariableNames.of(variables)
     head = [title(f"a {kind} network", file).rstrip(), "#semantics maxent.", *reader.notes, ""]
     if kind == "Bayesian":
+        _check_bayesian(variables, factors)
         lines = [row_text(row, names) for factor in factors for row in _rows(factor, reader)]
     else:
         lines = list(_markov(variables, factors, names))
@@ -72,7 +77,9 @@ class _Reader:
         kind = {"BAYES": "Bayesian", "MARKOV": "Markov"}.get(self.word())
         if kind is None:
             raise self.refuse("a network begins with BAYES or MARKOV")
-        sizes = [self.count() for _ in range(self.count())]
+        sizes = [self.size() for _ in range(self.count())]
+        if sum(sizes) > LARGEST:
+            raise self.refuse(f"variables with {sum(sizes):,} values in all")
         variables = [
             NetworkVariable(f"x{i}", tuple(map(str, range(size)))) for i, size in enumerate(sizes)
         ]
@@ -89,6 +96,8 @@ class _Reader:
             index = self.count()
             if index >= len(variables):
                 raise self.refuse(f"there is no variable {index}; they count from 0")
+            if variables[index] in scope:
+                raise self.refuse(f"the variable {index} is twice in this scope")
             scope.append(variables[index])
         return tuple(scope)
 
@@ -134,10 +143,18 @@ class _Reader:
             raise self.refuse(f"{word!r} is not a whole number")
         return int(word)
 
+    def size(self) -> int:
+        size = self.count()
+        if size == 0:
+            raise self.refuse("a variable has at least one value")
+        return size
+
     def number(self) -> str:
         word = self.word()
         if re.fullmatch(r"\+?(\d*\.?\d+|\d+\.)(?:[eE][-+]?\d+)?", word) is None:
             raise self.refuse(f"{word!r} is not a number from 0")
+        if isinf(float(word)):
+            raise self.refuse(f"{word} is too large a number", "divide the table by its largest")
         return repr(float(word))
 
     def refuse(self, message: str, help: str = HELP) -> ProgramError:
@@ -149,6 +166,17 @@ class _Reader:
         return ProgramError(Diagnostic("foreign-syntax", message, span, help))
 
 
+def _check_bayesian(variables: Sequence[NetworkVariable], factors: Sequence[Factor]) -> None:
+    for factor in factors:
+        if not factor.scope:
+            message = "a table of a Bayesian network has a variable: the last of its scope"
+            raise ProgramError(Diagnostic("foreign-syntax", message, help=HELP))
+    try:
+        check_tables([(f.scope[-1], f.scope[:-1]) for f in factors], variables)
+    except BadNetwork as error:
+        raise ProgramError(Diagnostic("foreign-syntax", str(error), help=HELP)) from error
+
+
 def _rows(factor: Factor, reader: _Reader) -> Iterable[NetworkRow]:
     """The rows of a table whose last variable is the child."""
     *parents, child = factor.scope
@@ -156,7 +184,7 @@ def _rows(factor: Factor, reader: _Reader) -> Iterable[NetworkRow]:
         numbers = tuple(factor.numbers[(*values, value)] for value in child.values)
         row = NetworkRow(child, tuple(zip(parents, values, strict=True)), numbers)
         try:
-            row_text(row, VariableNames.of(factor.scope))
+            normalised(numbers)
         except BadRow as error:
             message = f"the table of {child.name} for ({', '.join(values)}): {error}"
             raise ProgramError(Diagnostic("foreign-syntax", message)) from error
@@ -168,17 +196,28 @@ def _markov(
 ) -> Iterable[str]:
     for variable in variables:
         single = [factor for factor in factors if factor.scope == (variable,)]
-        weights = [
-            prod(float(factor.numbers[(value,)]) for factor in single) for value in variable.values
-        ]
-        if sum(weights) == 0:
+        numbers = [[float(f.numbers[(value,)]) for f in single] for value in variable.values]
+        if not any(map(all, numbers)):
             message = f"no value of {variable.name} has a weight above 0"
             raise ProgramError(Diagnostic("foreign-syntax", message))
+        weights = [prod(of_value) for of_value in numbers]
+        possible = [i for i, of_value in enumerate(numbers) if all(of_value)]
+        if sum(weights) == inf or not all(weights[i] for i in possible):
+            logs = [sum(map(log, n)) if all(n) else -inf for n in numbers]
+            weights = [exp(weight - max(logs)) for weight in logs]
+        if not all(weights[i] for i in possible):
+            raise _too_far_apart(variable.name)
         shares = tuple(repr(weight / sum(weights)) for weight in weights)
         yield row_text(NetworkRow(variable, (), shares), names)
     for number, factor in enumerate(f for f in factors if len(f.scope) > 1):
         yield ""
         yield from _factor(f"factor{number}", factor, names)
+
+
+def _too_far_apart(name: str) -> ProgramError:
+    message = f"the weights of {name} are too far apart: one vanishes beside another"
+    help = "write 0 where a value is impossible"
+    return ProgramError(Diagnostic("foreign-syntax", message, help=help))
 
 
 def _factor(name: str, factor: Factor, names: VariableNames) -> Iterable[str]:
@@ -192,5 +231,7 @@ def _factor(name: str, factor: Factor, names: VariableNames) -> Iterable[str]:
         body = ", ".join(names.atom(variable, value) for variable, value in pairs)
         if weight == 0:
             yield f":- {body}."
+        elif weight / largest == 0:
+            raise _too_far_apart(name)
         elif weight < largest:
             yield f"{weight / largest!r}::{name}({number}). :- {body}, not {name}({number})."

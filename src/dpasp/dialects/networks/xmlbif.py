@@ -8,10 +8,14 @@ from xml.etree import ElementTree
 
 from dpasp.dialects import title
 from dpasp.dialects.networks.network import (
+    BadNetwork,
     BadRow,
     NetworkRow,
     NetworkVariable,
     VariableNames,
+    check_tables,
+    normalised,
+    row_count,
     row_text,
     value_rows,
 )
@@ -38,17 +42,25 @@ def converted(text: str, file: str) -> str:
     variables = dict(_variables(network, source))
     names = VariableNames.of(variables.values())
     lines = [title(SYSTEM, file).rstrip(), "#semantics maxent.", *names.legend(), ""]
+    tables = []
     for element in network:
         if callable(element.tag):  # a comment
             lines.append(f"% {' '.join((element.text or '').split())}")
         elif element.tag in ("DEFINITION", "PROBABILITY"):
-            lines += (row_text(row, names) for row in _rows(element, variables, source))
+            child, *parents = _scope(element, variables, source)
+            tables.append((child, parents))
+            lines += (row_text(row, names) for row in _rows(element, child, parents, source))
+    try:
+        check_tables(tables, variables.values())
+    except BadNetwork as error:
+        raise _refuse(source, error.variable.name, str(error)) from error
     return "\n".join(lines) + "\n"
 
 
 def _variables(
     network: ElementTree.Element, source: SourceFile
 ) -> Iterable[tuple[str, NetworkVariable]]:
+    seen: set[str] = set()
     for element in network.iter("VARIABLE"):
         name = _text(element, "NAME")
         values = tuple((outcome.text or "").strip() for outcome in element.iter("OUTCOME"))
@@ -57,24 +69,37 @@ def _variables(
             raise _refuse(source, name, message)
         if not name or not values or len(set(values)) < len(values):
             raise _refuse(source, name, f"the values of {name or 'a variable'} are not as needed")
+        if name in seen:
+            raise _refuse(source, name, f"the variable {name} is there twice")
+        seen.add(name)
         yield name, NetworkVariable(name, values)
 
 
-def _rows(
+def _scope(
     element: ElementTree.Element, variables: dict[str, NetworkVariable], source: SourceFile
+) -> list[NetworkVariable]:
+    """The variable of a table, and its parents."""
+    wanted = [_text(element, "FOR")]
+    wanted += ((parent.text or "").strip() for parent in element.iter("GIVEN"))
+    for name in wanted:
+        if name not in variables:
+            raise _refuse(source, name, f"there is no variable {name}")
+    return [variables[name] for name in wanted]
+
+
+def _rows(
+    element: ElementTree.Element,
+    child: NetworkVariable,
+    parents: list[NetworkVariable],
+    source: SourceFile,
 ) -> list[NetworkRow]:
     """The rows of a table: the child's values change fastest, then those of the last parent."""
-    name = _text(element, "FOR")
-    wanted = [name, *((parent.text or "").strip() for parent in element.iter("GIVEN"))]
-    for variable in wanted:
-        if variable not in variables:
-            raise _refuse(source, variable, f"there is no variable {variable}")
-    child, *parents = (variables[variable] for variable in wanted)
+    name, size = child.name, len(child.values)
     numbers = re.sub(r"<!--.*?-->", " ", _text(element, "TABLE"), flags=re.S).split()
-    givens, size = list(value_rows(parents)), len(child.values)
-    if len(numbers) != size * len(givens):
-        message = f"{name}: {len(numbers)} numbers where {size * len(givens)} belong"
+    if len(numbers) != size * row_count(parents):
+        message = f"{name}: {len(numbers)} numbers where {size * row_count(parents):,} belong"
         raise _refuse(source, name, message)
+    givens = value_rows(parents)
     rows = []
     for i, values in enumerate(givens):
         row = NetworkRow(
@@ -83,7 +108,7 @@ def _rows(
             tuple(numbers[i * size : (i + 1) * size]),
         )
         try:
-            row_text(row, VariableNames.of(variables.values()))
+            normalised(row.numbers)
         except (BadRow, ValueError) as error:
             raise _refuse(source, name, f"{name}: {error}") from error
         rows.append(row)

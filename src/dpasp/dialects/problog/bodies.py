@@ -38,6 +38,7 @@ from dpasp.dialects.prolog.terms import (
 
 COMPARED = {"<": "<", ">": ">", "=<": "<=", ">=": ">=", "=:=": "=", "=\\=": "!="}
 ORDERED = {"==": "=", "\\==": "!=", "@<": "<", "@>": ">", "@=<": "<=", "@>=": ">="}
+WAYS = 1_000  # to satisfy a body; each becomes a rule
 FOLDS = {"sum_list": "sum", "max_list": "max", "min_list": "min", "length": "count"}
 IN_LISTS = {"member", "memberchk", "sum_list", "max_list", "min_list"}  # by library(lists)
 
@@ -126,11 +127,14 @@ def bodies(goal: Term, known: Iterable[str], context: Context) -> list[Body]:
 def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
     match goal:
         case Compound(",", (left, right)):
-            return [
-                (*first, *second)
-                for first in _branches(left, known, context)
-                for second in _branches(right, _known_after(first, known), context)
-            ]
+            both: list[Branch] = []
+            for first in _branches(left, known, context):
+                rest = _branches(right, _known_after(first, known), context)
+                both += ((*first, *second) for second in rest)
+                if len(both) > WAYS:
+                    help = "give some of the alternatives a rule of their own"
+                    raise context.refuse(goal, f"more than {WAYS} ways to satisfy a body", help)
+            return both
         case Compound(";", (left, right)):
             return [*_branches(left, known, context), *_branches(right, known, context)]
         case Compound("\\+" | "not", args) if args:
@@ -143,21 +147,28 @@ def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
         case Compound("fail" | "false", ()):
             return []
         case Compound("call", (Compound() as inner, *more)):
-            return _branches(_to_call(inner, more, context), known, context)
+            return _branches(_to_call(inner, more, known, context), known, context)
         case Compound("once", (Compound() as inner,)):
-            return _branches(_to_call(inner, (), context), known, context)
+            return _branches(_to_call(inner, (), known, context), known, context)
     return [_simple(goal, known, context)]
 
 
-def _to_call(goal: Compound, more: Sequence[Term], context: Context) -> Compound:
+def _to_call(
+    goal: Compound, more: Sequence[Term], known: Iterable[str], context: Context
+) -> Compound:
     """What ``call(goal, …)`` calls; ProbLog's ``once`` is the same."""
-    inner: Term = goal
-    while isinstance(inner, Compound) and inner.name in ("\\+", "not") and len(inner.args) == 1:
-        inner = inner.args[0]
-    if isinstance(inner, Compound) and inner.name in (",", ";"):
+    called = Compound(goal.name, (*goal.args, *more), goal.at)
+    inner: Term = called
+    if called.name in ("\\+", "not") and len(called.args) == 1:
+        (inner,) = called.args
+        if not variable_names(inner).keys() <= set(known):
+            help = "write the negation itself, or a rule for it"
+            raise context.refuse(goal, "a call of a negation with a variable without value", help)
+    several = (",", ";") if inner is called else (",", ";", "\\+", "not")
+    if isinstance(inner, Compound) and inner.name in several:
         help = "write the goals themselves, in parentheses, or a rule for them"
         raise context.refuse(goal, "ProbLog does not call several goals", help)
-    return Compound(goal.name, (*goal.args, *more), goal.at)
+    return called
 
 
 def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
@@ -206,7 +217,8 @@ def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
             pool = Operation("pool", tuple(data(item, context) for item in items), at)
             return (Literal(Compound("=", (data(value, context), pool), at)),)
         case Compound("forall", (Compound() as condition, Compound() as action), at):
-            condition, action = _to_call(condition, (), context), _to_call(action, (), context)
+            condition = _to_call(condition, (), known, context)
+            action = _to_call(action, (), {*known, *variable_names(condition)}, context)
             fails = Compound(",", (condition, Compound("\\+", (action,), action.at)), at)
             return (_negation(fails, known, context),)
     return _collected(goal, known, context)

@@ -263,7 +263,9 @@ def check_cycles(rules: Sequence[Rule], names: PrologNames, context: Context) ->
     with suppress(ProgramError, LimitReached):
         if not _on_negative_loops(_ground_edges(rules, edges, looping, names, context)):
             return
-    rule = next(rule for rule in rules if predicate(rule.heads[0].atom) in looping)
+    on_loop = [rule for rule in rules if predicate(rule.heads[0].atom) in looping]
+    theirs = (rule for rule in on_loop if predicate(rule.heads[0].atom) in context.defined)
+    rule = next(theirs, on_loop[0])
     name = predicate(rule.heads[0].atom)[0]
     message = f"{name} may be on a loop through negation, which ProbLog refuses"
     help = "write it as a program of dPASP's own, where #semantics says what such loops mean"

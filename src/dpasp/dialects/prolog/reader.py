@@ -94,19 +94,25 @@ class _Parser:
     def term(self, most: int) -> Term:
         """A term whose operator binds at least as tightly as ``most``."""
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.refuse("terms are nested too deeply", "split the clause")
+        self.check_depth(self.depth)
         left, level = self.operand(most)
+        links = 0  # each operator nests what is to its left: 1+1+1 is (1+1)+1
         while (word := self.peek()) is not None and (name := self.operator(word)) is not None:
             priority, kind = INFIX[name]
             if priority > most or level > priority - (kind[0] == "x"):
                 break
+            links += 1
+            self.check_depth(self.depth + links)
             self.next += 1
             right = self.term(priority - (kind[2] == "x"))
             name = {"|": ";", "<-": ":-"}.get(name, name)
             left, level = Compound(name, (left, right), (left.at[0], right.at[1])), priority
         self.depth -= 1
         return left
+
+    def check_depth(self, depth: int) -> None:
+        if depth > DEEPEST:
+            raise self.refuse("terms are nested too deeply", "split the clause")
 
     def operator(self, word: Token) -> str | None:
         return word.text if word.kind in ("sign", "name") and word.text in INFIX else None
