@@ -14,6 +14,7 @@ from dpasp.inference.probable.search import OPEN, best_first
 from dpasp.inference.probable.task import SearchLimits
 from dpasp.limits import Limits, Watch
 from dpasp.logic.program import GroundMap
+from tests.clocks import looks
 from tests.inference.test_bounding import grid
 from tests.inference.test_sampling import LOGICS, asked_of
 from tests.oracle.generate import generate
@@ -36,7 +37,7 @@ def check(text: str, semantics: str) -> int:
     for answer, question in zip(exact, asked.questions, strict=True):
         assert isinstance(answer, dpasp.MapAnswer)
         assert isinstance(question, GroundMap)
-        found = best_found(asked, question, Limits(seconds=60).start())
+        found = best_found(asked, question, looks(100_000).start())
         if found is None:
             assert asked.meaning.holds_without_models(question.evidence)
             continue
@@ -83,9 +84,10 @@ def test_auto_gives_the_best_total_choice_where_nothing_compiles(
     chances = [0.1 + 0.013 * i for i in range(24)]
     text = "".join(f"{chance}::x({i}). " for i, chance in enumerate(chances))
     text += "e :- 3 { x(I) }. #mpe | e. #query x(23) | e."
-    exact = dpasp.loads(text).query(semantics="maxent")
+    program = dpasp.loads(text)
+    exact = program.query(semantics="maxent")
     monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
-    answers = dpasp.loads(text).query(semantics="maxent", limits=Limits(seconds=10), seed=1)
+    answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=1)
     best, query = answers
     assert isinstance(best, dpasp.MapAnswer)
     assert isinstance(query, dpasp.Answer)
@@ -106,7 +108,7 @@ def test_auto_gives_the_best_total_choice_where_nothing_compiles(
 
 def test_insisting_on_exact_values_fails_at_the_limit() -> None:
     with pytest.raises(dpasp.TimeLimit):
-        dpasp.loads(grid(12)).map("| r((11,11))", limits=Limits(seconds=0.5), exact=True)
+        dpasp.loads(grid(12)).map("| r((11,11))", limits=looks(10_000), exact=True)
 
 
 class Late(Watch):
@@ -159,6 +161,6 @@ def test_many_ties_do_not_hide_what_is_better() -> None:
         return np.where(best, 0.5, 0.1), np.ones(boxes.shape[1], dtype=np.bool_)
 
     rows = np.array([[number >> bit & 1 for bit in range(11)] for number in range(1_500)])
-    search = SearchLimits(Limits(seconds=60).start(), at_any_time=True)
+    search = SearchLimits(looks(100_000).start(), at_any_time=True)
     found = best_first([range(2)] * 11, bounds, search, tried=rows)
     assert (found.value, found.assignments.tolist()) == (0.5, [[1] * 11])

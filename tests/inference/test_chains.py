@@ -16,7 +16,8 @@ from dpasp.inference.sampling.chains import Walk
 from dpasp.inference.sampling.mixing import effective_states, mixture, r_hat
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.stream import Prepared, Stream
-from dpasp.limits import UNLIMITED, Limits, Watch
+from dpasp.limits import UNLIMITED
+from tests.clocks import looks
 from tests.inference.test_sampling import LOGICS, PUSHED, asked_of, with_queries
 from tests.oracle.generate import generate
 
@@ -242,7 +243,7 @@ def test_chains_have_nowhere_to_start_if_the_evidence_is_impossible() -> None:
 
 def test_a_limit_leaves_what_chains_have_by_then() -> None:
     asked = asked_of(RARE)
-    watch = Watch(Limits(seconds=1.0))
+    watch = looks(2000).start()
     stream = Stream(Prepared(asked, asked.queries), asked.weights, 1, watch)
     found = chained(stream, Wanted(states=10**9))
     assert found is not None

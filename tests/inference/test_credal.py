@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
@@ -16,6 +15,7 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.credal import extremes as numbers
 from dpasp.inference.credal import many, search
 from dpasp.limits import Watch
+from tests.clocks import looks
 from tests.oracle.generate import generate
 from tests.oracle.programs import Choice
 
@@ -170,10 +170,9 @@ def test_30_credal_facts_with_evidence_and_the_vertex_that_attains_the_bounds() 
             body = [random.choice(("", "", "not ")) + atom for atom in random.sample(atoms, 2)]
             lines.append(f"y({k}) :- {', '.join(body)}.")
         atoms.append(f"y({k})")
-    started = time.process_time()
     program = dpasp.loads("\n".join(lines))
-    found = program.query("y(20) | y(29), not y(25)")[0]
-    assert time.process_time() - started < 60
+    found = program.query("y(20) | y(29), not y(25)", limits=looks(100_000))[0]
+    assert found.exact
     for value, at in ((found.lower, found.lower_at), (found.upper, found.upper_at)):
         assert at is not None
         fixed = [f"{p}::{atom}." for atom, p in at.items()] + lines[30:]
@@ -251,21 +250,15 @@ def test_a_limit_leaves_sure_bounds(
 
 
 def test_the_search_keeps_to_the_time_limit() -> None:
-    started = time.monotonic()
-    answers = grid(5).query(hard(5), limits=dpasp.Limits(seconds=1.0))
-    assert time.monotonic() - started < 30
-    assert answers.warnings[0].message.startswith("stopped at the time limit of 1 s, with a gap")
+    answers = grid(5).query(hard(5), limits=looks(200))
+    assert answers.warnings[0].message.startswith("stopped at the time limit of 1000 s, with a gap")
 
 
 def test_one_question_may_be_exact_and_another_not(monkeypatch: pytest.MonkeyPatch) -> None:
     program = grid(5)
     exact = program.query("r(1,1)")[0]
     monkeypatch.setattr(search, "GRACE", 0.0)
-    for seconds in (2.0, 10.0, 50.0, 250.0):  # what is easy takes longer on a busy machine
-        limits = dpasp.Limits(seconds=seconds)
-        easy, stopped = program.query("r(1,1)", hard(5), limits=limits)
-        if easy.gap is None:
-            break
+    easy, stopped = program.query("r(1,1)", hard(5), limits=looks(200))
     assert isinstance(easy, Answer)
     assert isinstance(stopped, Answer)
     assert easy.gap is None

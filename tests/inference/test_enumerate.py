@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
+from functools import partial
 
 import pytest
 
@@ -14,6 +14,7 @@ from dpasp.inference.engines.reference import enumerate as module
 from dpasp.inference.engines.reference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics.meaning import Meaning
+from tests.clocks import PATIENCE, looks, steps
 
 CHAIN = """
 0.9::edge(X,X+1) :- X = 0..13.
@@ -23,22 +24,22 @@ reach(0). reach(Y) :- reach(X), edge(X,Y).
 LOOPS = "0.5::x(1..8). a(X) :- x(X), not b(X). b(X) :- x(X), not a(X). #query a(1)."
 
 
-def test_a_chain_of_14_edges_is_quick() -> None:
-    program = dpasp.loads(CHAIN)
-    program.ground()
-    best = 1e9
-    for _ in range(3):
-        started = time.process_time()
-        answer = program.query(engine="enumerate")[0]
-        best = min(best, time.process_time() - started)
+def test_a_chain_of_14_edges() -> None:
+    answer = dpasp.loads(CHAIN).query(engine="enumerate")[0]
     assert answer.lower == pytest.approx(0.9**14, rel=1e-12)
-    assert best / 2**14 < 0.32e-3  # ten times what it may take: the machine may be busy
 
 
-def test_8_even_loops_are_quick() -> None:
-    started = time.process_time()
+def test_every_total_choice_costs_the_same() -> None:
+    costs = []
+    for edges in (7, 11):
+        program = dpasp.loads(CHAIN.replace("13", str(edges - 1)).replace("14", str(edges)))
+        program.ground()
+        costs.append(steps(partial(program.query, engine="enumerate")) / 2**edges)
+    assert costs[1] < costs[0]
+
+
+def test_8_even_loops() -> None:
     answers = dpasp.loads(LOOPS).query(engine="enumerate", semantics="maxent")
-    assert time.process_time() - started < 10
     assert answers.statistics["models"] == 3**8
     assert answers[0].value == pytest.approx(0.25)
 
@@ -72,15 +73,13 @@ def test_progress_is_reported() -> None:
 
 def test_the_time_limit_stops_it() -> None:
     program = dpasp.loads("0.5::a(1..40). #query a(1), a(2).")
-    started = time.monotonic()
     with pytest.raises(dpasp.TimeLimit):
-        program.query(engine="enumerate", limits=dpasp.Limits(seconds=0.3))
-    assert time.monotonic() - started < 15
+        program.query(engine="enumerate", limits=looks(20))
 
 
 def test_the_time_limit_stops_it_between_two_models() -> None:
-    """12 pigeons in 11 holes have no model, and finding that out takes very long."""
-    text = "0.5::z. 1 { in(P,H) : H = 1..11 } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q. #query z."
+    """30 pigeons in 29 holes have no model, and nobody lives to see that found out."""
+    text = "0.5::z. 1 { in(P,H) : H = 1..29 } 1 :- P = 1..30. :- in(P,H), in(Q,H), P < Q. #query z."
     with pytest.raises(dpasp.TimeLimit):
         dpasp.loads(text).query(engine="enumerate", limits=dpasp.Limits(seconds=0.3))
 
@@ -92,25 +91,23 @@ def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         dpasp.loads("0.5::a(1..40). #query a(1).").query(engine="enumerate")
 
 
-def test_ctrl_c_is_answered_at_once() -> None:
+def test_ctrl_c_is_answered_while_it_works() -> None:
     code = (
         "import signal, dpasp\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in the background
-        "program = dpasp.loads('0.5::a(1..40). #query a(1).')\n"
-        "program.ground(); print('ready', flush=True)\n"
-        "program.query(engine='enumerate', limits=dpasp.Limits(seconds=60))\n"
+        "program, told = dpasp.loads('0.5::a(1..40). #query a(1).'), []\n"
+        "def report(done, total):\n"
+        "    if not told: told.append(print('working', flush=True))\n"
+        "program.query(engine='enumerate', progress=report)\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(0.3)
-            started = time.monotonic()
+            assert process.stdout.readline() == "working\n"
             process.send_signal(signal.SIGINT)
-            _, error = process.communicate(timeout=20)
-            assert time.monotonic() - started < 20
+            _, error = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert error.rstrip().endswith("KeyboardInterrupt")

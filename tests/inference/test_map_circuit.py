@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import replace
 from random import Random
@@ -14,6 +13,7 @@ import dpasp
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.probable import answers as probable_answers
 from dpasp.semantics.meaning import Meaning
+from tests.clocks import looks
 from tests.oracle.generate import generate
 
 from .test_credal import widened
@@ -85,9 +85,8 @@ def test_the_most_probable_total_choice_of_300_facts() -> None:
     chances = [round(random.uniform(0.55, 0.95), 2) for _ in range(300)]
     text = "".join(f"{p}::a({i}). " for i, p in enumerate(chances))
     text += "r(0). r(I+1) :- r(I), not a(I), I < 300. broken :- not r(5)."
-    started = time.process_time()
-    answer = ask(dpasp.loads(text), "| broken", "maxent", "auto")
-    assert time.process_time() - started < 30
+    # 2^300 total choices are never all looked at
+    (answer,) = dpasp.loads(text).map("| broken", semantics="maxent", limits=looks(10_000))
     assert isinstance(answer, MapAnswer)
     assert all(answer.assignment[f"a({i})"] for i in range(300))
     expected = 1.0
@@ -232,9 +231,7 @@ def test_the_search_by_queries_stops_at_a_limit() -> None:
     text += "a(I) :- x(I), not b(I). b(I) :- x(I), not a(I)."
     marked = ", ".join(f"a({i})?" for i in range(40))
     with pytest.raises(dpasp.TimeLimit):
-        dpasp.loads(text).map(
-            marked, semantics="maxent", limits=dpasp.Limits(seconds=0.5), exact=True
-        )
+        dpasp.loads(text).map(marked, semantics="maxent", limits=looks(10_000), exact=True)
 
 
 def test_many_rows_have_no_most_probable_values() -> None:

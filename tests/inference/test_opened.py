@@ -12,6 +12,7 @@ from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.most_probable import opened
 from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.limits import UNLIMITED
+from tests.clocks import looks
 from tests.inference.test_bounding import exact_of
 from tests.inference.test_sampling import asked_of, with_queries, without_intervals
 
@@ -84,7 +85,7 @@ def test_there_are_bounds_where_no_case_compiles(
     monkeypatch.setattr(Cases, "compile", too_large)
     options = {"gap": 0.0} if engine == "bounds" else {}
     program = dpasp.loads(COLOURS)
-    answers = program.query(engine=engine, limits=dpasp.Limits(seconds=20), **options)
+    answers = program.query(engine=engine, limits=looks(100_000), **options)
     for answer in answers:
         assert isinstance(answer, dpasp.Answer)
         assert answer.numbers == pytest.approx(exact[answer.query], abs=NEAR)

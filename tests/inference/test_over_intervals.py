@@ -14,6 +14,7 @@ from dpasp.inference.bounding.formulas import widest
 from dpasp.inference.bounding.over_intervals import IntervalBounds
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.limits import UNLIMITED
+from tests.clocks import looks
 from tests.inference.test_bounding import exact_of, grid
 from tests.inference.test_sampling import LOGICS, asked_of, with_queries
 from tests.oracle.generate import generate
@@ -118,7 +119,7 @@ def test_engines_end_exact_without_the_whole_circuit(engine: str) -> None:
     )
     exact = exact_of(text, "stable, credal")
     options = {"gap": 0.0} if engine == "bounds" else {}
-    answers = dpasp.loads(text).query(engine=engine, limits=dpasp.Limits(seconds=20), **options)
+    answers = dpasp.loads(text).query(engine=engine, limits=looks(100_000), **options)
     for answer in answers:
         assert isinstance(answer, dpasp.Answer)
         assert answer.gap == 0

@@ -13,6 +13,7 @@ from dpasp.inference.bounding.formulas import Bound, unsure
 from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.relaxing.growing import Budget
 from dpasp.limits import UNLIMITED
+from tests.clocks import looks
 from tests.inference.test_bounding import exact_of, grid
 from tests.inference.test_sampling import asked_of, with_queries, without_intervals
 
@@ -83,7 +84,7 @@ def test_a_grid_with_intervals_has_sure_bounds(monkeypatch: pytest.MonkeyPatch) 
     exact = program.query()[0].numbers
     for place, widest in (("auto", 0.6), ("bounds", 0.002)):
         monkeypatch.setattr(f"dpasp.inference.bounding.{place}.compiled", too_much)
-        (answer,) = program.query(engine=place, limits=dpasp.Limits(seconds=6), seed=1)
+        (answer,) = program.query(engine=place, limits=looks(30_000, seconds=10), seed=1)
         assert isinstance(answer, dpasp.Answer)
         assert answer.interval is not None
         assert answer.gap is not None
@@ -148,7 +149,7 @@ def test_estimates_of_auto_lie_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = float(program.query(semantics="maxent")[0].numbers[0])
     monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", too_much)
     monkeypatch.setattr("dpasp.inference.bounding.not_exact.close_in", late)
-    limits = dpasp.Limits(seconds=20)
+    limits = looks(300_000, seconds=10)
     (answer,) = program.query(semantics="maxent", limits=limits, seed=1)
     assert isinstance(answer, dpasp.Answer)
     assert answer.interval is not None

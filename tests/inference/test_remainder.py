@@ -17,6 +17,7 @@ from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.stream import Prepared
 from dpasp.limits import UNLIMITED
 from dpasp.logic.program import GroundQuery
+from tests.clocks import looks
 from tests.inference.test_bounding import exact_of, grid, only_small_cases  # noqa: F401
 from tests.inference.test_sampling import LOGICS, asked_of, with_queries
 from tests.oracle.generate import generate
@@ -152,7 +153,7 @@ def test_auto_draws_from_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
     monkeypatch.setattr("dpasp.inference.bounding.not_exact.close_in", some)
-    answers = program.query(semantics="maxent", limits=dpasp.Limits(seconds=10), seed=2)
+    answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=2)
     (answer,) = answers
     assert isinstance(answer, dpasp.Answer)
     assert answers.statistics["cases"] == 200
@@ -166,7 +167,7 @@ def test_auto_is_exact_once_every_case_is_closed(monkeypatch: pytest.MonkeyPatch
     program = dpasp.loads(grid(4))
     (exact,) = program.query(semantics="maxent")[0].numbers
     monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
-    answers = program.query(semantics="maxent", limits=dpasp.Limits(seconds=20), seed=2)
+    answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=2)
     assert answers[0].exact
     assert answers[0].numbers[0] == pytest.approx(float(exact))
     assert not answers.warnings

@@ -5,8 +5,8 @@ a part, or the :class:`~dpasp.errors.Error` that it raised, which is raised agai
 
 >>> reply_value(packed((None, "what came of a part")))
 'what came of a part'
->>> round(PartLimits.by(Limits(seconds=10).start(), rounds=2).left)
-5
+>>> PartLimits.by(Limits(seconds=10, clock=lambda: 0.0).start(), rounds=2).left
+5.0
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ cases of it, are compiled for sure bounds, and worlds are drawn from the cases t
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
 >>> from dpasp.errors import SizeLimit
->>> result = not_exact(asked, SizeLimit("the circuit is too large"), kept=1.0)
+>>> result = not_exact(asked, SizeLimit("the circuit is too large"), kept=60.0)
 >>> result.answers[0].gap, result.engine                  # all cases of it were closed in time
 (0.0, 'bounds')
 """

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from itertools import count
@@ -124,7 +123,7 @@ class _Search:
         self.goal = goal
         self.score = score
         self.watch = watch
-        self.started = time.monotonic()
+        self.started = watch.elapsed()
         self.sizes = [len(corner.points) for corner in relaxed.corners]
         self.best = math.inf
         self.given_up = math.inf  # a lower bound of the boxes that workers were stopped in
@@ -194,7 +193,7 @@ class _Search:
 
     def outer(self, boxes: list[Integers]) -> float:
         """A lower bound of all scores in the boxes, and of the best one known."""
-        now = time.monotonic()
+        now = self.watch.elapsed()
         low = self.halve([self.whole()], 0.0, np.inf)
         return self.halve(boxes, low, now + GRACE + (now - self.started) / 10)
 
@@ -203,7 +202,7 @@ class _Search:
         high = float(self.best)
         columns = np.stack(boxes, axis=1)
         for _ in range(HALVINGS):
-            if time.monotonic() > until:
+            if self.watch.elapsed() > until:
                 break
             middle = (low + high) / 2
             below = self.bounds(columns, middle)[1]
