@@ -7,6 +7,7 @@ otherwise.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
@@ -55,6 +56,43 @@ def wait(happens: Callable[[], object], what: str) -> None:
         if time.monotonic() > end:
             raise TimeoutError(f"{what} did not happen within {PATIENCE:.0f} s")
         time.sleep(0.02)
+
+
+# Hooks for a command: it writes the line "working" when it computes, or when it grounds.
+COMPUTING = """
+from dpasp.display import progress
+told = []
+def report(done, total):
+    if done and not told:
+        told.append(sys.stderr.write("working\\n"))
+        sys.stderr.flush()
+progress.silent = report
+"""
+GROUNDING = """
+from dpasp.logic.clingo import GroundRules
+told, rule = [], GroundRules.rule
+def noting(self, *given):
+    if not told:
+        told.append(sys.stderr.write("working\\n"))
+        sys.stderr.flush()
+    rule(self, *given)
+GroundRules.rule = noting
+"""
+
+
+def command(hook: str, *words: str, **options: Any) -> subprocess.Popen[str]:
+    """The command line as a process of its own, in which something was executed before."""
+    code = f"import sys\n{hook}\nfrom dpasp.cli import main\nsys.exit(main())"
+    pipe = subprocess.PIPE
+    words = (sys.executable, "-c", code, *words)
+    return subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, **options)
+
+
+def until_working(process: subprocess.Popen[str]) -> None:
+    """Return when a command has written that it works."""
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    assert said == "working\n", said + process.communicate()[1]
 
 
 def steps(work: Callable[[], object]) -> int:

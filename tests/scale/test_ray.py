@@ -5,10 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import numpy as np
 import pytest
 
 import dpasp
+from tests.clocks import COMPUTING, PATIENCE, Given, command, until_working, wait
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'dpasp[cluster]'")
 
@@ -73,9 +71,9 @@ def test_a_node_that_is_killed_changes_no_bit(cluster: Any) -> None:
         program.query(
             "edge(1, 2) | colour(1, r), colour(1, g)", "edge(1, 2)", cluster=cluster.address
         )
-    limits = dpasp.Limits(seconds=8.0)
-    asked["n"] = 10**9
-    some = program.query(cluster=cluster.address, limits=limits, **asked)  # type: ignore[arg-type]
+    clock, asked["n"] = Given(), 10**9
+    limited = {"limits": clock.limits(), "progress": lambda done, total: clock.end()}
+    some = program.query(cluster=cluster.address, **limited, **asked)  # type: ignore[arg-type]
     assert 0 < (some[0].samples or 0) < 10**9  # type: ignore[union-attr]
 
 
@@ -100,30 +98,18 @@ def test_ctrl_c_ends_the_work_of_the_cluster(cluster: Any, tmp_path: Path) -> No
     file.write_text(TEXT)
     words = ["run", str(file), "--engine", "sample", "--samples", "1000000000"]
     words += ["--cluster", cluster.address]
-    run = subprocess.Popen(
-        [sys.executable, "-m", "dpasp", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
+    run = command(COMPUTING, *words)
     try:
-        whole = ray.cluster_resources()["CPU"]
-        assert waited(lambda: ray.available_resources().get("CPU", 0.0) < whole)
+        until_working(run)
         run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=120)
-        assert run.returncode == 130, said
-        assert waited(lambda: ray.available_resources().get("CPU", 0.0) == whole)
+        out, said = run.communicate(timeout=PATIENCE)
+        assert (run.returncode, out, said) == (130, "", "error: interrupted [interrupted]\n")
+        ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
+        whole = ray.cluster_resources()["CPU"]
+        wait(lambda: ray.available_resources().get("CPU", 0.0) == whole, "the end of all work")
     finally:
         ray.shutdown()
         run.kill()
-
-
-def waited(for_: Callable[[], bool]) -> bool:
-    """Whether something happens within two minutes."""
-    until = time.monotonic() + 120
-    while not for_():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.2)
-    return True
 
 
 @pytest.mark.filterwarnings("ignore")
