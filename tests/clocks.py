@@ -27,7 +27,10 @@ def over(seconds: float = 1.0, **limits: Any) -> Limits:
 
 
 def looks(number: int, seconds: float = 1000.0, **limits: Any) -> Limits:
-    """A time limit that is passed with so many looks at the clock, in Python and native code."""
+    """A time limit that is passed with so many looks at the clock, in Python and native code.
+
+    Grounding looks at it every few milliseconds: where the number is small, ground before.
+    """
     return Limits(seconds, clock=count(0.0, seconds / number).__next__, **limits)
 
 

@@ -110,7 +110,9 @@ def test_total_choices_one_by_one_find_what_has_no_answer(semantics: str) -> Non
 @pytest.mark.parametrize("engine", ["sample", "bounds"])
 def test_a_limit_leaves_the_best_answer_so_far(engine: str) -> None:
     options = {"n": 10**9} if engine == "sample" else {"gap": 0.0, "nmodels": 10**9}
-    answers = dpasp.loads(LARGE).query(engine=engine, limits=looks(1000), **options)
+    program = dpasp.loads(LARGE)
+    program.ground()
+    answers = program.query(engine=engine, limits=looks(1000), **options)
     assert [warning.code for warning in answers.warnings] == ["stopped-early"]
     assert "stopped at the time limit of 1000 s" in answers.warnings[0].message
 

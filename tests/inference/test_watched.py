@@ -48,6 +48,7 @@ def test_bounds_tell_how_much_of_the_whole_is_known() -> None:
 
 def test_sampling_keeps_its_time_where_nothing_new_is_drawn() -> None:
     program = dpasp.loads("0.5::a. #query a.")
+    program.ground()
     with pytest.raises(dpasp.TimeLimit):
         program.sample(10**9, limits=looks(100))
     answers = program.query(engine="sample", n=10**9, seed=1, limits=looks(100))
