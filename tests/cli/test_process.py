@@ -76,7 +76,7 @@ def test_terminals_without_our_letters_get_plain_ones(process: Command) -> None:
 def test_both_commands_are_installed(name: str) -> None:
     command = Path(sys.executable).parent / name
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
-    assert re.fullmatch(r"dpasp \d+\.\d+\.\d+\n", done.stdout)
+    assert re.match(r"dpasp \d+\.\d+\.\d+\nbuilt by ", done.stdout)
 
 
 def quickest(process: Command, *words: str, text: str) -> float:
@@ -174,7 +174,16 @@ FULL = Path("/dev/full")  # every byte written there finds the disk full
 @pytest.mark.skipif(not FULL.exists(), reason="there is no full disk here")
 @pytest.mark.parametrize(
     "words",
-    [["run"], ["run", "--json"], ["check"], ["ground"], ["compile"], ["explain"], ["--help"]],
+    [
+        ["run"],
+        ["run", "--json"],
+        ["check"],
+        ["ground"],
+        ["compile"],
+        ["explain"],
+        ["--help"],
+        ["--version"],
+    ],
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_is_no_bug(tmp_path: Path, words: list[str], unbuffered: str) -> None:

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import clingo
 import pytest
 
+from dpasp.native import _native
 from dpasp.version import __version__
 
 from .conftest import Command
 
 
 def test_version(dpasp: Command) -> None:
-    assert dpasp("--version") == (0, f"dpasp {__version__}\n", "")
+    code, out, err = dpasp("--version")
+    first, built, around = out.splitlines()
+    assert (code, first, err) == (0, f"dpasp {__version__}", "")
+    told = f"built by {_native.compiler}, {_native.options}, sources {_native.build[:12]}"
+    assert built == told
+    assert re.search(r"\d+\.\d+", _native.compiler)
+    assert {"CPython", "PyPy"} & set(around.split())
+    assert f"clingo {clingo.__version__}" in around
+
+
+def test_version_of_a_copy_without_its_native_part(
+    dpasp: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "dpasp.native._native", None)
+    monkeypatch.delattr("dpasp.native._native")
+    code, out, err = dpasp("--version")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"dpasp {__version__}\nthe native part cannot be loaded: ")
 
 
 def test_help_teaches_by_example(dpasp: Command) -> None:

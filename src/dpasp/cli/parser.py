@@ -70,6 +70,47 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(Diagnostic("unknown-option", f"there is no option {option}", help=remedy))
 
 
+class Version(argparse.Action):
+    """``--version``: prints the version and how this copy was built, and ends."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> NoReturn:
+        with writing_answers():
+            sys.stdout.write(version_text())
+        parser.exit()
+
+
+def version_text() -> str:
+    """The version alone in the first line, then the compiler with its options, then the rest.
+
+    A copy whose native part cannot be loaded says so here: this is what people send with a report.
+    """
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    def installed(name: str) -> str:
+        try:
+            return f"{name} {version(name)}"
+        except PackageNotFoundError:
+            return f"no {name}"
+
+    try:
+        from dpasp.native import _native
+
+        built = f"built by {_native.compiler}, {_native.options}, sources {_native.build[:12]}"
+    except ImportError as error:
+        built = f"the native part cannot be loaded: {error}"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    around = ", ".join(installed(name) for name in ("clingo", "numpy", "torch"))
+    system = f"{platform.system()} {platform.machine()}"
+    return f"dpasp {__version__}\n{built}\n{python}, {around}, {system}\n"
+
+
 def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command; ``command`` among them says which one, ``words`` all of them."""
     words = list(arguments)
@@ -96,7 +137,9 @@ def overview() -> Parser:
         formatter_class=help_layout,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"dpasp {__version__}")
+    parser.add_argument(
+        "--version", action=Version, nargs=0, help="show the version, how it was built, and exit"
+    )
     choose = parser.add_subparsers(
         metavar="COMMAND",
         title="commands",

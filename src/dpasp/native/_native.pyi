@@ -11,6 +11,8 @@ Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 build: str  # a hash of the sources
+compiler: str  # its name and version
+options: str  # the kind of build, and what the compiler was told
 
 class Reason(Enum):
     SIZE = ...

@@ -391,6 +391,8 @@ void translate_stop(const std::exception_ptr &problem, void *type) {
 NB_MODULE(_native, m) {
     m.doc() = "The compiler and the evaluation of circuits.";
     m.attr("build") = DPASP_BUILD;
+    m.attr("compiler") = DPASP_COMPILER;
+    m.attr("options") = DPASP_OPTIONS;
 #if !defined(DPASP_SANITIZE)
     // What a script still holds when the interpreter ends (a tensor with its gradient, say) is
     // not a leak, and not for its user to read about.
