@@ -92,6 +92,15 @@ def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
     return digest.hexdigest()
 
 
+def built_by() -> str:
+    """Who compiled this compiler, with which options, from which sources.
+
+    >>> built_by()
+    '... sources ...'
+    """
+    return f"{_native.compiler}, {_native.options}, sources {_native.build[:12]}"
+
+
 @dataclass(frozen=True, slots=True)
 class PartPlan:
     """An independent part of the program, and what will be tried on it, the best guess first.

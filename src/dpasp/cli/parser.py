@@ -100,9 +100,9 @@ def version_text() -> str:
             return f"no {name}"
 
     try:
-        from dpasp.native import _native
+        from dpasp.circuits.compiler import built_by
 
-        built = f"built by {_native.compiler}, {_native.options}, sources {_native.build[:12]}"
+        built = f"built by {built_by()}"
     except ImportError as error:
         built = f"the native part cannot be loaded: {error}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
