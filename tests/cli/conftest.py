@@ -7,12 +7,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from dpasp.cli import main
+from dpasp.limits import Limits
+from tests.clocks import PATIENCE
 
 
 class Result(NamedTuple):
@@ -28,6 +31,7 @@ class Result(NamedTuple):
 
 
 Command = Callable[..., Result]
+Stepped = Callable[[int], None]
 
 
 @pytest.fixture
@@ -49,6 +53,22 @@ def dpasp(
 
 
 @pytest.fixture
+def stepped(monkeypatch: pytest.MonkeyPatch) -> Stepped:
+    """From then on, a time limit of a command that is called here is so many looks at the clock."""
+
+    def give(number: int) -> None:
+        def limits(
+            seconds: float, megabytes: float | None, since: float, *rest: Any, **named: Any
+        ) -> Limits:
+            clock = count(0.0, seconds / number).__next__
+            return Limits(seconds, megabytes, 0.0, *rest, **named, clock=clock)
+
+        monkeypatch.setattr("dpasp.cli.reading.Limits", limits)
+
+    return give
+
+
+@pytest.fixture
 def process(tmp_path: Path) -> Command:
     """Run the command line as a process of its own."""
 
@@ -62,7 +82,7 @@ def process(tmp_path: Path) -> Command:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             **options,
         )
         return Result(done.returncode, done.stdout, done.stderr)

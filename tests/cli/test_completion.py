@@ -16,6 +16,7 @@ import pytest
 from dpasp.cli.commands import COMMANDS
 from dpasp.cli.completion import command_options, words_of
 from tests.cli.conftest import Command
+from tests.clocks import PATIENCE
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -98,7 +99,7 @@ def test_zsh_completes(dpasp: Command, line: str, wanted: str, tmp_path: Path) -
         os.waitpid(child, 0)
 
 
-def seen_in(terminal: int, wanted: str, seconds: float = 60.0) -> str:
+def seen_in(terminal: int, wanted: str, seconds: float = PATIENCE) -> str:
     """What a terminal shows until it shows something wanted, or for so long."""
     shown, end = "", time.monotonic() + seconds
     while wanted not in shown and time.monotonic() < end:
