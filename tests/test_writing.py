@@ -29,7 +29,7 @@ def killed_while_writing(target: Path) -> None:
     """Kill a process that has written half of a file."""
     text = HELPER + (
         "with aside(sys.argv[1]) as file:\n"
-        "    file.write_text('half'); print('now', flush=True); time.sleep(60)\n"
+        "    file.write_text('half'); print('now', flush=True); time.sleep(600)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", text, str(target)], stdout=subprocess.PIPE)
     assert process.stdout is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,12 @@ from torch import Tensor
 import dpasp
 from dpasp.language import parse
 from dpasp.learning.history import Moment, StopReason
+from dpasp.learning.interrupts import LATER
 from dpasp.learning.options import learn_options
 from dpasp.learning.steps import Learner
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.walks import Walked
+from tests.clocks import Given
 
 from .programs import addition
 
@@ -112,11 +113,16 @@ def test_an_interrupt_saves_in_the_middle_of_an_iteration(tmp_path: Path) -> Non
     assert same(state(rest), state(whole))
 
 
-def test_a_time_limit_saves_too(tmp_path: Path) -> None:
-    file = tmp_path / "part.checkpoint"
+def test_a_time_limit_saves_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpasp.learning.train.REPORTS", 0.0)
+    file, clock = tmp_path / "part.checkpoint", Given()
     with pytest.raises(dpasp.TimeLimit, match="what is learned so far"):
         dpasp.loads(addition(), python=True).learn(
-            niters=100_000, checkpoint=file, periodic=False, limits=dpasp.Limits(seconds=1)
+            niters=10**9,
+            checkpoint=file,
+            periodic=False,
+            limits=clock.limits(),
+            watcher=lambda moment: clock.end(),
         )
     assert file.exists()
 
@@ -278,18 +284,22 @@ def test_a_request_stops_a_step_and_saves_what_was_before_it(
 
 
 def test_the_end_of_the_time_stops_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, finished = tmp_path / "part.checkpoint", []
+    file, finished, clock = tmp_path / "part.checkpoint", [], Given()
+    alarms: list[float] = []
 
     def long(self: Learner, *arguments: Any) -> Any:
-        time.sleep(60)
+        alarms.append(signal.getitimer(signal.ITIMER_REAL)[0])
+        clock.end()
+        signal.raise_signal(signal.SIGALRM)  # when it goes off, the time is over
         finished.append(True)
 
     monkeypatch.setattr(Learner, "_look", long)
     program = dpasp.loads(SIMPLE, python=True)
     program.ground()
     with pytest.raises(dpasp.TimeLimit, match="what is learned so far"):
-        program.learn(checkpoint=file, limits=dpasp.Limits(seconds=2))
+        program.learn(checkpoint=file, limits=clock.limits(1000))
     assert (finished, file.exists()) == ([], True)
+    assert 0 < alarms[0] <= 1000 + LATER
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
