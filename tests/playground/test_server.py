@@ -24,6 +24,7 @@ from dpasp.errors import UsageError
 from dpasp.limits import Limits
 from dpasp.playground.server import STATIC, Settings, application
 from dpasp.playground.start import Wishes, listen, serve_playground
+from tests.clocks import PATIENCE
 
 SOURCES = Path(__file__).parents[2] / "editors" / "web"
 HOST = "127.0.0.1:8017"
@@ -32,7 +33,7 @@ OWN = {"host": HOST, "origin": f"http://{HOST}", "cookie": "dpasp-8017=secret"}
 
 @pytest.fixture
 def client() -> TestClient:
-    settings = Settings("secret", 8017, limits=Limits(seconds=20, megabytes=1000))
+    settings = Settings("secret", 8017, limits=Limits(seconds=PATIENCE, megabytes=1000))
     return TestClient(application(settings), base_url=f"http://{HOST}", follow_redirects=False)
 
 
@@ -137,10 +138,10 @@ def test_the_command_ends_with_ctrl_c() -> None:
         assert it.stdout is not None
         address = it.stdout.readline().strip()
         try:
-            with urlopen(address.split("?")[0], timeout=60) as page:
+            with urlopen(address.split("?")[0], timeout=PATIENCE) as page:
                 assert b"playground" in page.read()
             it.send_signal(signal.SIGINT)
-            _, said = it.communicate(timeout=60)
+            _, said = it.communicate(timeout=PATIENCE)
         finally:
             it.kill()
     assert (it.returncode, "error" in said) == (0, False)

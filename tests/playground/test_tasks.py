@@ -9,6 +9,7 @@ import pytest
 from dpasp.limits import Limits
 from dpasp.playground.about import example_programs, playground_facts
 from dpasp.playground.tasks import Desk
+from tests.clocks import PATIENCE
 
 DAY = next(one["text"] for one in example_programs() if one["name"] == "day")
 SEMANTICS = "stable, credal"
@@ -16,7 +17,7 @@ SEMANTICS = "stable, credal"
 
 @pytest.fixture
 def desk() -> Desk:
-    return Desk(Limits(seconds=20, megabytes=4000))
+    return Desk(Limits(seconds=PATIENCE, megabytes=4000))
 
 
 def ask(desk: Desk, task: str, text: str = DAY, **more: Any) -> dict[str, Any]:
