@@ -6,6 +6,7 @@ import pytest
 
 from dpasp.errors import UsageError
 from dpasp.logic.program import FixedWeights, IntervalWeights
+from dpasp.semantics.leaves import weights
 from tests.logic.reading import choices, grounded, refused, underlined
 
 
@@ -87,9 +88,74 @@ def test_a_sum_within_the_slack_is_scaled() -> None:
     assert sum(found) == 1.0
 
 
+def test_bounds_within_the_slack_are_scaled() -> None:
+    for text in ("[0.5,0.6]::a; [0.5000000005,0.7]::b.", "[0.2,0.3]::a; [0.1,0.6999999995]::b."):
+        weight = grounded(text).choices[0].weight
+        assert isinstance(weight, IntervalWeights)
+        assert sum(weight.lower) <= 1.0 <= sum(weight.upper)
+        assert all(low <= high for low, high in zip(weight.lower, weight.upper, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("0.999999999999999::a.", 1e-15),
+        ("0.9999999999999999::a.", 1e-16),
+        ("1-1e-15::a.", 1e-15),
+        ("w(1). 1-W/10**15::a :- w(W).", 1e-15),
+        ("#const p = 0.999999999999999. p::a.", 1e-15),
+        ("0.999999999999::a; 1e-13::b.", 9e-13),
+        ("0.333333333333333::a; 0.333333333333333::b; 0.333333333333333::c.", 1e-15),
+        ("0.2::a; 0.2::b; 0.2::c; 0.2::d; 0.199999999999999::e.", 1e-15),
+        ("1::a.", None),
+        ("0.7+0.2+0.1::a.", None),  # 0.9999999999999999 in floating point
+        ("0.1::a; 0.2::b; 0.7::c.", None),
+        ("1/3::a; 1/3::b; 1/3::c.", None),
+        ("0.3333333333333333::a; 0.3333333333333333::b; 0.3333333333333333::c.", None),
+    ],
+)
+def test_what_is_left_is_kept_to_the_last_digit(text: str, left: float | None) -> None:
+    ground = grounded(text)
+    (choice,) = ground.choices
+    assert choice.nothing == (left is not None)
+    if left is not None:
+        assert weights(ground)[-1] == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.99999999999999999::a.",
+        "1.00000000000000000001::a.",
+        "1-1e-17::a.",
+        "0.3**2000::a.",
+        "1e-200*1e-200::a.",
+        "[0.2, 0.99999999999999999]::a.",
+        "#const p = 1e-400. p::a.",
+        "w(1). 1-W/10**17::a :- w(W).",
+    ],
+)
+def test_what_floats_cannot_tell_from_0_or_1_is_refused(text: str) -> None:
+    assert [problem.code for problem in refused(text)] == ["number-range"]
+
+
+@pytest.mark.parametrize("value", ["1e-400", "0.99999999999999999", "1e400", "1/1e400"])
+def test_such_a_number_from_outside_is_refused(value: str) -> None:
+    with pytest.raises(UsageError, match=f"the constant p cannot be {value}: it is too"):
+        grounded("p::a.", {"p": value})
+
+
+def test_such_a_number_in_a_string_is_refused() -> None:
+    (problem,) = refused('w("1e-400"). W::a :- w(W).')
+    assert "too small to be told from 0" in problem.message
+
+
 @pytest.mark.parametrize(
     ("text", "code", "place", "words"),
     [
+        ("1.0000000000001::a.", "probability-range", "1.0000000000001", ["1.0000000000001"]),
+        ("-1e-13::a.", "probability-range", "-1e-13", ["-1e-13"]),
+        ("0.5+0.5000000000001::a.", "probability-range", None, ["1.0000000000001"]),
         ("w(12). W/10::a(W) :- w(W).", "probability-range", "W/10", ["1.2", "W = 12"]),
         ("w(1). (W-2)/3::a(W) :- w(W).", "probability-range", "(W-2)/3", ["W = 1"]),
         ("w(0). 1/W::a(W) :- w(W).", "arithmetic", "1/W", ["division by zero", "W = 0"]),

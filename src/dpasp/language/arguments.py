@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
 from os import PathLike
 from textwrap import shorten
 
@@ -47,6 +48,14 @@ def evidence_given(evidence: object) -> tuple[str, ...]:
             return tuple(f"#evidence {_bare(text)}." for text in texts if text)
     literals = one_example(texts, "evidence")
     return (f"#evidence {', '.join(literals)}.",) if literals else ()
+
+
+def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
+    """The values of constants as texts, as the command line takes them."""
+    for name, value in (constants or {}).items():
+        if isinstance(value, float) and not isfinite(value):
+            raise UsageError(f"the constant {name} cannot be {value}", help="give a finite number")
+    return {name: str(value) for name, value in (constants or {}).items()}
 
 
 def path_given(path: object) -> str:

@@ -8,14 +8,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import add, and_, inv, mul, neg, or_, sub, xor
 
 from clingo import Function, MessageCode, Number, Symbol, SymbolType, parse_term
 from clingo.ast import AST, ASTType, BinaryOperator, Definition, UnaryOperator
 
-from dpasp.errors import Diagnostic, UsageError, nearest
-from dpasp.language import ast
-from dpasp.language.statements.constants import number_in
+from dpasp.errors import DataError, Diagnostic, ProgramError, UsageError, nearest
+from dpasp.language import ast, parse
+from dpasp.language.statements.constants import check_not_lost, number_in
 from dpasp.language.text.trees import walk
 from dpasp.logic.terms import NO_LOCATION, symbolic
 
@@ -83,7 +86,8 @@ def symbol_constants(program: ast.Program, overrides: Mapping[str, str]) -> dict
 def term_value(term: AST, constants: Mapping[str, Symbol]) -> Symbol | None:
     """The symbol that a term is; None when it is none or not a single one.
 
-    ``constants`` gives the values of variables, too.
+    ``constants`` gives the values of variables, too. Raises :class:`IntegerOverflow` where an
+    integer leaves 32 bits.
     """
     match term.ast_type:
         case ASTType.Variable:
@@ -96,30 +100,117 @@ def term_value(term: AST, constants: Mapping[str, Symbol]) -> Symbol | None:
             parts = [term_value(part, constants) for part in term.arguments]
             symbols = [part for part in parts if part is not None]
             return Function(term.name, symbols) if len(symbols) == len(parts) else None
-        case ASTType.UnaryOperation if term.operator_type == UnaryOperator.Minus:
-            return _computed(BinaryOperator.Minus, Number(0), term_value(term.argument, constants))
-        case ASTType.BinaryOperation:
-            left, right = term_value(term.left, constants), term_value(term.right, constants)
-            return _computed(term.operator_type, left, right)
+        case ASTType.UnaryOperation | ASTType.BinaryOperation:
+            operands = [term_value(operand, constants) for operand in operands_of(term)]
+            numbers = [o.number for o in operands if o is not None and o.type == SymbolType.Number]
+            value = computed(term, numbers) if len(numbers) == len(operands) else None
+            return None if value is None else number_symbol(value, str(term))
     return None
 
 
-def _computed(operator: int, left: Symbol | None, right: Symbol | None) -> Symbol | None:
-    """The integer that clingo would compute."""
-    if left is None or right is None or {left.type, right.type} != {SymbolType.Number}:
+# --- arithmetic --------------------------------------------------------------------------------
+
+LEAST, MOST = -(2**31), 2**31 - 1  # clingo's integers, which wrap around beyond
+RANGE = f"integers go from {LEAST} to {MOST}"
+FAR_BEYOND = 64
+SMALLER = "use smaller numbers, or larger units"
+
+
+class IntegerOverflow(DataError):
+    """An integer that leaves 32 bits."""
+
+    default_code = "integer-overflow"
+
+
+def number_symbol(value: int, text: str) -> Symbol:
+    """An integer as a symbol; ``text`` is what it was computed from."""
+    if LEAST <= value <= MOST:
+        return Number(value)
+    raise IntegerOverflow(f"{text} is {digits_text(value)}, and {RANGE}", SMALLER)
+
+
+def digits_text(value: int) -> str:
+    """An integer as it is shown, however long it is."""
+    return str(value) if abs(value) < 10**18 else f"beyond {'-' * (value < 0)}10^18"
+
+
+def operands_of(term: AST) -> tuple[AST, ...]:
+    """What an arithmetic operation is about."""
+    if term.ast_type == ASTType.UnaryOperation:
+        return (term.argument,)
+    return term.left, term.right
+
+
+def computed(term: AST, numbers: Sequence[int]) -> int | None:
+    """What an arithmetic operation makes of its operands, exactly; None where it is undefined.
+
+    It is clingo's arithmetic, in which division rounds towards zero.
+    """
+    if len(numbers) == 1:
+        return _UNARY[term.operator_type](numbers[0])
+    return _BINARY[term.operator_type](*numbers)
+
+
+def _divided(left: int, right: int) -> int | None:
+    if right == 0:
         return None
-    match operator:
-        case BinaryOperator.Plus:
-            return Number(left.number + right.number)
-        case BinaryOperator.Minus:
-            return Number(left.number - right.number)
-        case BinaryOperator.Multiplication:
-            return Number(left.number * right.number)
-    return None
+    return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+
+
+def _remainder(left: int, right: int) -> int | None:
+    return None if right == 0 else abs(left) % abs(right) * (1 if left >= 0 else -1)
+
+
+def _power(base: int, exponent: int) -> int | None:
+    if exponent < 0:
+        return None if base == 0 else 0
+    if exponent > FAR_BEYOND and abs(base) > 1:  # as far beyond as it needs to be
+        exponent = FAR_BEYOND + exponent % 2
+    return int(base**exponent)
+
+
+_UNARY: Mapping[int, Callable[[int], int]] = {
+    UnaryOperator.Minus: neg,
+    UnaryOperator.Negation: inv,
+    UnaryOperator.Absolute: abs,
+}
+_BINARY: Mapping[int, Callable[[int, int], int | None]] = {
+    BinaryOperator.Plus: add,
+    BinaryOperator.Minus: sub,
+    BinaryOperator.Multiplication: mul,
+    BinaryOperator.Division: _divided,
+    BinaryOperator.Modulo: _remainder,
+    BinaryOperator.Power: _power,
+    BinaryOperator.And: and_,
+    BinaryOperator.Or: or_,
+    BinaryOperator.XOr: xor,
+}
+
+# --- texts from outside ------------------------------------------------------------------------
+
+_FAR = re.compile(r"\d{5,}|0[xob]\w{4,}|[*/\\]")  # where integers can leave 32 bits
 
 
 def parse_symbol(text: str) -> Symbol | None:
-    """The symbol that a text says, or None when it is not a ground term of clingo's."""
+    """The symbol that a text says, or None when it is not a ground term of clingo's.
+
+    Raises :class:`IntegerOverflow` for integers beyond 32 bits, which clingo wraps around.
+    """
+    if _FAR.search(text) is None:
+        return _parsed(text)
+    try:
+        program = parse(f"#const x = {text}.")
+    except ProgramError as error:
+        wide = next((d for d in error.diagnostics if d.code == "number-range"), None)
+        if wide is not None:
+            raise IntegerOverflow(replace(wide, span=None)) from None
+        return _parsed(text)
+    for node in const_statements(program):
+        term_value(node.value, {})
+    return _parsed(text)
+
+
+def _parsed(text: str) -> Symbol | None:
     try:
         return parse_term(text, logger=_silent)
     except RuntimeError:
@@ -131,7 +222,14 @@ def _silent(code: MessageCode, message: str) -> None:
 
 
 def _term(name: str, text: str) -> Symbol | None:
-    symbol = parse_symbol(text)
+    if number_in(text) is None:
+        check_not_lost(name, text)
+    try:
+        symbol = parse_symbol(text)
+    except IntegerOverflow as error:
+        problem = error.diagnostics[0]
+        message = f"the constant {name} cannot be {text}: {problem.message}"
+        raise UsageError(message, problem.help) from None
     if symbol is None and number_in(text) is None:
         help = f"write -c {name}=0.3, -c {name}=5 or -c {name}=some_name"
         raise UsageError(f"'{text}' is no value for the constant {name}", help)

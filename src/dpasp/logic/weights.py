@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
-from clingo import Symbol
+from clingo import Symbol, SymbolType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
+from dpasp.language.statements.constants import lost_number
 from dpasp.language.statements.distributions import (
     Bounded,
     Distribution,
@@ -120,7 +121,9 @@ def _variables(statement: ast.Annotated) -> Iterator[ast.Variable]:
 
 
 def _not_a_number(variable: ast.Variable, symbol: Symbol) -> Diagnostic:
-    message = f"{variable.name} is {symbol} here, which is not a number"
+    lost = lost_number(symbol.string) if symbol.type == SymbolType.String else None
+    what = "not a number" if lost is None else lost[0]
+    message = f"{variable.name} is {symbol} here, which is {what}"
     help = 'use integers (as in W/10) or strings such as "0.3" where a probability needs them'
     return Diagnostic("probability-number", message, variable.span, help)
 

@@ -24,7 +24,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, nearest
 from dpasp.language.ast import NOWHERE, Mode, Neural
 from dpasp.language.observations import Example, examples
-from dpasp.logic.constants import parse_symbol
+from dpasp.logic.constants import IntegerOverflow, parse_symbol
 from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
 
 Observation = tuple[GroundLiteral, ...]
@@ -173,7 +173,12 @@ class ObservationReader:
 
     def _literal(self, text: str, index: int) -> GroundLiteral:
         mode, atom = _mode(text)
-        symbol = self._symbol(atom)
+        try:
+            symbol = self._symbol(atom)
+        except IntegerOverflow as error:
+            problem = error.diagnostics[0]
+            message = f"example {index} observes {text}: {problem.message}"
+            raise self._error(problem.code, message, problem.help) from None
         if symbol is None:
             message = f"example {index} observes '{text}', which is not a literal"
             help = "write a ground atom: sum(9), not sum(9), undef sum(9)"

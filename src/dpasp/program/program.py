@@ -31,6 +31,7 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.method import TOP, Method, method
 from dpasp.language import ast
 from dpasp.language.arguments import (
+    constants_given,
     evidence_given,
     map_given,
     queries_given,
@@ -90,7 +91,7 @@ class Program:
         self.objects = dict(objects or {})
         self.source = replace(source, supplied=frozenset(self.objects))
         self.python = python
-        self.constants = {name: str(value) for name, value in (constants or {}).items()}
+        self.constants = constants_given(constants)
         self._texts: tuple[tuple[str, str], ...] = ()
         self._groundings = Groundings(
             self.source, python=python, constants=self.constants, objects=self.objects

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
+from dpasp.language.statements.distributions import rest
 from dpasp.logic.program import (
     Choice,
     FixedWeights,
@@ -94,10 +95,10 @@ def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
 
 def leaf_distribution(probabilities: Sequence[float], nothing: bool) -> Weights:
     """The distribution of a choice: the rest goes to nothing, rounding is shared out."""
+    if nothing:
+        return np.array([*probabilities, rest(probabilities)], dtype=np.float64)
     total = math.fsum(probabilities)
-    if not nothing:
-        return np.array(probabilities, dtype=np.float64) / (total if total > 0 else 1.0)
-    return np.array([*probabilities, max(0.0, 1.0 - total)], dtype=np.float64)
+    return np.array(probabilities, dtype=np.float64) / (total if total > 0 else 1.0)
 
 
 def leaf_bounds(
@@ -106,8 +107,8 @@ def leaf_bounds(
     """The bounds of all leaves of a credal choice; nothing takes what the values leave."""
     low, high = list(lower), list(upper)
     if nothing:
-        low.append(max(0.0, 1.0 - math.fsum(upper)))
-        high.append(max(0.0, 1.0 - math.fsum(lower)))
+        low.append(rest(upper))
+        high.append(rest(lower))
     return np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
 
 

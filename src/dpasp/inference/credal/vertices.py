@@ -17,6 +17,7 @@ import numpy as np
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.language.statements.distributions import rest
 from dpasp.logic.program import GroundProgram, IntervalWeights
 from dpasp.semantics.leaves import Weights, layout
 
@@ -37,10 +38,10 @@ def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float
     for free in range(len(low)):
         others = [i for i in range(len(low)) if i != free]
         for ends in product(*(sorted({low[i], high[i]}) for i in others)):
-            rest = 1 - sum(ends, Fraction(0))
-            if low[free] - slack <= rest <= high[free] + slack:
+            left = 1 - sum(ends, Fraction(0))
+            if low[free] - slack <= left <= high[free] + slack:
                 vertex = list(ends)
-                vertex.insert(free, min(max(rest, low[free]), high[free]))
+                vertex.insert(free, min(max(left, low[free]), high[free]))
                 distinct.add(tuple(map(float, vertex)))
     return sorted(distinct)
 
@@ -68,7 +69,7 @@ def corners(ground: GroundProgram) -> list[Corners]:
 
 def _of_a_single_head(ends: tuple[Sequence[float], ...]) -> list[tuple[float, ...]]:
     """The distributions of a single head: its probability, and the rest for "nothing"."""
-    return [(p, max(0.0, 1.0 - p)) for p in sorted({end[0] for end in ends})]
+    return [(p, rest((p,))) for p in sorted({end[0] for end in ends})]
 
 
 def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) -> Iterator[Weights]:

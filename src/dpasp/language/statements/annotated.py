@@ -44,7 +44,7 @@ from dpasp.language.statements.weights import (
 from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.pieces import Piece
-from dpasp.language.text.rows import Rows, heads_in
+from dpasp.language.text.rows import NUMBER, Rows, heads_in
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import body_text, global_variables
 
@@ -52,7 +52,7 @@ from dpasp.language.text.trees import body_text, global_variables
 # can be read at a glance.
 _PLAIN_ATOM = r"(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?"
 _PLAIN_HEAD = re.compile(
-    rf"\s*(?P<number>\d{{1,9}}\.\d{{1,99}}(?:[eE]-\d{{1,2}})?)(?P<mark>\s*::)\s*"
+    rf"\s*(?P<number>{NUMBER})(?P<mark>\s*::)\s*"
     rf"(?P<atom>{_PLAIN_ATOM})\s*(?P<end>;|:-|\.\Z)",
     re.ASCII,
 )

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from math import isinf, isnan
 
 from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.errors import Diagnostic, ProgramError, Span, UsageError
 from dpasp.language.statements.directive import expect_end, whole_statement
 from dpasp.language.statements.expressions import (
     Expression,
@@ -22,6 +24,8 @@ from dpasp.language.statements.expressions import (
     Variable,
     evaluate,
     expression_text,
+    lost_in,
+    nearest_float,
     read_expression,
 )
 from dpasp.language.statements.kind import Draft, Kind, clingo_terms
@@ -75,14 +79,33 @@ def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 def number_in(text: str) -> float | None:
     """The number that a text says, a fraction included, or None.
 
-    >>> number_in("3/10"), number_in("a")
-    (0.3, None)
+    None also where floating point could not tell it from 0, 1 or infinity.
+
+    >>> number_in("3/10"), number_in("a"), number_in("1e-400")
+    (0.3, None, None)
     """
     over, slash, under = text.partition("/")
     try:
-        return float(over) / (float(under) if slash else 1.0)
-    except (ValueError, ZeroDivisionError):
+        value = float(over) / (float(under) if slash else 1.0)
+    except (ValueError, ZeroDivisionError, OverflowError):
         return None
+    return None if isnan(value) or isinf(value) or lost_number(text) else value
+
+
+def lost_number(text: str) -> tuple[str, str] | None:
+    """What :func:`lost_in` says about a number, or about those of a fraction; None for others."""
+    for part in map(str.strip, text.split("/")):
+        if part[:1] in "+-.0123456789":  # not the name inf
+            with suppress(ValueError, ArithmeticError):
+                if (lost := lost_in(part, float(part))) is not None:
+                    return lost
+    return None
+
+
+def check_not_lost(name: str, text: str) -> None:
+    """Refuse a constant from outside that floating point cannot tell from 0, 1 or infinity."""
+    if (lost := lost_number(text)) is not None:
+        raise UsageError(f"the constant {name} cannot be {text}: it is {lost[0]}", lost[1])
 
 
 def numeric_constants(
@@ -103,12 +126,13 @@ def numeric_constants(
         pending.pop(name, None)
         if (overridden := number_in(text)) is not None:
             values[name] = overridden
+        check_not_lost(name, text)
     progress = True
     while pending and progress:
         progress = False
         for name, expression in list(pending.items()):
             if _names(expression) <= values.keys():
-                values[name] = evaluate(pending.pop(name), values)
+                values[name] = nearest_float(evaluate(pending.pop(name), values), expression)
                 progress = True
     for name, expression in pending.items():
         if isinstance(expression, Operation) or _names(expression) & pending.keys():

@@ -10,15 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language.statements.expressions import Expression, Number, Operation, evaluate
+from dpasp.language.statements.expressions import (
+    Expression,
+    Number,
+    Operation,
+    decimal,
+    evaluate,
+    nearest_float,
+)
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight, expressions
 
 SLACK = 1e-9  # how far above 1 a sum may be
-ROUNDING = 1e-12  # how far below 1 a sum of several still is 1
-TINY = 1e-15  # the same for a single probability: an ulp or two of an expression
+LARGE = 1e-3  # a rest above this loses no digits that matter when floats are subtracted
+ULP = 2.0**-52
+ROUNDING = 4 * ULP  # how far outside of [0, 1] an expression may be
 
 NamedNumbers = Mapping[str, float]
 
@@ -65,9 +74,11 @@ def distribution(heads: Sequence[Head], values: NamedNumbers) -> Distribution:
         return _start(weights, values, heads)
     if Interval in kinds:
         return _bounded(weights, values, heads)
-    numbers = tuple(probability(e, values) for weight in weights for e in expressions(weight))
-    _sum(numbers, heads)
-    return known(numbers)
+    written = [e for weight in weights for e in expressions(weight)]
+    exact = [probability(expression, values) for expression in written]
+    _sum(exact, heads)
+    numbers = tuple(map(nearest_float, exact, written))
+    return Known(_scaled(numbers, math.fsum(numbers)), _left(exact, numbers) > 0)
 
 
 def are_probabilities(numbers: Sequence[float]) -> bool:
@@ -78,27 +89,51 @@ def are_probabilities(numbers: Sequence[float]) -> bool:
 def known(numbers: tuple[float, ...]) -> Known:
     """The distribution of probabilities with which nothing is wrong."""
     total = math.fsum(numbers)
-    return Known(_scaled(numbers, total), leaves_rest(total, len(numbers)))
+    return Known(_scaled(numbers, total), rest(numbers) > 0)
 
 
-def leaves_rest(total: float, count: int) -> bool:
-    """Whether probabilities with this sum leave something for choosing nothing."""
-    return total < 1 - (TINY if count == 1 else ROUNDING)
+def rest(numbers: Sequence[float]) -> float:
+    """What probabilities leave of 1, to the last digit.
+
+    >>> rest((0.999999999999, 1e-13)), rest((0.1, 0.2, 0.7))
+    (9e-13, 0.0)
+    """
+    left = 1.0 - math.fsum(numbers)
+    return left if left > LARGE else _left(list(map(decimal, numbers)), numbers)
 
 
-def probability(expression: Expression, values: NamedNumbers) -> float:
+def _left(exact: Sequence[Fraction], numbers: Sequence[float]) -> float:
+    """What probabilities leave of 1, by their exact values.
+
+    Several numbers of more than 15 digits are rounded ones (thirds, outputs of a program): what
+    they leave within the rounding of floats is nothing.
+    """
+    left = 1 - sum(exact)
+    rounded = len(numbers) > 1 and any(map(_is_rounded, exact, numbers))
+    return float(left) if left > (len(numbers) * ULP if rounded else 0) else 0.0
+
+
+def _is_rounded(exact: Fraction, number: float) -> bool:
+    """Whether a number is a float with more digits than people write."""
+    return exact == decimal(number) != decimal(float(f"{number:.15g}"))
+
+
+def probability(expression: Expression, values: NamedNumbers) -> Fraction:
     """The value of an expression, which must be a probability."""
     value = evaluate(expression, values)
-    if -ROUNDING <= value <= 1 + ROUNDING:
-        return min(max(value, 0.0), 1.0)
-    shown = f"{value:.10g}"
+    slack = 0 if isinstance(expression, Number) else ROUNDING
+    if -slack <= value <= 1 + slack:
+        return min(max(value, Fraction(0)), Fraction(1))
+    shown = f"{nearest_float(value, expression):.10g}"
+    if shown in ("0", "1", "-0"):
+        shown = repr(float(value))
     if isinstance(expression, Number) or _is_negative(expression):
         message = f"{shown} is not a probability"
     else:
         message = f"this is {shown}, which is not a probability"
     help = "a probability lies between 0 and 1"
-    if isinstance(expression, Number) and 1 < value <= 100:
-        help += f"; {shown} % is written {value / 100:g}"
+    if isinstance(expression, Number) and 1.01 <= value <= 100:
+        help += f"; {shown} % is written {float(value) / 100:g}"
     raise _error("probability-range", message, expression.span, help)
 
 
@@ -110,11 +145,11 @@ def _is_negative(expression: Expression) -> bool:
     return False
 
 
-def _sum(numbers: Sequence[float], heads: Sequence[Head]) -> float:
+def _sum(numbers: Sequence[Fraction], heads: Sequence[Head]) -> Fraction:
     """The sum of probabilities, which must not pass 1."""
-    total = math.fsum(numbers)
+    total = sum(numbers, Fraction(0))
     if total > 1 + SLACK:
-        message = f"the probabilities sum to {total:.10g}, which is more than 1"
+        message = f"the probabilities sum to {float(total):.10g}, which is more than 1"
         help = "lower them until they sum to at most 1; what is left chooses nothing"
         raise _error("disjunction-sum", message, _whole(heads), help)
     return total
@@ -136,27 +171,26 @@ def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head
             message = "intervals and learnable parameters do not go together in one statement"
             help = "learn a precise probability, or give an interval for every head"
             raise _error("mixed-annotations", message, weight.span, help)
-    known = [
-        probability(expression, values) if expression is not None else None
-        for expression in (next(iter(expressions(weight)), None) for weight in weights)
-    ]
-    numbers = [value for value in known if value is not None]
-    total = _sum(numbers, heads)
+    written = [next(iter(expressions(weight)), None) for weight in weights]
+    exact = [None if e is None else probability(e, values) for e in written]
+    given = [value for value in exact if value is not None]
+    total = _sum(given, heads)
     fixed = tuple(isinstance(weight, Fixed) for weight in weights)
-    missing = len(known) - len(numbers)
+    missing = len(exact) - len(given)
     if not missing:
+        numbers = tuple(map(float, given))
         # A single parameter can always fall below 1, wherever it starts.
-        nothing = len(numbers) == 1 or leaves_rest(total, len(numbers))
-        return Start(_scaled(tuple(numbers), total), fixed, nothing)
-    if len(known) == 1:
+        nothing = len(numbers) == 1 or _left(given, numbers) > 0
+        return Start(_scaled(numbers, math.fsum(numbers)), fixed, nothing)
+    if len(exact) == 1:
         return Start((0.5,), fixed, True)
-    rest = (1 - total) / missing
-    if rest <= ROUNDING:
-        empty = next(w for w, value in zip(weights, known, strict=True) if value is None)
+    left = _left(given, list(map(float, given))) / missing
+    if left <= 0:
+        empty = next(w for w, value in zip(weights, exact, strict=True) if value is None)
         message = "nothing is left for this parameter to start with"
         help = "give it an initial value such as 0.1?, and lower the others"
         raise _error("parameter-start", message, empty.span, help)
-    return Start(tuple(rest if value is None else value for value in known), fixed, False)
+    return Start(tuple(left if value is None else float(value) for value in exact), fixed, False)
 
 
 def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head]) -> Bounded:
@@ -173,11 +207,14 @@ def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[He
         message = f"the upper bounds sum to {math.fsum(upper):.10g}, which is less than 1"
         help = "raise them until they sum to at least 1, or add a head for what is left"
         raise _error("interval-sum", message, _whole(heads), help)
-    return Bounded(lower, upper, False)
+    low, high = math.fsum(lower), math.fsum(upper)  # as far from 1 as rounding may take them
+    lower = tuple(p / low for p in lower) if low > 1 else lower
+    upper = tuple(p / high for p in upper) if high < 1 else upper
+    return Bounded(lower, tuple(map(max, lower, upper)), False)
 
 
 def _bounds(weight: Weight, values: NamedNumbers) -> tuple[float, float]:
-    ends = [probability(expression, values) for expression in expressions(weight)]
+    ends = [nearest_float(probability(e, values), e) for e in expressions(weight)]
     low, high = ends[0], ends[-1]
     if low > high:
         message = f"the interval [{low:.10g}, {high:.10g}] is empty"

@@ -1,15 +1,19 @@
 """Probabilities as they are written: real arithmetic over numbers, constants and variables.
 
+A number is the decimal number that is written, and arithmetic is exact: 0.7 + 0.2 + 0.1 is 1.
+
 >>> from dpasp.language.text.source import SourceFile
 >>> cursor = Cursor(SourceFile("", "1 - W/10"), 0, 8)
 >>> evaluate(read_expression(cursor), {"W": 4.0})
-0.6
+Fraction(3, 5)
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import NoReturn
 
 from dpasp.dataclass import dataclass
@@ -20,6 +24,7 @@ from dpasp.language.text.lexer import Token
 
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "\\": 2, "**": 4}
 PREFIX = 3  # how tightly a minus before an operand binds
+EXACT_BITS = 20_000  # of a number: more digits than that are not worth their time
 _DEEPEST = 100  # operations inside one another: far below the limit of Python's recursion
 _HELP = "write a number such as 0.3, a fraction such as 3/10, a constant, or an expression"
 
@@ -130,12 +135,28 @@ class _ExpressionReader:
 def real_value(cursor: Cursor, token: Token) -> float:
     """The value of a number token."""
     value = float(token.text)
-    if math.isinf(value):
-        cursor.fail("number-range", "this number is too large", token, "write a smaller one")
-    if value == 0 and any(digit in "123456789" for digit in token.text.lower().split("e")[0]):
-        what = "this number is too small to be told from 0"
-        cursor.fail("number-range", what, token, "write 0, or a number of 1e-308 and more")
+    if (lost := lost_in(token.text, value)) is not None:
+        cursor.fail("number-range", f"this number is {lost[0]}", token, lost[1])
     return value
+
+
+def lost_in(text: str, value: float) -> tuple[str, str] | None:
+    """What is wrong with a number that floating point cannot tell from 0, 1 or infinity, and help.
+
+    >>> lost_in("0.99999999999999999", 1.0)[0], lost_in("0.9", 0.9)
+    ('too close to 1 to be told from it', None)
+    """
+    if math.isinf(value):
+        return "too large", "write a smaller one"
+    if value in (0.0, 1.0) and Decimal(text) != value:
+        return _LOST[value]
+    return None
+
+
+_LOST = {
+    0.0: ("too small to be told from 0", "write 0, or a number of 1e-308 and more"),
+    1.0: ("too close to 1 to be told from it", "write 1, or leave at least 1e-15 to it"),
+}
 
 
 # --- values ------------------------------------------------------------------------------------
@@ -151,55 +172,102 @@ def expression_variables(expression: Expression) -> Iterator[Variable]:
         yield from expression_variables(expression.right)
 
 
-def evaluate(expression: Expression, values: Mapping[str, float]) -> float:
-    """The value of an expression, given that of its constants and variables."""
-    if type(expression) is Number:  # most are, and a match takes its time
-        return expression.value
+def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
+    """The exact value of an expression, given that of its constants and variables."""
     match expression:
         case Number(value):
-            return value
+            return decimal(value)
         case Name(name):
             if name not in values:
                 help = nearest(name, values) or f"say '#const {name} = 0.3.', or write a number"
                 message = f"the constant {name} has no numeric value"
                 raise _error("unknown-constant", message, expression, help)
-            return values[name]
+            return decimal(values[name])
         case Variable(name):
             if name not in values:
                 help = nearest(name, values) or "bind it to a number in the body"
                 message = f"the variable {name} has no numeric value here"
                 raise _error("unknown-variable", message, expression, help)
-            return values[name]
+            return decimal(values[name])
         case Operation(operator, left, right):
-            first = 0.0 if left is None else evaluate(left, values)
-            return _apply(operator, first, evaluate(right, values), expression)
+            first = Fraction(0) if left is None else evaluate(left, values)
+            result = _apply(operator, first, evaluate(right, values), expression)
+            if _bits(result) > EXACT_BITS:
+                return decimal(nearest_float(result, expression))
+            return result
 
 
-def _apply(operator: str, left: float, right: float, expression: Operation) -> float:
+def decimal(value: float) -> Fraction:
+    """The number whose shortest decimal form a float has: what was written, up to 15 digits.
+
+    >>> decimal(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(repr(float(value)))
+
+
+def nearest_float(value: Fraction, expression: Expression) -> float:
+    """The float next to the value of an expression.
+
+    :class:`ProgramError` if it is 0, 1 or infinite and the value is not.
+    """
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if found in (0.0, 1.0) and value != found:
+        lost, help = _LOST[found]
+        raise _error("number-range", f"this is {lost}", expression, help)
+    if math.isinf(found):
+        raise _error("number-range", "this is too large", expression, "use smaller numbers")
+    return found
+
+
+def _apply(operator: str, left: Fraction, right: Fraction, expression: Operation) -> Fraction:
     """One arithmetic operation in real numbers."""
     try:
         match operator:
             case "+":
-                result = left + right
+                return left + right
             case "-":
-                result = left - right
+                return left - right
             case "*":
-                result = left * right
+                return left * right
             case "/":
-                result = left / right
+                return left / right
             case "\\":
-                result = math.fmod(left, right)
+                return left - right * math.trunc(left / right)
             case _:
-                result = math.pow(left, right)
+                return _power(left, right, expression)
     except (ArithmeticError, ValueError) as error:
         if operator in "/\\" and right == 0:
             help = "make sure that the divisor is not 0"
             raise _error("arithmetic", "division by zero", expression, help) from error
-        shown = f"({left:g})" if left < 0 else f"{left:g}"
-        message = f"{shown} {operator} {right:g} is not a real number"
+        base, other = _shown(left), _shown(right)
+        shown = f"({base})" if left < 0 else base
+        message = f"{shown} {operator} {other} is not a real number"
         help = "make sure that the result is a number from 0 to 1"
         raise _error("arithmetic", message, expression, help) from error
-    return result
+
+
+def _power(base: Fraction, exponent: Fraction, expression: Operation) -> Fraction:
+    """A power: exact where it has few digits, as floating point has it elsewhere."""
+    if exponent.denominator == 1 and abs(exponent) * _bits(base) <= EXACT_BITS:
+        return base**exponent.numerator
+    result = math.pow(base, exponent)
+    if result in _LOST and base != result:
+        lost, help = _LOST[result]
+        raise _error("number-range", f"this is {lost}", expression, help)
+    return decimal(result)
+
+
+def _bits(value: Fraction) -> int:
+    return value.numerator.bit_length() + value.denominator.bit_length()
+
+
+def _shown(value: Fraction) -> str:
+    """A number in a message."""
+    return f"{Decimal(value.numerator) / Decimal(value.denominator):.6g}"
 
 
 def _error(code: str, message: str, expression: Expression, help: str) -> ProgramError:

@@ -23,7 +23,8 @@ from dpasp.dataclass import dataclass
 from dpasp.language.text.clingo_text import parse_clingo
 from dpasp.language.text.source import SourceFile
 
-NUMBER = r"\d{1,9}\.\d{1,99}(?:[eE]-\d{1,2})?"
+# Not those so close to 1 that a float may not tell: they are read with more care.
+NUMBER = r"(?!0\.9{15}|1\.0{15})\d{1,9}\.\d{1,99}(?:[eE]-\d{1,2})?"
 _NAME = r"(?!not\b)[a-z]\w*"
 _TERM = rf"(?:{_NAME}|0|[1-9]\d{{0,8}}(?!\w))"
 _ATOM = rf"{_NAME}(?:\({_TERM}(?:, ?{_TERM})*\))?"
