@@ -1,59 +1,211 @@
-"""Integers beyond 32 bits are warned about where grounding can see them, and only there."""
+"""Integers beyond 32 bits: exact in between, refused where terms would hold them, summed up."""
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
+from clingo import Number
 
 import dpasp
+from dpasp.logic.constants import parse_symbol
+from dpasp.logic.program import Rule
+from dpasp.logic.solve import Group, model_blocks, with_small_sums
 
 BEYOND = {
-    "p(2147483647). q(X+1) :- p(X).": 2147483648,
-    "p(-2147483647). q(X-2) :- p(X).": -2147483649,
-    "p(2000000000). p(2000000001). s(S) :- S = #sum{X : p(X)}.": 4000000001,
-    "p(1..3). s(S) :- S = #sum{1500000000,X : p(X)}.": 4500000000,
-    "n(1..3). p(2**(X*11)) :- n(X).": 2**33,
-    "#const k = 100000. p(k*k).": 10**10,
-    "n(1..50000). q(X*X) :- n(X), X > 49998.": 2500000000,
-    "p(70000). 0.5::q(X*Y) :- p(X), p(Y).": 4900000000,
-    "p(70000,-70000). q :- p(X,Y), X*Y < 3.": -4900000000,
-    "p(70000). q(Z) :- p(X), Y = X*2, Z = Y*X.": 9800000000,
+    "p(2147483647). q(X+1) :- p(X).": ("X+1", 2147483648),
+    "p(-2147483647). q(X-2) :- p(X).": ("X-2", -2147483649),
+    "p(-2147483647). q(X) :- p(X+2).": ("X+2", 2147483649),
+    "p(2147483647). q(Y) :- p(X), Y = X+1.": ("X+1", 2147483648),
+    "p(2147483647). q :- p(X), X+1 > X.": ("X+1", 2147483648),
+    "p(2147483647). q :- p(X), not p(X+2).": ("X+2", 2147483649),
+    "p(1). p(X+X) :- p(X), X > 0.": ("X+X", 2147483648),
+    "n(1..3). p(2**(X*11)) :- n(X), X > 2.": ("2**(X*11)", 2**33),
+    "#const k = 100000. p(k*k).": ("k*k", 10**10),
+    "#const k = 100000*100000. p(k).": ("100000*100000", 10**10),
+    "n(1..50000). q(X*X) :- n(X), X > 49999.": ("X*X", 2500000000),
+    "p(70000). 0.5::q(X*Y) :- p(X), p(Y).": ("X*Y", 4900000000),
+    "0.5::q(70000*70000).": ("70000*70000", 4900000000),
+    "q(1). 0.5::a :- q(70000*70000).": ("70000*70000", 4900000000),
+    "p(70000,-70000). q :- p(X,Y), X*Y < 3.": ("X*Y", -4900000000),
+    "p(70000). q(Z) :- p(X), Y = X*2, Z = Y*X.": ("Y*X", 9800000000),
+    "p(70000). {q(X*X) : p(X)}.": ("X*X", 4900000000),
+    "p(70000). q(X*X); r(X) :- p(X).": ("X*X", 4900000000),
+    "p(70000). q :- 1 #count{Y : p(X), Y = X*X}.": ("X*X", 4900000000),
+    "p(70000). :- p(X), q(X*X) : p(X).": ("X*X", 4900000000),
+    "p(70000). #external q(X*X) : p(X).": ("X*X", 4900000000),
+    "p(70000). #edge (X*X,X) : p(X).": ("X*X", 4900000000),
+    "p(70000). #query p(X), X*X > 3.": ("X*X", 4900000000),
+    "p(70000). #query p(70000*70000).": ("70000*70000", 4900000000),
+    "p(70000). #evidence not p(70000*70000). #query p(70000).": ("70000*70000", 4900000000),
+    "p(-2147483647-1). q(X/Y) :- p(X), Y = -1.": ("X/Y", 2147483648),  # ends clingo's process
+    "p(-2147483647-1). q(-X) :- p(X).": ("-X", 2147483648),
+    "p(-2147483647-1). q(|X|) :- p(X).": ("|X|", 2147483648),
+    "n(1..3). 0.5::s(X) :- n(X). p(S*1000000000) :- S = #count{X : s(X)}.": (
+        "S*1000000000",
+        3000000000,
+    ),
 }
-WITHIN = [
-    "p(2147483646). q(X+1) :- p(X).",
-    "p(2147483647). p(1). q(X+1) :- p(X), X < 2147483647.",
-    "p(2147483647). p(1). q(X+1) :- p(X), 2147483647 > X.",
-    "n(1..100). q(X*X) :- n(X).",
-    "n(1..10). p(2**X) :- n(X).",
-    "p(1000000,3). q(Y*Y) :- p(X,Y).",
-    "p(1..1000). s(S) :- S = #sum{X : p(X)}.",
-    "p(2147483647,1). p(2147483647,2). s(S) :- S = #sum{X : p(X,_)}.",
-    "p(a;b). q(X*2) :- p(X), X = 1.",
-]
-
-
-def warned(text: str) -> list[str]:
-    found = dpasp.loads(text).ground().warnings
-    return [warning.message for warning in found if warning.code == "integer-overflow"]
+WITHIN = {
+    "p(2147483646). q(X+1) :- p(X).": [2147483647],
+    "p(2147483647). p(1). q(X+1) :- p(X), X < 2147483647.": [2],
+    "p(2147483647). p(1). q(X+1) :- p(X), 2147483647 > X.": [2],
+    "p(50000,2). p(3,50000). q(X*Y) :- p(X,Y).": [100000, 150000],
+    "p(70000). q(X*X/X) :- p(X).": [70000],  # only what comes out has to fit
+    "n(1..30). q(2**X) :- n(X), X > 28.": [2**29, 2**30],
+    "p(1000000,3). q(Y*Y) :- p(X,Y).": [9],
+    "p(1..1000). q(S) :- S = #sum{X : p(X)}.": [500500],
+    "p(2147483647,1). p(2147483647,2). q(S) :- S = #sum{X : p(X,_)}.": [2147483647],
+    "p(a;b;7). q(X*2) :- p(X), X = 7.": [14],
+    "p(100000). q(X*2) :- 1 <= X <= 3.": [2, 4, 6],
+    "p(100000;3). q(X*Y) :- p(X), p(Y), X < 10, Y < 10.": [9],
+    "p(-7,2). q(X/Y) :- p(X,Y). q(X\\Y) :- p(X,Y).": [-3, -1],
+}
 
 
 @pytest.mark.parametrize("text", BEYOND)
-def test_what_leaves_32_bits(text: str) -> None:
-    (message,) = warned(text)
-    assert f"reach {BEYOND[text]}," in message
+def test_what_leaves_32_bits_is_refused_at_its_place(text: str) -> None:
+    with pytest.raises(dpasp.Error) as raised:
+        dpasp.loads(text).ground()
+    term, value = BEYOND[text]
+    (problem,) = raised.value.diagnostics
+    assert problem.code == "integer-overflow"
+    assert f"is {value}" in problem.message
+    span = problem.span
+    assert span is not None
+    assert text[span.column - 1 : span.end_column - 1].strip("()") == term.strip("()")
 
 
 @pytest.mark.parametrize("text", WITHIN)
-def test_what_stays_within(text: str) -> None:
-    assert warned(text) == []
+def test_what_stays_within_is_exact(text: str) -> None:
+    ground = dpasp.loads(text).ground()
+    assert sorted(s.arguments[0].number for s in ground.atoms if s.name == "q") == WITHIN[text]
+    assert not ground.warnings
+
+
+def test_a_division_that_has_no_value_is_warned_about() -> None:
+    (warning,) = dpasp.loads("p(0..1). q(4/X) :- p(X).").ground().warnings
+    assert (warning.code, warning.span.column if warning.span else 0) == ("undefined-operation", 12)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q(1000000). p(X) :- q(Y), X*1 <= 5, X >= 1, X*Y > 7.",
+        "q(1000000). q(1). p(N) :- q(Y), N = #sum{X : q(X)}, #sum{X*N : q(X)} > 5.",
+    ],
+)
+def test_what_cannot_be_checked_is_refused(text: str) -> None:
+    with pytest.raises(dpasp.ProgramError, match="may leave 32 bits"):
+        dpasp.loads(text).ground()
 
 
 def test_constants_from_outside() -> None:
     text = "#const k = 10. p(k*k)."
-    assert warned(text) == []
-    found = dpasp.loads(text, constants={"k": 50000}).ground().warnings
-    assert [warning.code for warning in found] == ["integer-overflow"]
+    assert not dpasp.loads(text).ground().warnings
+    with pytest.raises(dpasp.ProgramError, match=r"k\*k is 2500000000 here"):
+        dpasp.loads(text, constants={"k": 50000}).ground()
 
 
-def test_it_comes_with_the_answers() -> None:
-    answers = dpasp.loads("p(2147483647). q(X+1) :- p(X). #query q(X).").query()
-    assert [warning.code for warning in answers.warnings] == ["integer-overflow"]
+WIDE = 4294967298  # clingo reads 2
+
+
+@pytest.mark.parametrize("value", [WIDE, str(WIDE), -(2**31) - 1, "2*2000000000", 2**31])
+def test_a_wide_constant_from_outside_is_refused(value: object) -> None:
+    with pytest.raises(dpasp.UsageError, match="the constant n cannot be"):
+        dpasp.loads("0.5::a(n). #query a(X).", constants={"n": value}).query()
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_a_constant_is_a_finite_number(value: float) -> None:
+    with pytest.raises(dpasp.UsageError, match="the constant n cannot be"):
+        dpasp.loads("0.5::a(n).", constants={"n": value})
+
+
+ENTRANCES: dict[str, Any] = {
+    "query": lambda p, atom: p.query(atom),
+    "evidence": lambda p, atom: p.query("a(1)", evidence=atom),
+    "evidence by name": lambda p, atom: p.query("a(1)", evidence={atom: True}),
+    "marginals": lambda p, atom: p.marginals(evidence={atom: False}),
+    "map": lambda p, atom: p.map(f"{atom}?"),
+    "sample": lambda p, atom: p.sample(2, given=atom),
+    "models": lambda p, atom: list(p.models(given=atom)),
+    "explain": lambda p, atom: p.explain(atom),
+    "why": lambda p, atom: p.why_inconsistent(given=atom),
+    "observed": lambda p, atom: p.learn([atom, "a(1)"]),
+    "observed by name": lambda p, atom: p.learn([{atom: True}]),
+    "a table": lambda p, atom: p.learn({atom: [1, 0]}),
+    "a module": lambda p, atom: p.module().log_prob([atom]),
+    "probabilities": lambda p, atom: p.module().prob(atom),
+}
+
+
+@pytest.mark.parametrize("entrance", ENTRANCES)
+@pytest.mark.parametrize("number", [str(WIDE), "2000000000*2"])
+def test_wide_integers_are_refused_at_every_entrance(entrance: str, number: str) -> None:
+    program = dpasp.loads("?::a(1..3).")
+    with pytest.raises(dpasp.Error) as raised:
+        ENTRANCES[entrance](program, f"a({number})")
+    assert raised.value.diagnostics[0].code in ("number-range", "integer-overflow")
+
+
+def test_texts_from_outside() -> None:
+    assert parse_symbol("-2147483647-1") == Number(-(2**31))
+    for text in ("2147483648", "a(70000*70000)", "(-2147483647-1)/(-1)", "2**31", "0xffffffff"):
+        with pytest.raises(dpasp.DataError):
+            parse_symbol(text)
+    assert str(parse_symbol('a("4294967298")')) == 'a("4294967298")'
+
+
+# --- sums --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("p(2000000000;2000000001). s(S) :- S = #sum{X : p(X)}.", "reach 4000000001"),
+        ("p(1..3). s(S) :- S = #sum{1500000000,X : p(X)}.", "reach 4500000000"),
+        ("p(2000000000;2000000001). {z}. #sum{X : a(X) : p(X)} 7 :- z.", "reach 4000000001"),
+        ("p(-2000000000;2000000000). {a} :- #sum{X : p(X); -7 : a; X : a, p(X)} != 3.", "itself"),
+    ],
+)
+def test_sums_that_cannot_be_ours_are_refused(text: str, words: str) -> None:
+    with pytest.raises(dpasp.ProgramError, match=words) as raised:
+        dpasp.loads(text).ground()
+    assert raised.value.diagnostics[0].code == "integer-overflow"
+
+
+def test_a_sum_that_only_might_leave_32_bits_is_clingos() -> None:
+    text = "w(1..3,1000000000). 0.5::a(X) :- w(X,W). b :- #sum{W,X : a(X), w(X,W), X < 3} > 1."
+    ground = dpasp.loads(text).ground()
+    assert not any(name is not None and name.name.startswith("_") for name in ground.symbols)
+    assert dpasp.loads(text).query("b")[0].lower == 0.75
+
+
+LARGE = [2_000_000_000, 1_999_999_999, 1_500_000_001, 777_777_777, 123_456_789]
+
+
+def test_sums_for_clasp_are_the_same_with_smaller_numbers() -> None:
+    chance = random.Random(7)
+    for _ in range(50):
+        weights = tuple(chance.choice(LARGE) for _ in range(chance.randint(2, 7)))
+        bound = chance.choice([1, sum(weights), sum(weights) + 1, chance.randint(1, sum(weights))])
+        literals = tuple(chance.choice([1, -1]) * (i + 1) for i in range(len(weights)))
+        rule = Rule((50,), literals, False, weights, bound)
+        read = [*range(1, len(weights) + 1), 50]
+        groups = [Group((atom,), False) for atom in read[:-1]]
+        rows = [row for block in model_blocks([rule], groups, read) for row in block.tolist()]
+        assert len(rows) == 2 ** len(weights)
+        for row in rows:
+            true = [row[abs(lit) - 1] == (lit > 0) for lit in literals]
+            total = sum(weight for weight, holds in zip(weights, true, strict=True) if holds)
+            assert row[-1] == (total >= bound)
+
+
+def test_a_sum_with_too_many_values_is_refused() -> None:
+    chance = random.Random(3)
+    weights = tuple(chance.randint(10**9, 2 * 10**9) for _ in range(60))
+    rule = Rule((100,), tuple(range(1, 61)), False, weights, sum(weights) // 2)
+    with pytest.raises(dpasp.SizeLimit):
+        list(with_small_sums([rule], iter(range(101, 10**9))))

@@ -105,6 +105,8 @@ class ClingoGrounder:
         functions.check = lambda: self._supervisor.check()
         self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
         self.control.register_observer(self.rules, replace=True)
+        if encoding.careful is not None and encoding.careful.sums is not None:
+            self.control.register_observer(encoding.careful.sums.found)
         encoding.add_to(self.control)
 
     def turn_to(self, program: ast.Program, watch: Watch) -> None:

@@ -78,7 +78,14 @@ def symbol_constants(program: ast.Program, overrides: Mapping[str, str]) -> dict
             if not any(str(part) in pending for part in walk(term)):
                 del pending[name]
                 settled = True
-                if (value := term_value(term, values)) is not None:
+                try:
+                    value = term_value(term, values)
+                except IntegerOverflow as error:
+                    raise ProgramError(
+                        replace(d, span=program.sources.span_of(term.location))
+                        for d in error.diagnostics
+                    ) from None
+                if value is not None:
                     values[name] = value
     return values
 

@@ -27,13 +27,14 @@ from dpasp.logic.clingo import ClingoGrounder, TooLarge, while_grounding
 from dpasp.logic.constants import unused_constants
 from dpasp.logic.dry_run import dry_run
 from dpasp.logic.encode import (
+    Encoding,
     add_questions,
     encode,
     encode_questions,
     questions_part,
 )
 from dpasp.logic.origins import RuleInstance
-from dpasp.logic.overflow import overflows
+from dpasp.logic.overflow import Arithmetic, again, careful_from_the_start
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import CallerObjects, Functions, run_scripts
 from dpasp.logic.questions import QuestionMarkers, ground_questions
@@ -139,22 +140,29 @@ class Grounder:
         origins: bool = False,
         most: float = inf,
     ) -> None:
-        overrides = constants or {}
+        self._overrides = overrides = constants or {}
         allowed = python is not None and not isinstance(python, CallerObjects)
         scripts = run_scripts(program, allowed=allowed)
         self._lock = Lock()  # clingo's controls are not for several threads at once
         with collector_paused():
-            encoding = encode(program, overrides, origins=origins)
-            functions = Functions(program, scripts, python, encoding.choices.facts)
-            clingo = self._clingo = ClingoGrounder(encoding, functions, watch, most)
-            clingo.ground("base")
+            self._arithmetic = Arithmetic()
+            clingo, encoding = _ground_base(
+                program,
+                overrides,
+                (scripts, python),
+                self._arithmetic,
+                watch,
+                origins=origins,
+                most=most,
+            )
+            self._clingo = clingo
             if encoding.rules is not None:
                 clingo.rules.rules = encoding.rules.closed(clingo.control, clingo.rules.rules)
             numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
             warnings = unused_constants(program, overrides)
-            warnings += overflows(program, assembly.atoms, overrides)
+            warnings += self._arithmetic.warnings
             self._ground = _without_questions(program, clingo, assembly, warnings)
             clingo.rules.open = False
             self.instances: tuple[RuleInstance, ...] = ()
@@ -172,8 +180,7 @@ class Grounder:
         clingo, known = self._clingo, self._ground
         with self._lock, collector_paused():
             clingo.turn_to(program, watch)
-            markers = self._markers(program)
-            clingo.ground(questions_part(markers))
+            markers = self._ground_questions(program)
             asked = ground_questions(markers, clingo.control, program, known.atoms)
             # What the questions name and nothing defines is reported by the questions themselves.
             said = (w for w in clingo.warnings() if w.code != "undefined-atom")
@@ -186,15 +193,52 @@ class Grounder:
             warnings=tuple(program.sources.in_order(warnings)),
         )
 
-    def _markers(self, program: ast.Program) -> QuestionMarkers:
-        """The questions of a program, which clingo has been given."""
-        first, self._first = self._first, None
-        if first is not None and program is self._ground.program:
-            return first
-        markers = encode_questions(program, self._rounds)
-        self._rounds += 1
-        add_questions(self._clingo.control, markers)
-        return markers
+    def _ground_questions(self, program: ast.Program) -> QuestionMarkers:
+        """The questions of a program, ground; carefully where integers may leave 32 bits."""
+        clingo = self._clingo
+        markers, self._first = self._first, None
+        if program is not self._ground.program:
+            markers = None
+        careful = careful_from_the_start(program, self._arithmetic)
+        while True:
+            if markers is None:
+                markers = encode_questions(careful, self._rounds)
+                self._rounds += 1
+                add_questions(clingo.control, markers)
+            clingo.ground(questions_part(markers))
+            once_more = again(careful, clingo.control, self._overrides, questions=True)
+            if once_more is None:
+                return markers
+            careful, markers = once_more, None
+
+
+def _ground_base(
+    program: ast.Program,
+    overrides: Mapping[str, str],
+    python: tuple[Mapping[str, object], object | None],
+    arithmetic: Arithmetic,
+    watch: Watch,
+    *,
+    origins: bool,
+    most: float,
+) -> tuple[ClingoGrounder, Encoding]:
+    """The program without its questions, ground; carefully where integers may leave 32 bits."""
+    careful = careful_from_the_start(program, arithmetic)
+    while True:
+        encoding = encode(program, overrides, origins=origins, careful=careful)
+        functions = Functions(program, *python, encoding.choices.facts, arithmetic.functions())
+        clingo = ClingoGrounder(encoding, functions, watch, most)
+        try:
+            clingo.ground("base")
+        except ProgramError as error:
+            raise careful.unsure(error) from None
+        once_more = again(careful, clingo.control, overrides)
+        if once_more is None:
+            break
+        careful = once_more
+    if careful.sums is not None:
+        clingo.rules.rules += careful.sums.rules(clingo.control, clingo.rules.rules)
+    return clingo, encoding
 
 
 def _without_questions(
@@ -235,8 +279,11 @@ def check_without_grounding(
         check(program, semantics, constants)
     except ProgramError as error:
         problems += error.diagnostics
-    functions = Functions(program, {}, None, ())
-    clingo = ClingoGrounder(encode(program, constants or {}), functions, UNLIMITED)
+    arithmetic = Arithmetic()
+    careful = careful_from_the_start(program, arithmetic)
+    functions = Functions(program, {}, None, (), arithmetic.functions())
+    encoding = encode(program, constants or {}, careful=careful)
+    clingo = ClingoGrounder(encoding, functions, UNLIMITED)
     try:
         clingo.ground()
     except ProgramError as error:

@@ -77,8 +77,8 @@ FACTS = f"{HIDDEN}facts"  # the external function that lists the markers of grou
 HEADS = f"{HIDDEN}heads"  # the one that takes the arguments of heads out of a tuple
 WIDE = 8  # with more heads than that, markers hold their arguments in a tuple
 # Variables have a capital (or are '_') and pools a semicolon; clingo does not print all that
-# stands in conditions and aggregates.
-_OPEN = re.compile(r"[A-Z;:{]|\b_\b")
+# stands in conditions and aggregates. Arithmetic is clingo's.
+_OPEN = re.compile(r"[A-Z;:{*+/\\^&?~|]|\b_\b|[\w)]\s*-")
 _WORD = re.compile(r"[\w']+", re.ASCII)
 Links = Mapping[int, int]  # from markers to an atom that they make true
 ABSENT = Function(f"{HIDDEN}absent")  # stands for a variable of another element of a pool
@@ -176,10 +176,10 @@ class ChoiceMarkers:
             body, atoms = written.body, written.heads
         else:
             nodes = [str(node) for node in statement.body]
-            if _OPEN.search(" ".join(nodes)):
+            atoms = tuple(str(head.atom) for head in statement.heads)
+            if any(map(_OPEN.search, (*nodes, *atoms))):
                 return False
             body = "; ".join(nodes)
-            atoms = tuple(str(head.atom) for head in statement.heads)
         if self._has_constant(body):
             return False
         heads = [self._ground_head(text) for text in atoms]

@@ -160,12 +160,17 @@ def suggest(name: str, known: Iterable[Signature]) -> str:
 
 
 def _undefined_operation(line: _Line) -> Diagnostic:
-    message = f"{_untyped(line.detail)} is undefined for some values; they are left out"
+    return undefined_operation(line.detail, line.span)
+
+
+def undefined_operation(term: str, span: Span | None) -> Diagnostic:
+    """The warning about a term that has no value for some values of its variables."""
+    message = f"{untyped(term)} is undefined for some values; they are left out"
     help = "clingo's arithmetic is over integers, and division by 0 has no value"
-    return Diagnostic("undefined-operation", message, line.span, help, "warning")
+    return Diagnostic("undefined-operation", message, span, help, "warning")
 
 
-def _untyped(term: str) -> str:
+def untyped(term: str) -> str:
     """A term without the parentheses that clingo's printer puts around it."""
     return term[1:-1] if term.startswith("(") and term.endswith(")") else term
 

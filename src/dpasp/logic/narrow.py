@@ -37,9 +37,10 @@ from dpasp.language import ast
 from dpasp.language.collector import collector_paused
 from dpasp.language.statements.statement import NOWHERE, Statement
 from dpasp.limits import Watch
-from dpasp.logic.constants import const_statements, override
+from dpasp.logic.constants import const_statements, override, symbol_constants
 from dpasp.logic.demand import Demand, Parts, statement_nodes
 from dpasp.logic.dry_run import DryRun, stoppable
+from dpasp.logic.overflow import may_divide, may_grow, may_leave
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import NO_LOCATION, Signature, atom_literal, function
 
@@ -69,13 +70,16 @@ def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -
     """The program without what its questions do not need; None if they need all of it."""
     if any(map(_is_untouched, program.statements)):
         return None
+    if may_divide(program):
+        return None
     constant = [*override(program, constants), *const_statements(program)]
     with collector_paused():  # what is made stays
         parts = Parts(program, frozenset(node.name for node in constant))
         if not parts.droppable:
             return None
         demand = Demand(parts)
-        asked = _find(demand, constant, watch)
+        symbols = symbol_constants(program, constants)
+        asked = _find(demand, constant, symbols, watch)
         return None if asked is None else _rebuilt(demand, asked)
 
 
@@ -105,13 +109,15 @@ class _Counter(Observer):
             raise _TooMany
 
 
-def _find(demand: Demand, constants: Iterable[AST], watch: Watch) -> AskedValues | None:
-    """All demands, by leader; None if there are too many."""
+def _find(
+    demand: Demand, constants: Iterable[AST], symbols: Mapping[str, Symbol], watch: Watch
+) -> AskedValues | None:
+    """All demands, by leader; None if there are too many, or if integers may leave 32 bits."""
     if not any(demand.places.values()):
         return {}
     grows = any(shape.grows for shape in demand.parts.shapes.values())
     rules = _DemandRules(
-        "\n".join(demand.rules()), (*constants, *_certain(demand)), MOST if grows else FEW
+        "\n".join(demand.rules()), (*constants, *_certain(demand)), symbols, MOST if grows else FEW
     )
     return stoppable(lambda: _ground_demands(demand, rules, watch), rules.dry_run, watch)
 
@@ -122,7 +128,15 @@ class _DemandRules:
 
     text: str
     nodes: tuple[AST, ...]
+    constants: Mapping[str, Symbol]
     most: int
+
+    def leave(self, control: Control) -> bool:
+        """Whether their integers may leave 32 bits."""
+        nodes: list[AST] = []
+        parse_string(self.text, nodes.append)
+        rules = (n for n in (*nodes, *self.nodes) if n.ast_type == ASTType.Rule and n.body)
+        return may_leave(rules, control, self.constants)
 
     def dry_run(self) -> DryRun:
         return DryRun("\n".join((self.text, *map(str, self.nodes))), most=self.most)
@@ -139,6 +153,8 @@ def _ground_demands(demand: Demand, rules: _DemandRules, watch: Watch) -> AskedV
     try:
         supervisor.run(lambda: control.ground([("base", [])]))
     except (_TooMany, RuntimeError):
+        return None
+    if may_grow(demand.parts.program) and rules.leave(control):
         return None
     asked: dict[Signature, set[tuple[Symbol, ...]]] = {}
     for leader, places in demand.places.items():

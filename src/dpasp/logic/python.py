@@ -233,19 +233,22 @@ class Functions:
         scripts: Mapping[str, object],
         python: object | None,
         facts: Sequence[Sequence[Symbol]],
+        own: Mapping[str, Callable[..., Sequence[Symbol]]] | None = None,
     ) -> None:
         self.failure: BaseException | None = None
         self._program = program
         self._scripts = scripts
         self._python = python
-        self._facts = facts
+        self._own: dict[str, Callable[..., Sequence[Symbol]]] = {
+            FACTS: lambda predicate: facts[predicate.number],
+            HEADS: grouped_heads,
+            **(own or {}),
+        }
         self.check: Callable[[], None] = lambda: None  # called before each call, and may raise
 
     def __getattr__(self, name: str) -> Callable[..., Sequence[Symbol]]:
-        if name == FACTS:
-            return lambda predicate: self._facts[predicate.number]
-        if name == HEADS:
-            return grouped_heads
+        if name in self._own:
+            return self._own[name]
         return lambda *arguments: self._call(name, arguments)
 
     def _call(self, name: str, arguments: Sequence[Symbol]) -> Sequence[Symbol]:

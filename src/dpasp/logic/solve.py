@@ -12,7 +12,9 @@ and limits are answered at once, however hard the next model is to find.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import accumulate, count
 from typing import Any
 
 import numpy as np
@@ -21,9 +23,12 @@ from clingo.backend import Backend
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import SizeLimit
 from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.constants import MOST
 from dpasp.logic.program import Rule
 
+MOST_MISSING = 200_000  # values of a sum that are told apart
 TICK = 0.05  # seconds between two looks at the clock and at Ctrl-C
 
 
@@ -128,7 +133,11 @@ def control_of(
     rules: Iterable[Rule], groups: Iterable[Group], read: Sequence[int], project: bool = False
 ) -> Control:
     """A solver that holds the rules."""
-    rules = tuple(rules)
+    rules, groups = tuple(rules), tuple(groups)
+    if any(rule.weights is not None and sum(rule.weights) > MOST for rule in rules):
+        used = [atom for rule in rules for atom in (*rule.head, *map(abs, rule.body))]
+        used += [*read, *(atom for group in groups for atom in group.atoms)]
+        rules = tuple(with_small_sums(rules, count(max(used) + 1)))
     # With disjunction, clasp's equivalence preprocessing can merge atoms that differ.
     disjunctive = any(len(rule.head) > 1 and not rule.choice for rule in rules)
     control = Control(["0", "--eq=0"] if disjunctive else ["0"], logger=_silent)
@@ -181,6 +190,63 @@ def _add_group(backend: Backend, group: Group) -> None:
         backend.add_rule((), [-atom for atom in group.atoms])
     if len(group.atoms) > 1:
         backend.add_weight_rule((), 2, [(atom, 1) for atom in group.atoms])
+
+
+# --- sums beyond 32 bits -----------------------------------------------------------------------
+
+
+def with_small_sums(rules: Sequence[Rule], fresh: Iterator[int]) -> Iterator[Rule]:
+    """The rules, with equivalents of those whose weights sum to more than clasp can have.
+
+    ``fresh`` gives atoms that are not used. Raises :class:`SizeLimit` where that takes too many.
+
+    >>> large = Rule((1,), (2, 3, 4), False, (2_000_000_000, 1_000_000_000, 500_000_000), 10**9)
+    >>> list(with_small_sums([large], iter([])))
+    [Rule(head=(1,), body=(2, 3, 4), choice=False, weights=(2, 2, 1), bound=2)]
+    """
+    for rule in rules:
+        if rule.weights is None or sum(rule.weights) <= MOST:
+            yield rule
+            continue
+        shared, bound = math.gcd(*rule.weights), max(rule.bound, 0)
+        bound = -(-bound // shared)
+        weights = tuple(min(weight // shared, bound) for weight in rule.weights)
+        if sum(weights) <= MOST:
+            yield rule._replace(weights=weights, bound=bound)
+        else:
+            yield from _counted(rule._replace(weights=weights, bound=bound), fresh)
+
+
+def _counted(rule: Rule, fresh: Iterator[int]) -> Iterator[Rule]:
+    """A rule with weights as rules over atoms that say how much is still missing.
+
+    ``missing[i][b]`` is the body that holds where the literals from the i-th on weigh at least b.
+    """
+    items = sorted(zip(rule.weights or (), rule.body, strict=True), reverse=True)
+    rest = [*accumulate((weight for weight, _ in reversed(items)), initial=0)][::-1]
+    missing: list[dict[int, tuple[int, ...] | None]] = [{rule.bound: None}]
+    for place, (weight, _) in enumerate(items):
+        wanted = [b for b in missing[place] if 0 < b <= rest[place]]
+        missing.append(dict.fromkeys(n for b in wanted for n in (b - weight, b)))
+        if len(missing[-1]) > MOST_MISSING:
+            raise SizeLimit("a sum beyond 32 bits has too many values to be enumerated")
+    for place in range(len(items), -1, -1):
+        for bound in missing[place]:
+            if bound <= 0:
+                missing[place][bound] = ()
+            elif bound <= rest[place]:
+                weight, literal = items[place]
+                head = next(fresh)
+                missing[place][bound] = (head,)
+                for body, more in (
+                    (missing[place + 1][bound - weight], (literal,)),
+                    (missing[place + 1][bound], ()),
+                ):
+                    if body is not None:
+                        yield Rule((head,), (*more, *body))
+    whole = missing[0][rule.bound]
+    if whole is not None:
+        yield rule._replace(body=whole, weights=None, bound=0)
 
 
 def _silent(code: MessageCode, message: str) -> None:

@@ -30,10 +30,13 @@ from clingo.ast import (
 _NAMES = re.compile(r"[_']*[A-Z][\w']*", re.ASCII)  # of variables, and more
 _LEAVES = frozenset((ASTType.Variable, ASTType.SymbolicTerm))
 _LOCAL = frozenset(
-    (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement, ASTType.TheoryAtomElement)
+    (
+        ASTType.ConditionalLiteral,
+        ASTType.BodyAggregateElement,
+        ASTType.HeadAggregateElement,
+        ASTType.TheoryAtomElement,
+    )
 )
-
-_ELEMENTS = _LOCAL | {ASTType.HeadAggregateElement}
 
 
 def children(node: AST) -> Iterable[AST]:
@@ -85,7 +88,7 @@ def unpooled(node: AST, most: int) -> int:
         if count > most or not frames:
             return count
         # Inside an aggregate or after a colon, pools make more elements and not more statements.
-        frames[-1][2].append(1 if part.ast_type in _ELEMENTS else count)
+        frames[-1][2].append(1 if part.ast_type in _LOCAL else count)
 
 
 def variables(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> Iterator[AST]:
