@@ -9,6 +9,7 @@ import pytest
 from clingo import Number
 
 import dpasp
+from dpasp.logic import overflow
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import Rule
 from dpasp.logic.solve import Group, model_blocks, with_small_sums
@@ -209,3 +210,41 @@ def test_a_sum_with_too_many_values_is_refused() -> None:
     rule = Rule((100,), tuple(range(1, 61)), False, weights, sum(weights) // 2)
     with pytest.raises(dpasp.SizeLimit):
         list(with_small_sums([rule], iter(range(101, 10**9))))
+
+
+# --- with care, nothing else changes -----------------------------------------------------------
+
+ORDINARY = [
+    "n(1..4). 0.5::a(X) :- n(X). b :- #sum{X : a(X)} > 4. c :- 2 #sum{X,X : a(X), X != 2} 5.",
+    "n(1..4). 0.5::a(X) :- n(X). b(X+1) :- a(X). c :- b(X), b(2*X). d :- not b(X-1), a(X).",
+    "n(1..3). 0.5::a(X) :- n(X). b :- not #sum{-X : a(X); X*X : not a(X), n(X)} = 3.",
+    "n(1..3). 0.5::a(X) :- n(X). r(1). r(X) :- n(X), #sum{Y : r(Y), a(Y)} >= X-1, X > 1.",
+    "n(1..3). {a(X)} :- n(X). :- #sum{X : a(X)} = S, S \\ 2 = 1. b :- a(X), a(X+1).",
+    "n(1..3). {a(X) : n(X)} 2. 0.5::c :- #sum+{X-2,X : a(X)} < 1. b :- c, #sum{X : a(X)} != 2.",
+    "n(1..3). a(X); b(X) :- n(X), x(X). 0.5::x(X) :- n(X). c :- #sum{X*2 : a(X); 1 : b(3)} > 4.",
+    "n(1..2;4). 0.5::a(X;X+1) :- n(X). b(S) :- S = #sum{X : a(X)}. c :- b(S), S > 3.",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+@pytest.mark.parametrize("replaced", [False, True])
+def test_care_changes_no_answer(text: str, replaced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answers() -> list[tuple[str, object, object]]:
+        found = dpasp.loads(text).marginals()
+        return [(a.query, round(float(a.lower), 12), round(float(a.upper), 12)) for a in found]
+
+    def all_statements(
+        program: Any, control: Any, overrides: Any, questions: bool
+    ) -> frozenset[int]:
+        return frozenset() if questions else frozenset(range(len(program.statements)))
+
+    def all_sums(sums: Any) -> tuple[frozenset[int], list[Any]]:
+        listed = {found.number for found in sums.found.sums}
+        ours = {n for n in listed if not sums._sums[n].named}
+        return frozenset(ours - sums.replaced), []
+
+    expected = answers()
+    monkeypatch.setattr(overflow, "suspects", all_statements)
+    if replaced:
+        monkeypatch.setattr(overflow.LargeSums, "beyond", all_sums)
+    assert answers() == expected

@@ -146,16 +146,10 @@ class Grounder:
         self._lock = Lock()  # clingo's controls are not for several threads at once
         with collector_paused():
             self._arithmetic = Arithmetic()
-            clingo, encoding = _ground_base(
-                program,
-                overrides,
-                (scripts, python),
-                self._arithmetic,
-                watch,
-                origins=origins,
-                most=most,
+            self._clingo, encoding = self._ground_base(
+                program, (scripts, python), watch, origins, most
             )
-            self._clingo = clingo
+            clingo = self._clingo
             if encoding.rules is not None:
                 clingo.rules.rules = encoding.rules.closed(clingo.control, clingo.rules.rules)
             numbers = numeric_constants(program, overrides)
@@ -170,6 +164,33 @@ class Grounder:
                 self.instances = encoding.rules.read(clingo.control)
         self._first: QuestionMarkers | None = encoding.questions
         self._rounds = 1
+
+    def _ground_base(
+        self,
+        program: ast.Program,
+        python: tuple[Mapping[str, object], object | None],
+        watch: Watch,
+        origins: bool,
+        most: float,
+    ) -> tuple[ClingoGrounder, Encoding]:
+        """The program without its questions; carefully where integers may leave 32 bits."""
+        own = self._arithmetic.functions()
+        careful = careful_from_the_start(program, self._arithmetic)
+        while True:
+            encoding = encode(program, self._overrides, origins=origins, careful=careful)
+            functions = Functions(program, *python, encoding.choices.facts, own)
+            clingo = ClingoGrounder(encoding, functions, watch, most)
+            try:
+                clingo.ground("base")
+            except ProgramError as error:
+                raise careful.unsure(error) from None
+            once_more = again(careful, clingo.control, self._overrides)
+            if once_more is None:
+                break
+            careful = once_more
+        if careful.sums is not None:
+            clingo.rules.rules += careful.sums.rules(clingo.control, clingo.rules.rules)
+        return clingo, encoding
 
     def ask(self, program: ast.Program, watch: Watch) -> GroundProgram:
         """The ground program with the questions and the evidence of ``program``.
@@ -210,35 +231,6 @@ class Grounder:
             if once_more is None:
                 return markers
             careful, markers = once_more, None
-
-
-def _ground_base(
-    program: ast.Program,
-    overrides: Mapping[str, str],
-    python: tuple[Mapping[str, object], object | None],
-    arithmetic: Arithmetic,
-    watch: Watch,
-    *,
-    origins: bool,
-    most: float,
-) -> tuple[ClingoGrounder, Encoding]:
-    """The program without its questions, ground; carefully where integers may leave 32 bits."""
-    careful = careful_from_the_start(program, arithmetic)
-    while True:
-        encoding = encode(program, overrides, origins=origins, careful=careful)
-        functions = Functions(program, *python, encoding.choices.facts, arithmetic.functions())
-        clingo = ClingoGrounder(encoding, functions, watch, most)
-        try:
-            clingo.ground("base")
-        except ProgramError as error:
-            raise careful.unsure(error) from None
-        once_more = again(careful, clingo.control, overrides)
-        if once_more is None:
-            break
-        careful = once_more
-    if careful.sums is not None:
-        clingo.rules.rules += careful.sums.rules(clingo.control, clingo.rules.rules)
-    return clingo, encoding
 
 
 def _without_questions(

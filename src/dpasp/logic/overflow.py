@@ -58,7 +58,7 @@ from dpasp.logic.constants import (
 from dpasp.logic.markers import HIDDEN
 from dpasp.logic.messages import undefined_operation, untyped
 from dpasp.logic.questions import QuestionStatement
-from dpasp.logic.sums import SUMS, Sums, is_positive
+from dpasp.logic.sums import SUMS, LargeSums, is_positive
 from dpasp.logic.terms import NO_LOCATION, integer_term
 
 NUMBER, FITS = f"{HIDDEN}number", f"{HIDDEN}fits"  # the functions that clingo calls
@@ -337,7 +337,7 @@ class Careful:
     program: ast.Program
     statements: frozenset[int]
     arithmetic: Arithmetic
-    sums: Sums | None = None
+    sums: LargeSums | None = None
 
     def rewritten(self, node: AST) -> AST:
         """A rule whose arithmetic is exact and whose sums are listed; other nodes as they are."""
@@ -395,7 +395,7 @@ def again(
         replaced, statements = sums.replaced | found, careful.statements
     if not found:
         return None
-    return Careful(program, statements, careful.arithmetic, Sums(program, replaced))
+    return Careful(program, statements, careful.arithmetic, LargeSums(program, replaced))
 
 
 class _Exact(Transformer):

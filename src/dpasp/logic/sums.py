@@ -1,4 +1,4 @@
-"""Sums that may leave 32 bits: clingo lists their elements, we add them up.
+"""LargeSums that may leave 32 bits: clingo lists their elements, we add them up.
 
 clingo computes with the ranges of ``#sum`` in 32 bits, so that its rules are wrong where a sum
 leaves them. Such a sum is given to it as an atom of ours with the same elements,
@@ -51,7 +51,7 @@ SUM, LISTED = f"{HIDDEN}sum", f"{HIDDEN}listed"
 THEORY = f"#theory {HIDDEN}sums {{ t {{ }}; &{SUM}/3 : t, body }}."
 SUMS = (AggregateFunction.Sum, AggregateFunction.SumPlus)
 GUARDS = ("left_guard", "right_guard")
-Body = tuple[int, ...]
+LiteralNumbers = tuple[int, ...]
 
 
 def is_positive(literal: AST) -> bool:
@@ -79,11 +79,11 @@ class GroundSum(NamedTuple):
     atom: int
     number: int
     guards: tuple[int, ...]
-    elements: tuple[tuple[Body, Body], ...]
+    elements: tuple[tuple[LiteralNumbers, LiteralNumbers], ...]
 
 
 @dataclass(slots=True)
-class Sums:
+class LargeSums:
     """The sums of some rules; those in ``replaced``, by number, are ours."""
 
     program: ast.Program
@@ -204,10 +204,10 @@ class Sums:
                 span = self.program.sources.span_of(self._sums[found.number].node.location)
                 raise ProgramError(Diagnostic("integer-overflow", message, span, SMALLER))
 
-    def _weighted(self, found: GroundSum) -> list[tuple[int, list[Body]]]:
+    def _weighted(self, found: GroundSum) -> list[tuple[int, list[LiteralNumbers]]]:
         """The weights of the tuples of a sum, each with the conditions under which it counts."""
         plus = self._sums[found.number].node.function == AggregateFunction.SumPlus
-        tuples: dict[Body, list[Body]] = {}
+        tuples: dict[LiteralNumbers, list[LiteralNumbers]] = {}
         for terms, condition in found.elements:
             tuples.setdefault(terms, []).append(condition)
         weights = [(self.found.integer(terms[0]), bodies) for terms, bodies in tuples.items()]
@@ -281,7 +281,7 @@ class Listing(Observer):
         self._numbers: dict[int, int] = {}
         self._names: dict[int, str] = {}
         self._compounds: dict[int, tuple[int, Sequence[int]]] = {}
-        self._elements: dict[int, tuple[Body, Body]] = {}
+        self._elements: dict[int, tuple[LiteralNumbers, LiteralNumbers]] = {}
 
     def theory_term_number(self, term_id: int, number: int) -> None:
         """Called by clingo for an integer."""
@@ -337,7 +337,7 @@ class _Rules:
     """Rules for a ground sum: its weights are positive, of negated literals where they were not."""
 
     def __init__(
-        self, fresh: Callable[[], int], weighted: Iterable[tuple[int, Sequence[Body]]]
+        self, fresh: Callable[[], int], weighted: Iterable[tuple[int, Sequence[LiteralNumbers]]]
     ) -> None:
         self.fresh, self.rules = fresh, list[Rule]()
         self.body: list[tuple[int, int]] = []
@@ -350,7 +350,7 @@ class _Rules:
             self.body.append((literal, weight) if weight > 0 else (-literal, -weight))
             self.shift -= min(0, weight)
 
-    def _some(self, bodies: Sequence[Body]) -> int:
+    def _some(self, bodies: Sequence[LiteralNumbers]) -> int:
         """A literal that holds where one of the bodies does."""
         if len(bodies) == 1 and len(bodies[0]) == 1:
             return bodies[0][0]
@@ -371,8 +371,8 @@ class _Rules:
 
     def compare(self, atom: int, guards: Iterable[tuple[int, int]]) -> None:
         """The atom holds where the sum satisfies all guards."""
-        ways: list[Body] = [()]
-        holds: list[Body]
+        ways: list[LiteralNumbers] = [()]
+        holds: list[LiteralNumbers]
         for operator, bound in guards:
             match operator:
                 case ComparisonOperator.GreaterEqual:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
@@ -23,6 +23,9 @@ from dpasp.language.statements.expressions import (
     nearest_float,
 )
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight, expressions
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 SLACK = 1e-9  # how far above 1 a sum may be
 LARGE = 1e-3  # a rest above this loses no digits that matter when floats are subtracted
@@ -75,10 +78,24 @@ def distribution(heads: Sequence[Head], values: NamedNumbers) -> Distribution:
     if Interval in kinds:
         return _bounded(weights, values, heads)
     written = [e for weight in weights for e in expressions(weight)]
+    numbers, left = _numbers(written, values, heads)
+    return Known(numbers, left > 0)
+
+
+def _numbers(
+    written: Sequence[Expression], values: NamedNumbers, heads: Sequence[Head]
+) -> tuple[tuple[float, ...], float]:
+    """The probabilities that are written, and what they leave of 1; their sum must not pass it."""
+    plain = tuple(e.value for e in written if type(e) is Number)
+    if len(plain) == len(written) and (not plain or are_probabilities(plain)):
+        return _scaled(plain), rest(plain)
     exact = [probability(expression, values) for expression in written]
-    _sum(exact, heads)
+    if sum(exact) > 1 + SLACK:
+        message = f"the probabilities sum to {float(sum(exact)):.10g}, which is more than 1"
+        help = "lower them until they sum to at most 1; what is left chooses nothing"
+        raise _error("disjunction-sum", message, _whole(heads), help)
     numbers = tuple(map(nearest_float, exact, written))
-    return Known(_scaled(numbers, math.fsum(numbers)), _left(exact, numbers) > 0)
+    return _scaled(numbers), _left(exact, numbers)
 
 
 def are_probabilities(numbers: Sequence[float]) -> bool:
@@ -88,8 +105,7 @@ def are_probabilities(numbers: Sequence[float]) -> bool:
 
 def known(numbers: tuple[float, ...]) -> Known:
     """The distribution of probabilities with which nothing is wrong."""
-    total = math.fsum(numbers)
-    return Known(_scaled(numbers, total), rest(numbers) > 0)
+    return Known(_scaled(numbers), rest(numbers) > 0)
 
 
 def rest(numbers: Sequence[float]) -> float:
@@ -123,7 +139,7 @@ def probability(expression: Expression, values: NamedNumbers) -> Fraction:
     value = evaluate(expression, values)
     slack = 0 if isinstance(expression, Number) else ROUNDING
     if -slack <= value <= 1 + slack:
-        return min(max(value, Fraction(0)), Fraction(1))
+        return min(max(value, value * 0), value * 0 + 1)
     shown = f"{nearest_float(value, expression):.10g}"
     if shown in ("0", "1", "-0"):
         shown = repr(float(value))
@@ -137,6 +153,13 @@ def probability(expression: Expression, values: NamedNumbers) -> Fraction:
     raise _error("probability-range", message, expression.span, help)
 
 
+def _number(expression: Expression, values: NamedNumbers) -> float:
+    """The same as a float."""
+    if type(expression) is Number and 0 <= expression.value <= 1:
+        return expression.value
+    return nearest_float(probability(expression, values), expression)
+
+
 def _is_negative(expression: Expression) -> bool:
     """Whether an expression is a number with a minus."""
     match expression:
@@ -145,22 +168,13 @@ def _is_negative(expression: Expression) -> bool:
     return False
 
 
-def _sum(numbers: Sequence[Fraction], heads: Sequence[Head]) -> Fraction:
-    """The sum of probabilities, which must not pass 1."""
-    total = sum(numbers, Fraction(0))
-    if total > 1 + SLACK:
-        message = f"the probabilities sum to {float(total):.10g}, which is more than 1"
-        help = "lower them until they sum to at most 1; what is left chooses nothing"
-        raise _error("disjunction-sum", message, _whole(heads), help)
-    return total
-
-
 def _whole(heads: Sequence[Head]) -> Span:
     return heads[0].span.to(heads[-1].span)
 
 
-def _scaled(numbers: tuple[float, ...], total: float) -> tuple[float, ...]:
+def _scaled(numbers: tuple[float, ...]) -> tuple[float, ...]:
     """Probabilities without the slack: their sum is at most 1."""
+    total = math.fsum(numbers)
     return tuple(p / total for p in numbers) if total > 1 else numbers
 
 
@@ -172,25 +186,22 @@ def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head
             help = "learn a precise probability, or give an interval for every head"
             raise _error("mixed-annotations", message, weight.span, help)
     written = [next(iter(expressions(weight)), None) for weight in weights]
-    exact = [None if e is None else probability(e, values) for e in written]
-    given = [value for value in exact if value is not None]
-    total = _sum(given, heads)
+    given, left = _numbers([e for e in written if e is not None], values, heads)
     fixed = tuple(isinstance(weight, Fixed) for weight in weights)
-    missing = len(exact) - len(given)
+    missing = len(written) - len(given)
     if not missing:
-        numbers = tuple(map(float, given))
         # A single parameter can always fall below 1, wherever it starts.
-        nothing = len(numbers) == 1 or _left(given, numbers) > 0
-        return Start(_scaled(numbers, math.fsum(numbers)), fixed, nothing)
-    if len(exact) == 1:
+        return Start(given, fixed, len(given) == 1 or left > 0)
+    if len(written) == 1:
         return Start((0.5,), fixed, True)
-    left = _left(given, list(map(float, given))) / missing
     if left <= 0:
-        empty = next(w for w, value in zip(weights, exact, strict=True) if value is None)
+        empty = weights[written.index(None)]
         message = "nothing is left for this parameter to start with"
         help = "give it an initial value such as 0.1?, and lower the others"
         raise _error("parameter-start", message, empty.span, help)
-    return Start(tuple(left if value is None else float(value) for value in exact), fixed, False)
+    numbers = iter(given)
+    shared = left / missing
+    return Start(tuple(shared if e is None else next(numbers) for e in written), fixed, False)
 
 
 def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head]) -> Bounded:
@@ -214,7 +225,7 @@ def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[He
 
 
 def _bounds(weight: Weight, values: NamedNumbers) -> tuple[float, float]:
-    ends = [nearest_float(probability(e, values), e) for e in expressions(weight)]
+    ends = [_number(e, values) for e in expressions(weight)]
     low, high = ends[0], ends[-1]
     if low > high:
         message = f"the interval [{low:.10g}, {high:.10g}] is empty"

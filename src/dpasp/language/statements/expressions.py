@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
-from fractions import Fraction
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
+
+if TYPE_CHECKING:
+    from fractions import Fraction  # imported where it is used: most programs have plain numbers
 
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "\\": 2, "**": 4}
 PREFIX = 3  # how tightly a minus before an operand binds
@@ -148,11 +149,18 @@ def lost_in(text: str, value: float) -> tuple[str, str] | None:
     """
     if math.isinf(value):
         return "too large", "write a smaller one"
-    if value in (0.0, 1.0) and Decimal(text) != value:
-        return _LOST[value]
-    return None
+    if value not in _LOST or text in _PLAIN:
+        return None
+    if value == 0:
+        lost = any(digit in "123456789" for digit in text.lower().split("e")[0])
+    else:
+        from decimal import Decimal
+
+        lost = Decimal(text) != 1
+    return _LOST[value] if lost else None
 
 
+_PLAIN = ("0", "1", "0.0", "1.0", "0.", "1.")
 _LOST = {
     0.0: ("too small to be told from 0", "write 0, or a number of 1e-308 and more"),
     1.0: ("too close to 1 to be told from it", "write 1, or leave at least 1e-15 to it"),
@@ -190,8 +198,9 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
                 raise _error("unknown-variable", message, expression, help)
             return decimal(values[name])
         case Operation(operator, left, right):
-            first = Fraction(0) if left is None else evaluate(left, values)
-            result = _apply(operator, first, evaluate(right, values), expression)
+            second = evaluate(right, values)
+            first = second - second if left is None else evaluate(left, values)
+            result = _apply(operator, first, second, expression)
             if _bits(result) > EXACT_BITS:
                 return decimal(nearest_float(result, expression))
             return result
@@ -203,6 +212,8 @@ def decimal(value: float) -> Fraction:
     >>> decimal(0.1)
     Fraction(1, 10)
     """
+    from fractions import Fraction
+
     return Fraction(repr(float(value)))
 
 
@@ -267,6 +278,8 @@ def _bits(value: Fraction) -> int:
 
 def _shown(value: Fraction) -> str:
     """A number in a message."""
+    from decimal import Decimal
+
     return f"{Decimal(value.numerator) / Decimal(value.denominator):.6g}"
 
 
