@@ -121,6 +121,7 @@ def _global_children(node: AST) -> Iterable[AST]:
 
 _START = Position("", 1, 1)
 _PLACE = Location(_START, _START)
+_WITH_COLON = (ASTType.ConditionalLiteral, ASTType.Disjunction, ASTType.Rule)
 # an atom of numbers and variables, in which nothing can be left out
 _PLAIN = re.compile(r"-?_*[a-z][\w']*(?:\((?:(?:-?\d+|_|_*[A-Z][\w']*),?)+(?<!,)\))?")
 _NOTHING = Literal(_PLACE, Sign.NoSign, SymbolicAtom(Variable(_PLACE, "")))  # prints as ""
@@ -132,7 +133,7 @@ def exact(node: AST) -> str:
     clingo leaves out the parentheses of ``f()`` and the colon before an empty condition.
     """
     text = str(node)
-    if _PLAIN.fullmatch(text):
+    if node.ast_type not in _WITH_COLON and _PLAIN.fullmatch(text):
         return text  # looking inside a node is slow
     if next(_misprinted(node), None) is None:
         return str(node)
