@@ -248,3 +248,8 @@ def test_care_changes_no_answer(text: str, replaced: bool, monkeypatch: pytest.M
     if replaced:
         monkeypatch.setattr(overflow.LargeSums, "beyond", all_sums)
     assert answers() == expected
+
+
+def test_what_no_question_needs_is_not_looked_at() -> None:
+    text = "0.5::a(1..9). b(X*X) :- a(X). 0.5::c(2000000). d(X*2) :- c(X). #query d(4000000)."
+    assert dpasp.loads(text).query()[0].lower == 0.5

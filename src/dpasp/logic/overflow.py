@@ -66,6 +66,7 @@ OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)
 QUOTIENTS = (BinaryOperator.Division, BinaryOperator.Modulo)
 LINEAR = (BinaryOperator.Plus, BinaryOperator.Minus, BinaryOperator.Multiplication)
 CONDITIONED = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement)
+COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data
 SURE = 2**30  # sums whose weights together stay below this are right in clingo
 UNKNOWN = 2**40  # a magnitude of which nothing is known
 # Where integers can grow far, in the text of a program: what else there is adds small numbers.
@@ -118,6 +119,8 @@ def _where(program: ast.Program, pattern: re.Pattern[str]) -> Iterator[int]:
     """The statements whose text has a pattern; plain rows compute nothing."""
     for index, statement in enumerate(program.statements):
         if isinstance(statement, ast.Annotated) and statement.written:
+            continue
+        if not isinstance(statement, COMPUTING | QuestionStatement):
             continue
         text = program.sources.text_of(statement.span)
         if text is None or pattern.search(text):
