@@ -14,6 +14,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.clocks import PATIENCE
+
 DOCS = Path(__file__).parent.parent / "docs"
 NOTEBOOKS = [*sorted((DOCS / "tutorials").glob("*.ipynb")), DOCS / "gallery.ipynb"]
 
@@ -23,7 +25,8 @@ def run(path: Path) -> Any:
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(
         notebook,
-        timeout=120,
+        timeout=int(PATIENCE),
+        startup_timeout=int(PATIENCE),
         resources={"metadata": {"path": str(path.parent)}},
         extra_arguments=["--log-level=ERROR"],
     ).execute()

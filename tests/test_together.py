@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import dpasp
+from tests.clocks import PATIENCE
 
 TEXT = """
 0.3::a(1..4).  [0.2, 0.4]::x.
@@ -97,7 +98,7 @@ def test_spawn(wanted: dict[str, tuple[object, object]], monkeypatch: pytest.Mon
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", None, raising=False)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as processes:
-        found = processes.submit(ask_it, PROGRAM, ASKED[0]).result(timeout=120)
+        found = processes.submit(ask_it, PROGRAM, ASKED[0]).result(timeout=PATIENCE)
     assert found == wanted[ASKED[0]]
 
 
@@ -105,7 +106,7 @@ def test_asyncio(wanted: dict[str, tuple[object, object]]) -> None:
     async def every() -> list[tuple[object, object]]:
         return await asyncio.gather(*(asyncio.to_thread(ask, query) for query in ASKED))
 
-    assert asyncio.run(asyncio.wait_for(every(), 120)) == [wanted[query] for query in ASKED]
+    assert asyncio.run(asyncio.wait_for(every(), PATIENCE)) == [wanted[query] for query in ASKED]
 
 
 # --- the same bits -----------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import BaseLanguageClient
 
+from tests.clocks import PATIENCE
+
 SMOKERS = """\
 person(anna). person(bill).
 0.3::stress(X) :- person(X).  % "ℙ" 𝕏
@@ -22,6 +24,15 @@ friend(anna,bill).
 name("𝕏𝕏", X) :- smokes(X).
 #semantics maxent.
 #query smokes(anna).
+"""
+# The answer under a pointer has all the time that it needs.
+PATIENT = """
+import sys
+from dpasp.cli import main
+from dpasp.editors import hover
+from dpasp.limits import Limits
+hover.PATIENCE = Limits(seconds=300)
+sys.exit(main())
 """
 WRONG = 'greek("𝕏", 1) :- 𝕏.\n#quary a.\n'
 
@@ -45,7 +56,7 @@ class Editor(BaseLanguageClient):
         return uri, await self.diagnostics()
 
     async def diagnostics(self) -> list[types.Diagnostic]:
-        return list((await asyncio.wait_for(self.told.get(), 20)).diagnostics)
+        return list((await asyncio.wait_for(self.told.get(), PATIENCE)).diagnostics)
 
 
 @pytest.fixture
@@ -55,7 +66,7 @@ def editor(tmp_path: Path) -> Iterator[Callable[[Callable[[Editor], Awaitable[No
     def talk(conversation: Callable[[Editor], Awaitable[None]]) -> None:
         async def whole() -> None:
             client = Editor(tmp_path)
-            await client.start_io(sys.executable, "-m", "dpasp", "lsp")
+            await client.start_io(sys.executable, "-c", PATIENT, "lsp")
             answer = await client.initialize_async(
                 types.InitializeParams(capabilities=types.ClientCapabilities())
             )
@@ -69,7 +80,7 @@ def editor(tmp_path: Path) -> Iterator[Callable[[Callable[[Editor], Awaitable[No
                 client.exit(None)
                 await client.stop()
 
-        asyncio.run(asyncio.wait_for(whole(), 60))
+        asyncio.run(asyncio.wait_for(whole(), PATIENCE))
 
     return talk
 
