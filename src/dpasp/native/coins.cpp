@@ -206,9 +206,7 @@ class Coins {
         Lit yes = allowed(guess, true), no = allowed(guess, false);
         for (uint32_t i : own_[guess]) of_coin_[i] = 1;
         asserted_.push_back(fresh_.either(yes, no));
-        auto choice = uint32_t(fresh_.choices.size());
-        uint32_t leaf = choice ? fresh_.choices.back().leaf + fresh_.choices.back().values : 0;
-        fresh_.choices.push_back({2, leaf});
+        uint32_t choice = fresh_.add_choice();
         OrderGraph &graph = problem_.graph;
         graph.choice_vertex.push_back(graph.guess_vertex[old_.gates[guess].first]);
         return fresh_.both(yes, fresh_.either(negate(no), fresh_.value(choice, 0)));

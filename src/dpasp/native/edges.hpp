@@ -16,12 +16,9 @@ inline bool zero(const Edge &edge) { return edge.child == Builder::FALSE_NODE; }
 // An entry is a node times at most one leaf weight: a weight that stays on an edge needs no node.
 class Arithmetic {
   public:
-    Arithmetic(Builder &builder, const std::vector<ChoiceShape> &choices)
-        : builder_(builder), before_(builder.nodes.size()) {
-        for (const ChoiceShape &shape : choices) {
-            intervals_ = intervals_ || shape.interval;
-            for (uint32_t v = 0; v < shape.values; ++v) shapes_.push_back(shape);
-        }
+    Arithmetic(Builder &builder, const Gates &gates, const std::vector<uint32_t> &choices)
+        : builder_(builder), gates_(gates), before_(builder.nodes.size()) {
+        for (uint32_t choice : choices) intervals_ = intervals_ || gates.choices[choice].interval;
     }
 
     // How many nodes were made since.
@@ -56,14 +53,18 @@ class Arithmetic {
 
   private:
     Builder &builder_;
+    const Gates &gates_;
     size_t before_;
-    std::vector<ChoiceShape> shapes_;  // by leaf weight
-    bool intervals_ = false;
+    bool intervals_ = false;  // some of the choices have intervals
+
+    const ChoiceShape &shape(int32_t weight) const {
+        return gates_.choices[gates_.choice_of[size_t(weight)]];
+    }
 
     const ChoiceShape *interval(const Edge &edge) const {
         if (edge.weight == ONE) return nullptr;
-        const ChoiceShape &shape = shapes_[size_t(edge.weight)];
-        return shape.interval ? &shape : nullptr;
+        const ChoiceShape &own = shape(edge.weight);
+        return own.interval ? &own : nullptr;
     }
 
     // Extremes are looked for one choice at a time: a sum has edges of at most one interval
@@ -71,7 +72,7 @@ class Arithmetic {
     void separate(std::vector<Edge> &edges) {
         std::map<uint32_t, std::vector<Edge>> by_choice;
         for (const Edge &edge : edges)
-            if (const ChoiceShape *shape = interval(edge)) by_choice[shape->leaf].push_back(edge);
+            if (const ChoiceShape *own = interval(edge)) by_choice[own->leaf].push_back(edge);
         if (by_choice.size() < 2) return;
         edges.erase(std::remove_if(edges.begin(), edges.end(),
                                    [&](const Edge &edge) { return interval(edge); }),
@@ -82,11 +83,11 @@ class Arithmetic {
     // All values of one choice lead to the same: their weights sum to 1.
     bool complete(const std::vector<Edge> &edges) const {
         if (edges[0].weight == ONE) return false;
-        const ChoiceShape &shape = shapes_[size_t(edges[0].weight)];
-        if (shape.values != edges.size()) return false;
+        const ChoiceShape &first = shape(edges[0].weight);
+        if (first.values != edges.size()) return false;
         for (size_t i = 0; i < edges.size(); ++i) {
-            uint32_t value = uint32_t(edges[i].weight) - shape.leaf;  // large if below
-            if (edges[i].child != edges[0].child || value >= shape.values) return false;
+            uint32_t value = uint32_t(edges[i].weight) - first.leaf;  // large if below
+            if (edges[i].child != edges[0].child || value >= first.values) return false;
             for (size_t j = 0; j < i; ++j)
                 if (edges[j].weight == edges[i].weight) return false;
         }

@@ -156,7 +156,7 @@ void absorb(std::vector<Factor> &factors, size_t groups, Tables &tables) {
 
 Elimination::Elimination(const Job &job)
     : job_(job), builder_(job.builder), watch_(job.watch),
-      arithmetic_(job.builder, job.problem.gates.choices),
+      arithmetic_(job.builder, job.problem.gates, job.part.choices),
       heads_(read_heads(job.problem, job.part, job.asks)) {}
 
 void Elimination::prepare(double most) {

@@ -9,6 +9,15 @@ namespace dpasp {
 
 Gates::Gates(std::vector<ChoiceShape> shapes) : choices(std::move(shapes)) {
     gates.push_back({Kind::True, false, 0, 0});
+    for (uint32_t c = 0; c < choices.size(); ++c)
+        choice_of.insert(choice_of.end(), choices[c].values, c);
+}
+
+uint32_t Gates::add_choice() {
+    auto choice = uint32_t(choices.size());
+    choices.push_back({2, uint32_t(choice_of.size())});
+    choice_of.insert(choice_of.end(), 2, choice);
+    return choice;
 }
 
 Lit Gates::value(uint32_t choice, uint32_t value) {

@@ -37,12 +37,14 @@ class Gates {
     explicit Gates(std::vector<ChoiceShape> choices);
 
     std::vector<ChoiceShape> choices;
+    std::vector<uint32_t> choice_of;  // by leaf weight
     std::vector<Gate> gates;
     std::vector<Lit> pool;
     uint32_t guesses = 0;
     size_t most = 4000000;            // more gates than this is Stopped(Size)
     size_t most_inputs = UINT32_MAX;  // of all gates together: they are numbered
 
+    uint32_t add_choice();                       // one more, of two values; gives back its number
     Lit value(uint32_t choice, uint32_t value);  // the choice takes the value
     Lit guess();                                 // a new free inner variable
     Lit all(std::vector<Lit> inputs);            // conjunction

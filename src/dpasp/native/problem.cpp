@@ -106,10 +106,7 @@ class ProblemReader {
         if (gates.gates[gate_of(truth)].inner)
             throw Stopped(Reason::Observed,
                           "atom " + std::to_string(atom) + " is not determined by the choices");
-        auto choice = uint32_t(gates.choices.size());
-        uint32_t leaf = choice ? gates.choices.back().leaf + gates.choices.back().values : 0;
-        gates.choices.push_back({2, leaf});
-        Lit seen = gates.value(choice, 0);
+        Lit seen = gates.value(gates.add_choice(), 0);
         problem_.asserted.push_back(negate(gates.both(seen, negate(truth))));
         problem_.asserted.push_back(negate(gates.both(negate(seen), truth)));
     }
