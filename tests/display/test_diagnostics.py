@@ -10,13 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from dpasp.display.diagnostics import diagnostics_json, excerpt, read_source, render, to_dict
+from dpasp.display.diagnostics import (
+    diagnostics_json,
+    excerpt,
+    read_source,
+    render,
+    split_lines,
+    to_dict,
+)
+from dpasp.display.width import text_cells
 from dpasp.errors import Diagnostic, Span
 from tests.clocks import steps
 
 
 def marked(text: str, line: int, column: int, end_line: int, end_column: int) -> list[str]:
-    return excerpt(text, Span("p", line, column, end_line, end_column), "error", colour=False)
+    span = Span("p", line, column, end_line, end_column)
+    return excerpt(split_lines(text), span, "error", colour=False)
 
 
 def test_a_whole_diagnostic() -> None:
@@ -93,6 +102,43 @@ def test_long_lines_are_cut_around_the_place() -> None:
     assert carets.strip(" |") == "^^^"
     assert len(source) < 120
     assert source.count("…") == 2
+
+
+def test_of_a_long_line_only_a_piece_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+
+    def counted(text: str) -> int:
+        lengths.append(len(text))
+        return text_cells(text)
+
+    monkeypatch.setattr("dpasp.display.diagnostics.text_cells", counted)
+    assert len(marked("a" * 100_000, 1, 50_000, 1, 50_001)[0]) < 120
+    assert max(lengths) < 1000
+
+
+def test_a_source_is_read_and_cut_into_lines_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def read(file: str) -> str:
+        calls.append(file)
+        return "a.\nb."
+
+    def cut(text: str) -> list[str]:
+        calls.append("lines")
+        return split_lines(text)
+
+    monkeypatch.setattr("dpasp.display.diagnostics.split_lines", cut)
+    of_the_file = [Diagnostic("x", "bad", Span("p", line, 1, line, 2)) for line in (1, 2) * 50]
+    other = Diagnostic("x", "bad", Span("q", 1, 1, 1, 2))
+    assert render([*of_the_file, other], read).count("    | ^\n") == 100
+    assert calls == ["p", "lines", "q"]  # both have the same text
+
+
+def test_long_words_are_cut() -> None:
+    problem = Diagnostic("x", f"{'3' * 20_000} is too large", help=f'write "{"a" * 20_000}"')
+    message, help = render([problem]).splitlines()
+    assert message == f"error: {'3' * 60}…{'3' * 20} is too large [x]"
+    assert len(help) < 120
 
 
 def test_carriage_returns_are_not_shown() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from dpasp.errors import ProgramError
@@ -9,6 +11,7 @@ from dpasp.language import check, parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.checks import SemanticsPair, effective_semantics, parse_semantics
 from dpasp.language.statements.constants import numeric_constants
+from tests.clocks import steps
 
 
 def codes(
@@ -167,3 +170,13 @@ def test_numbers_below_all_that_can_be_told_from_0(number: str) -> None:
 @pytest.mark.parametrize("number", ["0", "0.000", "0e-400", "1e-300"])
 def test_numbers_that_can_be_told_from_0_and_0_itself(number: str) -> None:
     assert parse(f"{number}::a.").statements
+
+
+def test_constants_in_a_chain_cost_the_same_each() -> None:
+    def chain(count: int) -> str:
+        return "".join(f"#const c{i} = c{i + 1}.\n" for i in range(count)) + f"#const c{count} = 1."
+
+    short, long = (parse(chain(count)) for count in (100, 400))
+    assert numeric_constants(long)["c0"] == 1
+    costs = [steps(partial(numeric_constants, program)) for program in (short, long)]
+    assert costs[1] < 5 * costs[0]

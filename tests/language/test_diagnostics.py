@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from dpasp.display.diagnostics import split_lines
 from dpasp.errors import ProgramError
 from dpasp.language import parse
+from dpasp.language.mistakes import habits
+from dpasp.language.text.lexer import tokens
+from tests.clocks import steps
 from tests.language import snapshot
 
 SNAPSHOTS = sorted(Path(__file__).with_name("snapshots").glob("*.txt"))
@@ -75,4 +79,58 @@ def test_a_bad_character_in_the_tail_of_a_statement(character: str) -> None:
         parse(f"#external a. [{character}]")
     assert [(d.code, d.span and d.span.column) for d in caught.value.diagnostics] == [
         ("bad-character", 15)
+    ]
+
+
+# --- long texts ----------------------------------------------------------------------------------
+
+
+class Seen:
+    """A pattern that finds nothing, and notes what it was to look at."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def finditer(self, text: str) -> list[re.Match[str]]:
+        self.texts.append(text)
+        return []
+
+
+@pytest.mark.parametrize("unit", ["3", "a", "A", "_", "-", ":-", "b, "])
+def test_common_mistakes_are_looked_for_near_the_error_only(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An expression that may begin anywhere takes n² steps over a text of n characters."""
+    seen = Seen()
+    mistake = habits.Mistake(seen, "x", "", "")  # type: ignore[arg-type]
+    monkeypatch.setattr(habits, "MISTAKES", (mistake,))
+    with pytest.raises(ProgramError):
+        parse(f"a :- {unit * (20_000 // len(unit))} =< {unit * (20_000 // len(unit))} ?? .")
+    for text in seen.texts:
+        assert max(map(len, re.findall(r"[^\0]+", text)), default=0) < 3_000
+        assert max(map(len, re.findall(r"[\w]+", text)), default=0) <= habits.LONG
+
+
+def test_a_mistake_far_from_the_beginning_is_known() -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse(f"a :- {'b, ' * 5_000}c := 3.")
+    assert caught.value.diagnostics[0].code == "assignment"
+
+
+def test_a_long_word_of_foreign_letters_is_described_once() -> None:
+    def read(count: int) -> None:
+        with pytest.raises(ProgramError) as caught:
+            parse(f"a :- {'é' * count}, {'ü' * count}.")
+        assert [problem.span.column for problem in caught.value.diagnostics if problem.span] == [
+            6,
+            8 + count,
+        ]
+
+    assert steps(partial(read, 400)) < 5 * steps(partial(read, 100))
+
+
+def test_a_run_of_quotes_is_one_token() -> None:
+    assert len(list(tokens("'" * 1_000 + " a", 0, 1_002))) == 2
+    assert [token.kind for token in tokens("_ __ _'a '_X _' .", 0, 17)] == [
+        *("variable", "variable", "name", "variable", "symbol", "symbol"),
     ]

@@ -12,6 +12,7 @@ p.plp:1:1: error: 1.5 is not a probability [probability-range]
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import fill
 
@@ -22,6 +23,7 @@ from dpasp.errors import Diagnostic, Span
 SourceLookup = Callable[[str], str | None]
 
 LONGEST = 100  # cells of a source line that are shown; longer ones are cut around the place
+_LONG_WORD = re.compile(r"(\S{60})\S{80,}+(?<=(\S{20}))")
 SHOWN_LINES = 5  # of a span of several lines; the middle of longer ones is left out
 
 
@@ -40,28 +42,49 @@ def render(
     diagnostics: Iterable[Diagnostic], sources: SourceLookup = read_source, colour: bool = False
 ) -> str:
     """All diagnostics as text, in their order, without a final line end."""
-    return "\n".join(render_one(diagnostic, sources, colour) for diagnostic in diagnostics)
+    lines = _Lines(sources)
+    return "\n".join(_rendered(diagnostic, lines, colour) for diagnostic in diagnostics)
 
 
 def render_one(diagnostic: Diagnostic, sources: SourceLookup, colour: bool = False) -> str:
     """One diagnostic as text: its message, its lines with carets, its help."""
+    return _rendered(diagnostic, _Lines(sources), colour)
+
+
+class _Lines:
+    """The lines of the sources; the last one is kept, for there may be thousands of mistakes."""
+
+    def __init__(self, sources: SourceLookup) -> None:
+        self._sources = sources
+        self._file: str | None = None
+        self._text: str | None = None
+        self._lines: list[str] = []
+
+    def of(self, span: Span) -> list[str]:
+        """The lines of the text that a span lies in; none where it cannot be found."""
+        text = span.text
+        if text is None:
+            text = self._text if span.file == self._file else self._sources(span.file)
+        self._file = span.file if span.text is None else None
+        if text is not self._text:
+            self._text, self._lines = text, split_lines(text or "")
+        return self._lines
+
+
+def _rendered(diagnostic: Diagnostic, lines: _Lines, colour: bool) -> str:
     place = f"{diagnostic.span}: " if diagnostic.span else ""
     severity = diagnostic.severity
     parts = [
         paint(clean(place), "place", colour)
         + paint(f"{severity}:", severity, colour)
-        + f" {clean(diagnostic.message)} "
+        + f" {clean(_shortened(diagnostic.message))} "
         + paint(f"[{diagnostic.code}]", "faint", colour)
     ]
     if diagnostic.span:
-        text = diagnostic.span.text
-        if text is None:
-            text = sources(diagnostic.span.file)
-        if text:
-            parts += excerpt(text, diagnostic.span, severity, colour)
+        parts += excerpt(lines.of(diagnostic.span), diagnostic.span, severity, colour)
     if diagnostic.help:
         label = paint("help:", "help", colour)
-        parts.append(f"  {label} " + _wrapped(clean(diagnostic.help)))
+        parts.append(f"  {label} " + _wrapped(clean(_shortened(diagnostic.help))))
     return "\n".join(parts)
 
 
@@ -80,9 +103,8 @@ def to_dict(diagnostics: Iterable[Diagnostic]) -> dict[str, list[dict[str, str |
     return {**report, "warnings": warnings} if warnings else report
 
 
-def excerpt(text: str, span: Span, style: str, colour: bool) -> list[str]:
+def excerpt(lines: Sequence[str], span: Span, style: str, colour: bool) -> list[str]:
     """The lines of a span with carets under it; nothing when it lies outside the text."""
-    lines = split_lines(text)
     if not 1 <= span.line <= len(lines):
         return []
     last = min(max(span.end_line, span.line), len(lines))
@@ -132,7 +154,7 @@ def _marked(line: str, start: int, end: int) -> tuple[str, str]:
 
 def _cut(line: str, start: int, end: int) -> tuple[str, int, int]:
     """A long line cut to a window around ``[start, end)``, with … where text is missing."""
-    if text_cells(line) <= LONGEST:
+    if len(line) <= 4 * LONGEST and text_cells(line) <= LONGEST:
         return line, start, end
     left = max(0, min(start - LONGEST // 3, len(line) - LONGEST))
     right = min(len(line), left + LONGEST)
@@ -140,6 +162,11 @@ def _cut(line: str, start: int, end: int) -> tuple[str, int, int]:
     front, back = "…" if left else "", "…" if right < len(line) else ""
     piece = front + line[left:right].replace("\t", " ") + back
     return piece, start - left + len(front), end - left + len(front)
+
+
+def _shortened(text: str) -> str:
+    """A message whose long words (numbers, names, strings) are cut in the middle."""
+    return _LONG_WORD.sub(r"\1…\2", text)
 
 
 def _wrapped(text: str) -> str:

@@ -175,9 +175,12 @@ class _FileReader:
 
     def _problems(self) -> None:
         """Report what nothing can hold."""
+        done = 0
         for mark in dict.fromkeys(self.split.problems):
+            if mark.start < done:
+                continue  # of a word that was described
             index = self.split.index_at(mark.start)
-            problem = describe(self.file, mark)
+            problem, done = describe(self.file, mark)
             # The same mistake several times in a statement is reported once.
             if index < 0 or all(p.help != problem.help for p in self.failed.get(index, ())):
                 self._fail(index, problem)
@@ -227,7 +230,7 @@ class _FileReader:
         for token in tokens(self.file.text, piece.start, piece.end):
             if token.kind != "string" and token.text.startswith((RESERVED, f"@{RESERVED}")):
                 mark = Mark("reserved-name", token.start, token.end)
-                raise Refused(describe(self.file, mark), None)
+                raise Refused(describe(self.file, mark)[0], None)
 
     def _check_depth(self, piece: Piece) -> None:
         at = too_deep(self.buffer.text(piece.start, piece.end))

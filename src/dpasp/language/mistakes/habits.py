@@ -195,9 +195,21 @@ MISTAKES = (
 )
 
 
+# What is looked at around an error: for an expression that begins anywhere in a text of n
+# characters and looks through it, n² steps are made.
+NEAR = 1_000  # characters before it and behind it
+LONG = 200  # characters of a token, from which on it is only known to be there
+UNKNOWN = "\0"  # what stands for a character that is not looked at
+
+
 def known_mistake(file: SourceFile, written: Sequence[Token], at: int) -> Diagnostic | None:
     """The diagnostic of the first mistake whose pattern covers an offset among the tokens."""
-    base, masked = written[0].start, _masked(file.text, written)
+    near = [token for token in written if token.end >= at - NEAR and token.start <= at + NEAR]
+    if not near:
+        return None
+    base, masked = near[0].start, _masked(file.text, near)
+    if near[0] is not written[0]:  # it is not the beginning of a statement
+        base, masked = base - 1, UNKNOWN + masked
     at -= base
     for mistake in MISTAKES:
         for match in mistake.pattern.finditer(masked):
@@ -219,12 +231,15 @@ def _filled(text: str, match: re.Match[str]) -> str:
 
 
 def _masked(text: str, written: Sequence[Token]) -> str:
-    """The text of the tokens, without comments and with strings emptied."""
+    """The text of the tokens, without comments, strings emptied, long tokens unknown."""
     parts: list[str] = []
     at = written[0].start
     for token in written:
         parts.append(re.sub(r"[^\n]", " ", text[at : token.start]))
-        quoted = f'"{" " * (len(token.text) - 2)}"'
-        parts.append(quoted if token.kind == "string" else token.text)
+        if token.kind == "string":
+            parts.append(f'"{" " * (len(token.text) - 2)}"')
+        else:
+            known = len(token.text) <= LONG
+            parts.append(token.text if known else UNKNOWN * len(token.text))
         at = token.end
     return "".join(parts)

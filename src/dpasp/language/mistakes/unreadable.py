@@ -58,25 +58,27 @@ _INSTEAD = {
 }
 
 
-def describe(file: SourceFile, mark: Mark) -> Diagnostic:
-    """The diagnostic for something that cannot be read."""
-    if mark.kind == "bad-character":
-        return _character(file, mark)
-    message, help = _TEXTS[mark.kind]
-    return Diagnostic(mark.kind, message, file.span(mark.start, mark.end), help)
+def describe(file: SourceFile, mark: Mark) -> tuple[Diagnostic, int]:
+    """The diagnostic for something that cannot be read, and the place up to which it is about."""
+    if mark.kind != "bad-character":
+        message, help = _TEXTS[mark.kind]
+        return Diagnostic(mark.kind, message, file.span(mark.start, mark.end), help), mark.start
+    text, char = file.text, file.text[mark.start]
+    if not char.isalpha() or char in _INSTEAD:
+        return _character(file, mark), mark.start
+    start, end = mark.start, mark.end
+    while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+    while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+        end += 1
+    message = f"'{char}' cannot be part of a name"
+    help = f'use the letters a to z, or write text in quotes: "{text[start:end]}"'
+    return Diagnostic("bad-character", message, file.span(start, end), help), end
 
 
 def _character(file: SourceFile, mark: Mark) -> Diagnostic:
-    text, char = file.text, file.text[mark.start]
-    if char.isalpha() and char not in _INSTEAD:
-        start, end = mark.start, mark.end
-        while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
-            start -= 1
-        while end < len(text) and (text[end].isalnum() or text[end] == "_"):
-            end += 1
-        message = f"'{char}' cannot be part of a name"
-        help = f'use the letters a to z, or write text in quotes: "{text[start:end]}"'
-        return Diagnostic("bad-character", message, file.span(start, end), help)
+    """The diagnostic for a character that is not a letter."""
+    char = file.text[mark.start]
     span = file.span(mark.start, mark.end)
     if instead := _INSTEAD.get(char):
         message = f"'{char}' is written '{instead}' here"

@@ -7,6 +7,7 @@ Probabilities are computed in real numbers, so ``#const p = 3/10.`` is 0.3 there
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from math import isinf, isnan
@@ -127,18 +128,25 @@ def numeric_constants(
         if (overridden := number_in(text)) is not None:
             values[name] = overridden
         check_not_lost(name, text)
-    progress = True
-    while pending and progress:
-        progress = False
-        for name, expression in list(pending.items()):
-            if _names(expression) <= values.keys():
-                values[name] = nearest_float(evaluate(pending.pop(name), values), expression)
-                progress = True
+    unknown = {name: _names(expression) - values.keys() for name, expression in pending.items()}
+    users: dict[str, list[str]] = {}  # by constant: those whose values depend on its value
+    for name, others in unknown.items():
+        for other in others:
+            users.setdefault(other, []).append(name)
+    ready = deque(name for name, others in unknown.items() if not others)
+    while ready:
+        known = ready.popleft()
+        expression = pending.pop(known)
+        values[known] = nearest_float(evaluate(expression, values), expression)
+        for name in users.get(known, ()):
+            unknown[name].discard(known)
+            if not unknown[name]:
+                ready.append(name)
     for name, expression in pending.items():
         if isinstance(expression, Operation) or _names(expression) & pending.keys():
-            unknown = sorted(_names(expression) - values.keys())
-            message = f"the constant {name} depends on {', '.join(unknown)}, which has no value"
-            code = "const-cycle" if pending.keys() >= set(unknown) else "unknown-constant"
+            missing = sorted(unknown[name])
+            message = f"the constant {name} depends on {', '.join(missing)}, which has no value"
+            code = "const-cycle" if pending.keys() >= unknown[name] else "unknown-constant"
             raise ProgramError(Diagnostic(code, message, spans[name], "define it by a value"))
     return values
 

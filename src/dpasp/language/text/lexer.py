@@ -21,8 +21,8 @@ COMMENT = r"(?:%(?!\*)|\#!)[^\n]*"
 _TOKEN = re.compile(
     rf"\s+|{COMMENT}|(?P<block>%\*)|(?P<string>{STRING})|(?P<ellipsis>\.\.\.|…)"
     rf"|(?P<number>{DECIMAL}|\d+\.(?=\s*:-)|\d+)|(?P<call>@\s*(?:{PYTHON_NAME}|[A-Za-z_]\w*))"
-    r"|(?P<name>[_']*[a-z][\w']*)|(?P<variable>[_']*[A-Z][\w']*|_+)"
-    r"|(?P<directive>\#[A-Za-z_]+)|(?P<symbol>::|:-|:~|\.\.|\*\*|!=|<=|>=|==|.)",
+    r"|(?P<name>[_']*+[a-z][\w']*)|(?P<variable>[_']*+[A-Z][\w']*|_++(?!'))"
+    r"|(?P<directive>\#[A-Za-z_]+)|(?P<symbol>[_']++|::|:-|:~|\.\.|\*\*|!=|<=|>=|==|.)",
     re.ASCII | re.DOTALL,
 )
 _BLOCK = re.compile(r"%\*|\*%")
