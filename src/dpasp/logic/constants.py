@@ -56,6 +56,8 @@ def unused_constants(program: ast.Program, overrides: Mapping[str, str]) -> list
 
 def const_statements(program: ast.Program) -> Iterator[AST]:
     """clingo's own ``#const`` statements in a program."""
+    if not program.sources.holds("#const"):
+        return
     for statement in program.statements:
         if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Definition:
             yield statement.node

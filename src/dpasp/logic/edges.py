@@ -42,5 +42,7 @@ def acyclic(edges: Sequence[AST]) -> list[AST]:
 
 def edges_of(program: ast.Program) -> list[AST]:
     """The ``#edge`` statements of a program."""
+    if not program.sources.holds("#edge"):
+        return []
     plain = (s.node for s in program.statements if isinstance(s, ast.Plain))
     return [node for node in plain if node.ast_type == ASTType.Edge]

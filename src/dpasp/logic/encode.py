@@ -167,7 +167,7 @@ def _encode(
             encoding.neural.add(index, statement)
         case ast.Query() | ast.Map() | ast.Evidence():
             encoding.questions.add(index, statement)
-        case ast.Plain(node) if node.ast_type == ASTType.Rule and encoding.rules is not None:
+        case ast.Plain(node) if encoding.rules is not None and node.ast_type == ASTType.Rule:
             encoding.rules.add(index, node)
         case ast.Plain(node) if node.ast_type in _GIVEN:
             encoding.plain.append(node)

@@ -184,6 +184,8 @@ def _call_variables(statement: ast.Data) -> list[str]:
 def external_names(program: ast.Program) -> dict[str, int]:
     """The predicates that ``#external`` names, each with the first statement that does."""
     named: dict[str, int] = {}
+    if not program.sources.holds("#external"):
+        return named
     for index, statement in enumerate(program.statements):
         if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.External:
             for symbol in unpooled_atoms(statement.node.atom):

@@ -74,6 +74,8 @@ def _same(value: object) -> object:
 def run_scripts(program: ast.Program, allowed: bool) -> dict[str, Any]:
     """Run the ``#script (python)`` blocks, in order, and give back what they define."""
     namespace: dict[str, Any] = {}
+    if not program.sources.holds("#script"):
+        return namespace
     for statement in program.statements:
         if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Script:
             _run_script(statement, namespace, allowed)

@@ -26,6 +26,7 @@ from dpasp.language.text.trees import variables, walk
 from dpasp.logic.terms import Signature, split_atom
 
 _ATOMS = re.compile(r"(not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)
+_FACT = re.compile(r"([a-z]\w*(?:\((?:[a-z0-9]\w*,)*[a-z0-9]\w*\))?)\.", re.ASCII)
 _VARIABLE = re.compile(r"\b_*[A-Z]")
 _ORDER = {
     ComparisonOperator.LessThan,
@@ -157,6 +158,9 @@ def read_shape(statement: ast.Statement, constants: frozenset[str]) -> Shape | N
         case ast.Annotated():
             if all(_is_plain(head) for head in statement.heads):
                 return _read_rule([head.atom for head in statement.heads], statement.body)
+        case ast.Plain(node) if not constants and (fact := _FACT.fullmatch(str(node))):
+            # Most statements of large programs are facts, and to look into nodes is slow.
+            return Shape((_ground_atom(fact[1]),))
         case ast.Plain(node) if node.ast_type == ASTType.Rule:
             head = node.head
             plain = head.ast_type == ASTType.Literal and head.sign == Sign.NoSign
@@ -187,8 +191,10 @@ def _read_written(heads: tuple[str, ...], body: str) -> Shape | None:
 @lru_cache(maxsize=200_000)  # rows of tables name the same atoms again and again
 def _written_atom(text: str) -> Atom | None:
     """An atom without variables."""
-    if _VARIABLE.search(text):
-        return None
+    return None if _VARIABLE.search(text) else _ground_atom(text)
+
+
+def _ground_atom(text: str) -> Atom:
     name, _, inside = text.partition("(")
     words = [word.strip() for word in inside.removesuffix(")").split(",")] if inside else []
     terms = tuple(ArgumentShape(word, frozenset(), True, False) for word in words)
