@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 import sys
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from dpasp.semantics.translate import translate
 from tests.circuits.programs import Shape, random_program
 from tests.stress import seeds
 
-LIMITS = _native.Limits(2.0, 2000.0)
+LIMITS = _native.Limits(20_000.0, 2000.0, count(0.0).__next__)  # so many looks at the clock
 MODES = ("bits", "counts", "least", "", "bits\0")
 WAYS = ("auto", "elimination", "search", "tables", "diagram", "nothing")
 ORDERS = ("auto", "narrow", "breadth", "depth", "polished", "width", "frequency", "tree", "")
