@@ -17,6 +17,8 @@ Every failure that a user can cause is an :class:`Error` and carries the
     │   └── SizeLimit             a circuit or enumeration outgrew its budget
     └── Interrupted           Ctrl-C
 
+What is doubtful but no error is told as a :class:`ProgramWarning`, by Python's own warnings.
+
 >>> span = Span("p.plp", 2, 1, 2, 4)
 >>> print(Diagnostic("probability-range", "1.5 is not a probability", span))
 p.plp:2:1: error: 1.5 is not a probability [probability-range]
@@ -25,7 +27,11 @@ p.plp:2:1: error: 1.5 is not a probability [probability-range]
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Any, ClassVar, Literal
 
@@ -215,6 +221,53 @@ class Interrupted(Error):
 
     exit_code = 130
     default_code = "interrupted"
+
+
+class ProgramWarning(UserWarning):
+    """Something doubtful about a program, a question or an answer; ``diagnostic`` says what.
+
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", ProgramWarning)  # to hear nothing of it
+    """
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+        place = f"{diagnostic.span}: " if diagnostic.span else ""
+        help = f"; {diagnostic.help}" if diagnostic.help else ""
+        super().__init__(f"{place}{diagnostic.message}{help} [{diagnostic.code}]")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.diagnostic,)
+
+
+# About what was asked, so that it is told whenever it is asked.
+_OF_QUESTIONS = ("unknown-atom", "no-instances")
+_PACKAGE = os.path.dirname(__file__) + os.sep
+
+
+def tell(found: Iterable[Diagnostic], told: set[Diagnostic]) -> None:
+    """Issue a :class:`ProgramWarning` for each diagnostic, at the line that called this package.
+
+    Nothing is said twice in a call; what is doubtful about the rules of a program is said once
+    for the program, which keeps what was ``told``.
+    """
+    new = [warning for warning in dict.fromkeys(found) if warning not in told]
+    if not new:
+        return
+    told.update(w for w in new if w.span is not None and w.code not in _OF_QUESTIONS)
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    for warning in new:
+        warnings.warn(ProgramWarning(warning), stacklevel=level)
+
+
+@contextmanager
+def untold() -> Iterator[None]:
+    """Within it no :class:`ProgramWarning` is shown: the caller shows the diagnostics itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProgramWarning)
+        yield
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}

@@ -11,8 +11,8 @@ from dpasp.display.diagnostics import diagnostics_json
 from dpasp.logic import check_without_grounding
 
 DESCRIPTION = """\
-Read the program and report every mistake, with the place, the reason and the remedy.
-Nothing is grounded and nothing in the program is run.
+Read the program and report every mistake, with the place, the reason and the remedy, and names
+that nothing derives. Nothing is grounded and nothing in the program is run.
 
 examples:
     dpasp check alarm.plp
@@ -31,5 +31,6 @@ def execute(options: Namespace, console: Console) -> int:
         return 0
     console.report(warnings)
     if not console.quiet:
-        console.answer(f"{', '.join(options.files)}: no mistakes found")
+        found = f"{len(warnings)} warning{'s' if len(warnings) > 1 else ''}"
+        console.answer(f"{', '.join(options.files)}: {found if warnings else 'no mistakes found'}")
     return 0

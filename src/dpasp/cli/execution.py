@@ -24,6 +24,7 @@ from dpasp.errors import (
     LimitReached,
     MemoryLimit,
     OutputError,
+    untold,
 )
 from dpasp.limits import Limits, unnoticed
 
@@ -83,7 +84,7 @@ def execute_command(options: Namespace, console: Console) -> int:
     raise_interrupts()
     with answers_apart() as answers:
         console = replace(console, answers=answers)
-        with watched(options, console):
+        with watched(options, console), untold():  # commands show the warnings themselves
             return chosen.execute(options, console)
 
 

@@ -16,7 +16,7 @@ from dpasp.display.charts import curve
 from dpasp.display.circuit import statistics_text
 from dpasp.display.diagnostics import read_source, render_one
 from dpasp.display.highlight import highlighted
-from dpasp.errors import Diagnostic, Error
+from dpasp.errors import Diagnostic, Error, ProgramWarning
 from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.text import ground_text
@@ -112,10 +112,9 @@ def _rows_table(shown: Sequence[Answer]) -> str:
 
 
 def warnings_html(diagnostics: Iterable[Diagnostic]) -> str:
-    """What is worth knowing besides the answers."""
-    return "".join(
-        f'<p style="{FAINT}">⚠ {markup(diagnostic.message)}</p>' for diagnostic in diagnostics
-    )
+    """What is worth knowing besides the answers: where it is, what, and what to do about it."""
+    told = (ProgramWarning(diagnostic) for diagnostic in diagnostics)
+    return "".join(f'<p style="{FAINT}">⚠ {markup(str(warning))}</p>' for warning in told)
 
 
 def table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:

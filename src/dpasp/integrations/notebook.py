@@ -16,10 +16,12 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dpasp.display.diagnostics import render
 from dpasp.display.notebook import learning_bar, progress_bar
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import Diagnostic, UsageError, untold
 from dpasp.inference.answers import Answers
 from dpasp.language.statements.kind import starting_words
 from dpasp.program import loads
@@ -46,6 +48,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
     register: Any = shell.register_magic_function  # its published type lacks the shell itself
     register(magic, "cell", "dpasp")
+    shell.input_transformers_cleanup.append(_with_body)
     if shell.Completer is not None:
         shell.Completer.custom_matchers.append(_matcher())
 
@@ -56,21 +59,38 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
         options = parser().parse_args(shlex.split(line))
     except SystemExit:  # --help
         return None
+    if not cell.strip():
+        raise UsageError("there is no program in this cell", f"write it below {MAGIC}")
     constants = dict(pair.split("=", 1) for pair in options.constants)
-    program = loads(cell, file=FILE, python=options.python, constants=constants)
-    if options.name:
-        shell.user_ns[options.name] = program
-    if options.learn:
-        with learning_bar() as watcher:
-            program.learn(watcher=watcher)
-    with progress_bar("answering") as progress:
-        return program.query(
-            *options.queries,
-            evidence=options.evidence,
+    with untold():  # the cell shows the warnings with the answers
+        program = loads(
+            cell,
+            file=FILE,
+            python=options.python,
+            constants=constants,
             semantics=options.semantics,
-            engine=options.engine,
-            progress=progress,
         )
+        if options.name:
+            shell.user_ns[options.name] = program
+        if options.learn:
+            with learning_bar() as watcher:
+                program.learn(watcher=watcher)
+        with progress_bar("answering") as progress:
+            answers = program.query(
+                *options.queries,
+                evidence=options.evidence,
+                engine=options.engine,
+                progress=progress,
+            )
+    if answers.warnings and not hasattr(shell, "kernel"):  # a terminal, which shows no HTML
+        sys.stderr.write(f"{render(answers.warnings)}\n")
+    return answers
+
+
+def _with_body(lines: list[str]) -> list[str]:
+    """A cell of nothing but the magic word, which IPython refuses, with an empty program below."""
+    alone = len(lines) == 1 and re.match(rf"{MAGIC}(\s|$)", lines[0])
+    return [lines[0].rstrip("\n") + "\n", "\n"] if alone else lines
 
 
 def parser() -> argparse.ArgumentParser:

@@ -38,6 +38,7 @@ from dpasp.logic.overflow import Arithmetic, again, careful_from_the_start
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import CallerObjects, Functions, run_scripts
 from dpasp.logic.questions import QuestionMarkers, ground_questions
+from dpasp.logic.underived import underived
 
 
 def ground(
@@ -282,4 +283,5 @@ def check_without_grounding(
         known = {(problem.code, problem.span) for problem in problems}
         problems += (d for d in error.diagnostics if (d.code, d.span) not in known)
     raise_problems(problems, program)
-    return (*unused_constants(program, constants or {}), *clingo.warnings())
+    doubts = (*unused_constants(program, constants or {}), *clingo.warnings(), *underived(program))
+    return tuple(program.sources.in_order(doubts))

@@ -63,7 +63,7 @@ class Messages:
             yield from (_unsafe(line) for line in lines[1:])
         elif first.text.startswith("atom does not occur"):
             if not is_hidden(first.detail):  # all instances of a statement were left out
-                yield _undefined_atom(first, known)
+                yield undefined_atom(first.detail, first.span, known)
         elif first.text.startswith(("operation undefined", "interval undefined")):
             yield _undefined_operation(first)
         elif first.text.startswith("global variable"):
@@ -128,12 +128,13 @@ def _unsafe(line: _Line) -> Diagnostic:
     return Diagnostic("unsafe-variable", message, line.span, _BIND.format(f"domain({name})"))
 
 
-def _undefined_atom(line: _Line, known: Iterable[Signature]) -> Diagnostic:
-    name = line.detail.partition("(")[0]
-    arity = f"#defined {_signature(line.detail)}."
+def undefined_atom(atom: str, span: Span, known: Iterable[Signature]) -> Diagnostic:
+    """The warning about an atom of a body that nothing derives."""
+    name = atom.partition("(")[0]
+    arity = f"#defined {_signature(atom)}."
     help = suggest(name, known) or f"define it, or write '{arity}' if this is meant"
-    message = f"{line.detail} occurs in no head, so it is always false"
-    return Diagnostic("undefined-atom", message, line.span, help, "warning")
+    message = f"{atom} occurs in no head, so it is always false"
+    return Diagnostic("undefined-atom", message, span, help, "warning")
 
 
 def _signature(atom: str) -> str:

@@ -54,7 +54,7 @@ from dpasp.logic.terms import (
 
 QuestionStatement = ast.Query | ast.Map | ast.Evidence
 _CANDIDATES = 2_000  # how many atoms are compared with one that cannot occur
-_UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
+UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
 _CONSEQUENCE = {
     Mode.TRUE: "so its probability is 0",
     Mode.FALSE: "so 'not' always holds for it",
@@ -355,10 +355,8 @@ def _warnings(
 ) -> Iterator[Diagnostic]:
     literals = question_literals(statement)
     if literals and not instances:
-        message = "no atoms match this question, so it has no answers"
         known = filter(None, (_predicate_help(literal, atoms) for literal in literals))
-        help = next(known, _UNDERIVED)
-        yield Diagnostic("no-instances", message, statement.span, help, "warning")
+        yield no_instances(statement.span, next(known, UNDERIVED))
     missing = {
         part.symbol: part.literal
         for instance in instances
@@ -367,15 +365,22 @@ def _warnings(
     }
     for symbol, literal in missing.items():
         span = program.sources.span_of(literal.atom.symbol.location)
-        yield _cannot_occur(symbol, literal, span, atoms)
+        yield cannot_occur(str(symbol), literal, span, _atom_help(symbol, atoms))
 
 
-def _cannot_occur(symbol: Symbol, literal: QuestionLiteral, span: Span, atoms: Atoms) -> Diagnostic:
+def no_instances(span: Span, help: str) -> Diagnostic:
+    """The warning about a question with variables that nothing matches."""
+    message = "no atoms match this question, so it has no answers"
+    return Diagnostic("no-instances", message, span, help, "warning")
+
+
+def cannot_occur(atom: str, literal: QuestionLiteral, span: Span, help: str) -> Diagnostic:
+    """The warning about an atom of a question that is never true."""
     consequence = _CONSEQUENCE[literal.mode]
     if literal.is_evidence and literal.mode is not Mode.FALSE:
         consequence = "so this evidence is impossible"
-    message = f"{symbol} cannot occur, {consequence}"
-    return Diagnostic("unknown-atom", message, span, _atom_help(symbol, atoms), "warning")
+    message = f"{atom} cannot occur, {consequence}"
+    return Diagnostic("unknown-atom", message, span, help, "warning")
 
 
 def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
@@ -386,7 +391,7 @@ def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
     if names:
         return f"the closest atom that can is {closest(str(symbol), names, cutoff=0.0)}"
     sign = "" if symbol.positive else "-"
-    return suggest(f"{sign}{symbol.name}", _signatures(atoms)) or _UNDERIVED
+    return suggest(f"{sign}{symbol.name}", _signatures(atoms)) or UNDERIVED
 
 
 def _predicate_help(literal: QuestionLiteral, atoms: Atoms) -> str:

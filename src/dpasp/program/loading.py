@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dpasp.errors import tell
 from dpasp.language.arguments import path_given, text_given
 from dpasp.language.text.files import Reach, load_text
 from dpasp.logic.objects import caller_objects
@@ -26,6 +27,7 @@ def _read(
     groups = {name: keywords.pop(name) for name in ("networks", "data", "functions")}
     program = Program(source, objects=caller_objects(source, groups), **keywords)
     program._texts = tuple(texts)
+    tell(source.warnings, program._told)
     return program
 
 
@@ -36,6 +38,7 @@ def load(
     networks: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
     functions: Mapping[str, Any] | None = None,
+    semantics: str | None = None,
 ) -> Program:
     """Return the program in some files.
 
@@ -46,7 +49,8 @@ def load(
     ``constants`` win over the program's ``#const``. ``networks``, ``data`` and ``functions`` are
     objects of the calling program by the names after ``@``: modules, or functions that make
     them; tensors, arrays or lists of rows; functions. They win over what ``#python`` defines,
-    and need no ``python=True``.
+    and need no ``python=True``. ``semantics`` (as ``"lstable, maxent"``) win over the program's
+    in all that it is asked.
 
     Raises :class:`ProgramError` with every mistake in the files.
 
@@ -65,6 +69,7 @@ def load(
         networks=networks,
         data=data,
         functions=functions,
+        semantics=semantics,
     )
 
 
@@ -79,6 +84,7 @@ def loads(
     networks: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
     functions: Mapping[str, Any] | None = None,
+    semantics: str | None = None,
 ) -> Program:
     """Return the program in a text, which may come from anywhere.
 
@@ -101,6 +107,7 @@ def loads(
         networks=networks,
         data=data,
         functions=functions,
+        semantics=semantics,
     )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -23,7 +24,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import Diagnostic, LimitReached, UsageError
+from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError, tell
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import Asked, ask
@@ -36,6 +37,7 @@ from dpasp.language.arguments import (
     map_given,
     queries_given,
 )
+from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.files import Reach
 from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started, unasked
 from dpasp.logic.program import GroundProgram
@@ -85,10 +87,16 @@ class Program:
         python: bool = False,
         constants: Mapping[str, object] | None = None,
         objects: Mapping[str, object] | None = None,
+        semantics: str | None = None,
     ) -> None:
-        """``objects`` are those of the calling program by the names after ``@``."""
+        """``objects`` are those of the calling program by the names after ``@``.
+
+        ``semantics`` (as ``"lstable, maxent"``) win over the program's in all that it is asked.
+        """
         _need_source(source)
         self.objects = dict(objects or {})
+        self.semantics = semantics
+        source = with_semantics(source, semantics)
         self.source = replace(source, supplied=frozenset(self.objects))
         self.python = python
         self.constants = constants_given(constants)
@@ -97,19 +105,43 @@ class Program:
             self.source, python=python, constants=self.constants, objects=self.objects
         )
         self._warnings = self.source.warnings
-        self._torch = TorchSide(self._groundings, owner=ref(self))
+        self._told: set[Diagnostic] = set()  # warnings about its rules that were issued
+        self._torch = TorchSide(self._groundings, ref(self), self._told)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What is doubtful about the program, as reading found it, and the last grounding.
 
+        Whoever loads or asks the program is told as well, by a :class:`dpasp.ProgramWarning`.
+
+        >>> import warnings
         >>> from dpasp import loads
         >>> program = loads("0.3::a. b :- c.")
-        >>> _ = program.sample(1)
+        >>> with warnings.catch_warnings(record=True):
+        ...     _ = program.sample(1)
         >>> [warning.message for warning in program.warnings]
         ['c occurs in no head, so it is always false']
         """
         return self._warnings
+
+    def _doubted(self, ground: GroundProgram) -> GroundProgram:
+        """A ground program whose warnings are the last ones, and told."""
+        self._warnings = ground.warnings
+        tell(ground.warnings, self._told)
+        return ground
+
+    def _tell_more(self, warnings: Iterable[Diagnostic]) -> None:
+        """Tell what is doubtful about answers, beside what was told about their questions."""
+        tell((w for w in warnings if w not in self._warnings), self._told)
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Within it, evidence that is impossible because nothing derives it is shown with that."""
+        try:
+            yield
+        except ImpossibleEvidence as error:
+            doubts = (warning for warning in self._warnings if warning.code == "unknown-atom")
+            raise ImpossibleEvidence((*error.diagnostics, *doubts)) from error.__cause__
 
     def __repr__(self) -> str:
         files = ", ".join(self.source.files)
@@ -206,7 +238,7 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             with before_any_answer():
-                ground = groundings.ground(checked, watch)
+                ground = self._doubted(groundings.ground(checked, watch))
             asked = ask(
                 shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
                 checked.meaning,
@@ -287,7 +319,8 @@ class Program:
         asked = without_intervals(asked, intervals)
         with open_pool(cluster) as pool:
             asked = replace(asked, method=replace(asked.method, pool=pool))
-            return sample_models(asked, n, seed=seed)
+            with self._naming():
+                return sample_models(asked, n, seed=seed)
 
     def models(
         self,
@@ -313,8 +346,7 @@ class Program:
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), evidence_given(given), semantics)
-        ground = groundings.ground(checked, watch)
-        self._warnings = ground.warnings
+        ground = self._doubted(groundings.ground(checked, watch))
         weights = self._torch.weights(ground, watch)
         ground = self._torch.with_intervals(ground, checked.meaning)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
@@ -353,7 +385,10 @@ class Program:
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import explain
 
-        return explain(asked, self._groundings.origins(checked, asked.watch), top, target)
+        with self._naming():
+            explained = explain(asked, self._groundings.origins(checked, asked.watch), top, target)
+        self._tell_more(explained.warnings)
+        return explained
 
     def why_inconsistent(
         self,
@@ -393,7 +428,7 @@ class Program:
         """What is asked of the ground program, with what was learned for weights."""
         with before_any_answer():
             ground = self._groundings.ground(checked, watch, narrow=narrow)
-        self._warnings = ground.warnings
+        self._doubted(ground)
         return ask(
             self._torch.with_intervals(ground, checked.meaning),
             checked.meaning,
@@ -415,14 +450,18 @@ class Program:
             self._groundings.ground(checked, not_ground.for_grounding(watch), narrow=narrow)
         except LimitReached as limit:
             why = not_ground.before_ground(limit)
-            return not_ground.nothing_sure(checked.program, checked.meaning, why)
+            unknown = not_ground.nothing_sure(checked.program, checked.meaning, why)
+            tell(unknown.warnings, self._told)
+            return unknown
         return None
 
     def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
         """The answers, with what is known from grounding (in so many seconds) and learning."""
         if (told := asked.watch.limits.asked) is not unasked:
             told([question.text for question in asked.questions])
-        answers = answer(asked)
+        with self._naming():
+            answers = answer(asked)
+        self._tell_more(answers.warnings)
         statistics = dict(answers.statistics)
         ground = self._groundings.seconds(asked.ground) if seconds is None else seconds
         statistics["seconds"] = {"ground": ground, **statistics["seconds"]}
@@ -468,6 +507,7 @@ class Program:
         goal = Objective(objective, weight)
         model = self._torch.trainable(started(limits), semantics, goal).model
         model.limits = limits
+        self._warnings = model.ground.warnings
         return model
 
     # More than six parameters: they are the keywords of the public interface.
@@ -671,7 +711,8 @@ class Program:
         >>> len(loads("n(1..3). 0.5::a(X) :- n(X).").ground().choices)
         3
         """
-        return self._groundings.ground(self._groundings.unchecked(()), started(limits))
+        ground = self._groundings.ground(self._groundings.unchecked(()), started(limits))
+        return self._doubted(ground)
 
     def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
         """Return what compiling would work on: choices, parts, estimated widths, what is tried.
@@ -688,7 +729,7 @@ class Program:
         watch = started(limits)
         checked = self._groundings.checked((), (), semantics)
         narrow = not self._torch.in_use
-        ground = self._groundings.ground(checked, watch, narrow=narrow)
+        ground = self._doubted(self._groundings.ground(checked, watch, narrow=narrow))
         options = compiler_options(ask(ground, checked.meaning)) if narrow else Options()
         tried = plan(ground, checked.meaning, options=options, watch=watch)
         return Plan(len(ground.choices), tried)
@@ -709,7 +750,7 @@ class Program:
         """
         watch = started(limits, progress)
         checked = self._groundings.checked((), (), semantics)
-        ground = self._groundings.ground(checked, watch)
+        ground = self._doubted(self._groundings.ground(checked, watch))
         circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
         asked = tuple(question.text for question in ground.questions)
         return replace(circuit, leaf_names=tuple(leaf_names(ground)), question_names=asked)
@@ -769,20 +810,23 @@ class Program:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made of the texts, and of what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
-        arguments = (self.python, self.constants, self.objects, dict(self.source.sources.reaches))
+        reaches = dict(self.source.sources.reaches)
+        arguments = (self.python, self.constants, self.objects, reaches, self.semantics)
         return copied, (texts, arguments, self._torch.state(), self._torch.history)
 
 
 def copied(
     texts: tuple[tuple[str, str], ...],
-    arguments: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach]],
+    arguments: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach], str | None],
     learned: tuple[str, Objective, dict[str, Any]] | None,
     history: History | None,
 ) -> Program:
     """The program that ``Program.__reduce__`` described."""
-    python, constants, objects, reaches = arguments
+    python, constants, objects, reaches, semantics = arguments
     source = program_of_texts(list(texts), reaches)
-    program = Program(source, python=python, constants=constants, objects=objects)
+    program = Program(
+        source, python=python, constants=constants, objects=objects, semantics=semantics
+    )
     program._texts = texts
     program._torch.set_state(learned)
     program._torch.history = history

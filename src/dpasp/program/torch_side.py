@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import Diagnostic, UsageError, tell
 from dpasp.language.arguments import queries_given
 from dpasp.language.checks import effective_semantics
 from dpasp.limits import UNLIMITED, Watch
@@ -37,12 +37,19 @@ class TorchSide:
     """The module of a program with all that it learned, and the history of the last learning.
 
     ``owner`` refers to the program, whose ``module`` makes such a module again when it is
-    copied; weakly, so that a program that nobody holds any more is freed at once.
+    copied; weakly, so that a program that nobody holds any more is freed at once. ``told`` are
+    the program's warnings that were issued.
     """
 
-    def __init__(self, groundings: Groundings, owner: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        groundings: Groundings,
+        owner: Callable[[], object] = lambda: None,
+        told: set[Diagnostic] | None = None,
+    ) -> None:
         self.groundings = groundings
         self.owner = owner
+        self.told = set() if told is None else told
         self.history: History | None = None
         self._trainable: Trainable | None = None
         self._making = RLock()  # while a module is made: two would have networks of their own
@@ -82,6 +89,7 @@ class TorchSide:
                 return self._trainable
         python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
         ground = groundings.ground(groundings.unchecked((), meaning), watch)
+        tell(ground.warnings, self.told)
         basis = Basis(ground, python, self._queries, self.owner())
         model = ProgramModule(basis, meaning, objective or Objective(), last)
         self._trainable = Trainable(model, python)
@@ -90,8 +98,9 @@ class TorchSide:
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
         checked = self.groundings.unchecked(queries_given((text,)))
-        questions = self.groundings.ground(checked, watch).questions
-        return [question for question in questions if isinstance(question, GroundQuery)]
+        ground = self.groundings.ground(checked, watch)
+        tell(ground.warnings, self.told)
+        return [question for question in ground.questions if isinstance(question, GroundQuery)]
 
     def learn(
         self,

@@ -13,7 +13,7 @@ from dpasp.errors import ProgramError, Span, nearest
 from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole_statement
 from dpasp.language.statements.kind import Draft, Kind
 from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
-from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.statements.statement import NOWHERE, Program, Statement, span_field
 from dpasp.language.text.buffer import Buffer
 from dpasp.language.text.cursor import Cursor
 from dpasp.language.text.lexer import Token
@@ -99,6 +99,19 @@ def effective_semantics(program: Program, override: str | None = None) -> Semant
         if isinstance(statement, Semantics):
             logic, probability = logic or statement.logic, probability or statement.probability
     return SemanticsPair(logic or SemanticsPair().logic, probability or SemanticsPair().probability)
+
+
+def with_semantics(program: Program, override: str | None) -> Program:
+    """The program under other semantics: what ``override`` does not say stays."""
+    if not override:
+        return program
+    statements = list(program.statements)
+    places = (i for i, statement in enumerate(statements) if isinstance(statement, Semantics))
+    place = next(places, len(statements))
+    replaced = statements[place : place + 1]
+    span = replaced[0].span if replaced else NOWHERE
+    statements[place : place + 1] = [Semantics(*effective_semantics(program, override), span)]
+    return replace(program, statements=tuple(statements))
 
 
 def semantics_text(statement: Semantics) -> str:
