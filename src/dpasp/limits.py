@@ -18,10 +18,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
+from math import inf
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
 
+THREADS = 1024  # the most that may be asked for
 MEMORY_INTERVAL = 0.02  # seconds between two looks at the memory in use
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20 if hasattr(os, "sysconf") else 0.0
 
@@ -70,12 +72,15 @@ class Limits:
     def __post_init__(self) -> None:
         named: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
         for name, value in named:
-            if value is not None and not (isinstance(value, int | float) and value > 0):
-                raise UsageError(f"the {name} limit must be a positive number, not {value!r}")
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and 0 < value < inf):  # type: ignore[operator]
+                message = f"the {name} limit must be a positive number, not {value!r}"
+                raise UsageError(message, help="leave it out for no limit")
         if self.megabytes is not None:
             memory_in_use()  # refused where it cannot be known
-        if type(self.threads) is not int or self.threads < 1:
-            raise UsageError(f"threads must be a whole number from 1 on, not {self.threads!r}")
+        if type(self.threads) is not int or not 1 <= self.threads <= THREADS:
+            message = f"threads must be a whole number from 1 to {THREADS}, not {self.threads!r}"
+            raise UsageError(message, help="more than there are cores are no quicker")
 
     def start(self, report: Report = silent) -> Watch:
         """Start the clock; ``report`` is called with how far the work is."""

@@ -15,9 +15,9 @@ from dpasp.cli.options import (
     QUESTIONS,
     Flag,
     OptionGroup,
-    count,
     drawing,
     share,
+    whole_number,
 )
 from dpasp.cli.reading import (
     nothing_asked,
@@ -50,7 +50,13 @@ examples:
 WHAT = OptionGroup(
     "",
     (
-        Flag(("--top",), "so many ways and total choices (default: 5)", "N", count, default=5),
+        Flag(
+            ("--top",),
+            "so many ways and total choices (default: 5)",
+            "N",
+            whole_number,
+            default=5,
+        ),
         Flag(("--target",), "say what each number must be for the answer to be P", "P", share),
         Flag(("--why-inconsistent",), "say what leaves no model, in place of answers"),
     ),

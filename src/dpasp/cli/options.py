@@ -9,13 +9,16 @@ import argparse
 import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from textwrap import shorten
 from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
+from dpasp.language.arguments import LARGEST
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
 from dpasp.language.statements.known_options import CHAINS
+from dpasp.limits import THREADS as MOST_THREADS
 from dpasp.scale.clusters import checked_cluster
 
 LOGICS = tuple(logic.value for logic in Logic)
@@ -93,10 +96,21 @@ def positive(text: str) -> float:
 
 
 def whole_number(text: str) -> int:
-    """A whole number from 0."""
+    """A whole number from 0 that native code can hold."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
+    digits = text.lstrip("0") or "0"
+    if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
+        raise argparse.ArgumentTypeError(f"{shorten(text, 40)} is more than {LARGEST}")
+    return int(digits)
+
+
+def threads(text: str) -> int:
+    """A number of threads."""
+    value = count(text)
+    if value > MOST_THREADS:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than {MOST_THREADS} threads")
+    return value
 
 
 def count(text: str) -> int:
@@ -270,7 +284,7 @@ THREADS = Flag(
     "how many the compiler may use (default: 1), and networks (default: all); "
     "the answers are the same",
     "N",
-    count,
+    threads,
 )
 
 LEARNING = OptionGroup(

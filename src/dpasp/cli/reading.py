@@ -11,6 +11,7 @@ from dpasp.cli.console import STANDARD_INPUT, Console
 from dpasp.display.style import in_terminal
 from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.language import extend
+from dpasp.language.arguments import evidence_given, queries_given
 from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
 from dpasp.language.text.files import Reach, load_text
@@ -45,13 +46,12 @@ def read_text(file: str, console: Console) -> tuple[str, str]:
 
 def with_command_questions(program: Program, options: Namespace, console: Console) -> Program:
     """The program with the questions and the evidence of the command line at its end."""
-    for option, directive, values in (
-        ("--query", "#query", options.queries),
-        ("--evidence", "#evidence", options.evidence),
+    for option, texts in (
+        ("--query", queries_given(options.queries)),
+        ("--evidence", evidence_given(options.evidence)),
     ):
-        for number, value in enumerate(values, 1):
+        for number, text in enumerate(texts, 1):
             name = f"<{option}>" if number == 1 else f"<{option} {number}>"
-            text = f"{directive} {value.strip().removesuffix('.')}."
             console.texts[name] = text
             program = extend(program, text, file=name)
     return program

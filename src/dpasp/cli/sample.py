@@ -16,7 +16,6 @@ from dpasp.cli.options import (
     PYTHON,
     Flag,
     OptionGroup,
-    count,
     whole_number,
 )
 from dpasp.cli.reading import python_allowed, read_limits, read_program, wanted_semantics
@@ -34,7 +33,7 @@ examples:
 HOW_MANY = OptionGroup(
     "",
     (
-        Flag(("-n", "--number"), "so many (default: 1)", "N", count, default=1),
+        Flag(("-n", "--number"), "so many (default: 1)", "N", whole_number, default=1),
         Flag(("--seed",), "same seed, same models", "N", whole_number),
         Flag(
             ("--intervals",),

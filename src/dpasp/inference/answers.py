@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -75,6 +75,16 @@ class Answer:
     chains: int | None = None
     effective: float | None = None
     r_hat: float | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same is answered to the same query, in every row."""
+        if not isinstance(other, Answer):
+            return NotImplemented
+        names = [field.name for field in fields(self) if field.compare]
+        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __hash__(self) -> int:
+        return hash(self.query)
 
     @property
     def exact(self) -> bool:
@@ -167,6 +177,9 @@ class MapAnswer:
     most: float | None = None
     lower_most: float | None = None
 
+    def __hash__(self) -> int:
+        return hash(self.query)
+
     @property
     def kind(self) -> str:
         """What kind of answer this is, as the JSON form says it."""
@@ -243,6 +256,15 @@ class MapAnswer:
         return str(display("html.answer_html")(self))
 
 
+def _same(one: object, other: object) -> bool:
+    """Whether two fields of answers are equal: numbers, rows of numbers, or pairs of them."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, str) or one is None or other is None:
+        return one == other
+    return np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
+
+
 def assignment_text(assignment: Assignment) -> str:
     """An assignment as literals.
 
@@ -255,18 +277,22 @@ def assignment_text(assignment: Assignment) -> str:
 
 @dataclass(frozen=True)
 class Answers(Sequence[Answer | MapAnswer]):
-    """The answers to a program's questions, in its order, by index or by the query's text."""
+    """The answers to a program's questions, in its order, by index or by the query's text.
+
+    Two are equal where the same is answered under the same semantics, however it was found.
+    """
 
     answers: tuple[Answer | MapAnswer, ...]
     logic: str
     probability: str
-    engine: str
-    inconsistent: float = 0.0  # the mass of the total choices without a model
-    files: tuple[str, ...] = ()
-    warnings: tuple[Diagnostic, ...] = ()
-    statistics: Mapping[str, Any] = field(default_factory=dict)
-    learned: Sequence[Mapping[str, Any]] = ()  # the parameters that were learned, by statement
-    history: Sequence[Mapping[str, Any]] = ()  # the iterations of learning
+    engine: str = field(compare=False)
+    inconsistent: float = field(default=0.0, compare=False)  # mass of total choices without a model
+    files: tuple[str, ...] = field(default=(), compare=False)
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
+    statistics: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    # the parameters that were learned, by statement, and the iterations of learning
+    learned: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
+    history: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
 
     @overload
     def __getitem__(self, key: int | str) -> Answer | MapAnswer: ...

@@ -14,6 +14,7 @@ from dataclasses import field, replace
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
+from dpasp.language.arguments import plain_number
 from dpasp.language.statements import engines
 from dpasp.language.statements.inference import inference_problems
 from dpasp.scale.pools import Pool
@@ -47,8 +48,8 @@ class Method:
 
     def whole(self, option: str) -> int | None:
         """The value of an option that is a whole number; None if it was not given."""
-        value = self.real(option)
-        return None if value is None else int(value)
+        value = self.options.get(option)
+        return int(value) if isinstance(value, int | float) else None
 
     @property
     def anytime(self) -> bool:
@@ -83,7 +84,8 @@ def method(
     chosen = engines.named(name)
     if chosen is None:
         raise _unknown(name, directive if engine is None else None)
-    wanted = {key: value for key, value in (options or {}).items() if value is not None}
+    given = {key: plain_number(value) for key, value in (options or {}).items()}
+    wanted = {key: value for key, value in given.items() if value is not None}
     _check(name, wanted)
     written = {option.name: option.value for option in directive.options} if directive else {}
     implied = chosen.aliases.get(name, {})

@@ -8,15 +8,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
+from numbers import Integral, Real
 from os import PathLike
 from textwrap import shorten
 
 from dpasp.errors import UsageError
 from dpasp.language.observations import one_example
 
-DIRECTIVES = ("#query", "#pr", "#map", "#max", "#mpe", "#evidence")
+LARGEST = 2**63 - 1  # what fits into the integers of native code
+QUERY, MAP, EVIDENCE = ("#query", "#pr"), ("#map", "#max", "#mpe"), ("#evidence",)
+_DIRECTIVE = re.compile(r"#\w*")
 
 
 def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
@@ -24,12 +28,12 @@ def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
     texts = [text for query in queries for text in _texts(query, "a query")]
     if queries and not texts:
         raise UsageError("an empty list holds no query", help="leave it out")
-    return tuple(f"#query {_bare(text)}." for text in texts)
+    return tuple(f"#query {_bare(text, QUERY)}." for text in texts)
 
 
 def map_given(question: str | None) -> str:
     """A question for most probable values as a statement: of all choices where it names no atom."""
-    text = _bare(text_given("" if question is None else question, "a question"))
+    text = _bare(text_given("" if question is None else question, "a question"), MAP)
     return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
 
 
@@ -45,7 +49,7 @@ def evidence_given(evidence: object) -> tuple[str, ...]:
     if isinstance(texts, Iterable) and not isinstance(texts, Mapping):
         texts = list(texts) if isinstance(texts, Iterator) else texts
         if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
-            return tuple(f"#evidence {_bare(text)}." for text in texts if text)
+            return tuple(f"#evidence {_bare(text, EVIDENCE)}." for text in texts if text)
     literals = one_example(texts, "evidence")
     return (f"#evidence {', '.join(literals)}.",) if literals else ()
 
@@ -56,6 +60,47 @@ def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
         if isinstance(value, float) and not isfinite(value):
             raise UsageError(f"the constant {name} cannot be {value}", help="give a finite number")
     return {name: str(value) for name, value in (constants or {}).items()}
+
+
+def whole_given(value: object, what: str, least: int = 0, most: int = LARGEST) -> int:
+    """A whole number that was given, from ``least`` to ``most``.
+
+    >>> whole_given(3, "the seed")
+    3
+    >>> try:
+    ...     whole_given(-1, "the number of models", least=1)
+    ... except UsageError as error:
+    ...     print(error.diagnostics[0].message)
+    the number of models is a whole number from 1 on, not -1
+    """
+    number = plain_number(value)
+    if type(number) is int and least <= number <= most:
+        return number
+    large = type(number) is int and number > most
+    reach = f"up to {most}" if large else f"from {least} on"
+    raise UsageError(
+        f"{what} is a whole number {reach}, not {_shown(value)}",
+        help=f"give a number such as {max(least, 1)}",
+    )
+
+
+def share_given(value: object, what: str) -> float:
+    """A number from 0 to 1 that was given."""
+    number = plain_number(value)
+    if type(number) in (int, float) and isinstance(number, int | float) and 0 <= number <= 1:
+        return float(number)
+    raise UsageError(
+        f"{what} is a number from 0 to 1, not {_shown(value)}", help="give a number such as 0.5"
+    )
+
+
+def plain_number(value: object) -> object:
+    """A number of numpy's or of another library as Python's own; anything else as it is."""
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
 
 
 def path_given(path: object) -> str:
@@ -87,11 +132,12 @@ def _shown(value: object) -> str:
     return shorten(repr(value), 40)
 
 
-def _bare(text: str) -> str:
-    """A question without its directive and its dot."""
+def _bare(text: str, words: Sequence[str]) -> str:
+    """A question without its dot, and without its directive, which is one of these words."""
     text = text.strip()
-    for word in DIRECTIVES:
-        if text.startswith(word):
-            text = text[len(word) :].strip()
-            break
+    if found := _DIRECTIVE.match(text):
+        if found[0] not in words:
+            help = f"write what follows {words[0]}, with or without that word"
+            raise UsageError(f"{found[0]} is not supported here", help=help)
+        text = text[found.end() :].strip()
     return text.removesuffix(".").strip()

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -67,8 +68,9 @@ class History(Sequence[Record]):
     records: tuple[Record, ...]
     reason: StopReason = StopReason.DONE
     examples: int = 0
-    seconds: float = 0.0
-    first_step: float | None = None  # seconds until the first step was done, compiling included
+    seconds: float = field(default=0.0, compare=False)
+    # seconds until the first step was done, compiling included
+    first_step: float | None = field(default=None, compare=False)
 
     @overload
     def __getitem__(self, key: int) -> Record: ...

@@ -11,6 +11,7 @@ import torch
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
+from dpasp.language.arguments import plain_number
 from dpasp.language.statements.known_options import LEARN
 from dpasp.semantics.objective import Objective
 
@@ -106,12 +107,20 @@ def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptio
             raise UsageError(
                 Diagnostic("unknown-option", f"learn() has no option {name}", help=help)
             )
-        if value is not None and not LEARN[name].holds(value):
+        value = plain_number(value)
+        if value is None:  # as if nobody had said anything about it
+            values.pop(name, None)
+            continue
+        if not LEARN[name].holds(value):
             message = f"{name} must be {LEARN[name].words}, not {value!r}"
-            raise UsageError(Diagnostic("option-value", message))
+            help = f"say {name}={LEARN[name].examples[0]}"
+            raise UsageError(Diagnostic("option-value", message, help=help))
         values[name] = value
     for name in _WHOLE & values.keys():
-        values[name] = values[name] if values[name] is None else int(values[name])
+        values[name] = int(values[name])
     for name in _SWITCHES & values.keys():
         values[name] = bool(values[name])
+    for name, value in values.items():
+        if type(value) is int and name not in _WHOLE:
+            values[name] = float(value)
     return replace(LearnOptions(), **values)

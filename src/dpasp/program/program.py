@@ -36,6 +36,8 @@ from dpasp.language.arguments import (
     evidence_given,
     map_given,
     queries_given,
+    share_given,
+    whole_given,
 )
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.files import Reach
@@ -311,8 +313,8 @@ class Program:
         """
         from dpasp.inference.sampling.draws import sample_models, without_intervals
 
-        if n < 0:
-            raise UsageError(f"{n} models cannot be sampled")
+        n = whole_given(n, "the number of models")
+        seed = None if seed is None else whole_given(seed, "the seed")
         asked = self._asked(
             self._groundings.checked((), evidence_given(given), semantics), started(limits)
         )
@@ -342,6 +344,8 @@ class Program:
         """
         from dpasp.inference.models import models
 
+        if n is not None:
+            n = whole_given(n, "the number of models", least=1)
         watch = started(limits)
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
@@ -379,6 +383,8 @@ class Program:
         >>> [(number.name, round(number.reach[0], 6)) for number in why.sensitivity[:2]]
         [('0.5::b', 0.857143), ('0.3::a', 0.8)]
         """
+        top = whole_given(top, "the number of ways")
+        target = None if target is None else share_given(target, "a target")
         checked = self._groundings.checked(
             queries_given(queries), evidence_given(evidence), semantics
         )
@@ -409,6 +415,7 @@ class Program:
         >>> reason.values, reason.probability, [rule.text for rule in reason.rules]
         (('a', 'b'), 0.2, ['d :- a.', ':- d, b.'])
         """
+        top = whole_given(top, "the number of reasons")
         checked = self._groundings.checked((), evidence_given(given), semantics)
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import why_inconsistent
@@ -632,8 +639,7 @@ class Program:
             raise UsageError(
                 f"all members of an ensemble would share the network {modules[0]}", help
             )
-        if count < 1:
-            raise UsageError(f"an ensemble has a whole number of members, not {count!r}")
+        count = whole_given(count, "the number of members", least=1)
         if cluster is not None:
             from dpasp.learning.ensembles import together
             from dpasp.program.learners import learned

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, nearest
+from dpasp.language.statements.known_options import SHARE
 
 _LOWER = {"lower": 1.0, "upper": 0.0, "midpoint": 0.5}
 NAMES = (*_LOWER, "hurwicz")
@@ -31,9 +32,9 @@ class Objective:
             raise UsageError(Diagnostic("option-value", message, help=help))
         if self.weight is not None and self.name != "hurwicz":
             message = f'weight goes with objective = "hurwicz", not with {self.name}'
-            help = f'say objective = "hurwicz", weight = {self.weight:g}, or leave weight out'
+            help = f'say objective = "hurwicz", weight = {self.weight}, or leave weight out'
             raise UsageError(Diagnostic("option-value", message, help=help))
-        if self.weight is not None and not 0 <= self.weight <= 1:
+        if self.weight is not None and not SHARE.holds(self.weight):
             message = f"the weight of the lower probability is from 0 to 1, not {self.weight!r}"
             raise UsageError(Diagnostic("option-value", message, help="say weight = 0.5"))
 

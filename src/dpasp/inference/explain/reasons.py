@@ -70,11 +70,9 @@ def explain(
     also found what each number of the program must be for the answer to be that. ``#map`` and
     ``#mpe`` are left out, with a warning.
 
-    Raises :class:`ProgramError` if nothing else is asked, :class:`UsageError` for a ``top`` or a
-    ``target`` that cannot be, and :class:`InferenceError` if masses are lost in floating point.
+    Raises :class:`ProgramError` if nothing else is asked, :class:`UsageError` for a ``target``
+    that cannot be, and :class:`InferenceError` if masses are lost in floating point.
     """
-    if top < 0:
-        raise UsageError(f"{top} ways cannot be shown")
     left_out = _left_out(asked.ground)
     asked = asked.one_row().with_questions(asked.queries)
     _check_target(asked, target)

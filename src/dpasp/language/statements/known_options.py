@@ -2,12 +2,13 @@
 
 >>> from dpasp.language.ast import Option
 >>> [problem.message for problem in check_options([Option("n", -1)], {"n": COUNT}, "#inference")]
-['n must be a whole number above 0']
+['n must be a whole number above 0 and below 2^63']
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from sys import float_info
 from typing import NamedTuple
 
 from dpasp.errors import Diagnostic, nearest
@@ -22,13 +23,17 @@ class Allowed(NamedTuple):
     examples: tuple[str, ...]
 
 
-def _number(value: OptionValue) -> float | None:
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if good and isinstance(value, int | float) else None
-
-
 def _real(words: str, test: Callable[[float], bool], example: str) -> Allowed:
-    return Allowed(words, lambda value: (n := _number(value)) is not None and test(n), (example,))
+    def holds(value: OptionValue) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return -LARGEST <= value <= LARGEST and test(value)
+
+    return Allowed(words, holds, (example,))
+
+
+def _whole(words: str, test: Callable[[float], bool], example: str) -> Allowed:
+    return _real(words, lambda n: n == int(n) and n <= MOST and test(n), example)
 
 
 def _word(*known: str) -> Allowed:
@@ -36,11 +41,14 @@ def _word(*known: str) -> Allowed:
     return Allowed(f"one of {', '.join(known)}", lambda value: value in known, quoted)
 
 
+LARGEST = float_info.max
+MOST = 2**63 - 1  # what fits into the integers of native code
+
 POSITIVE = _real("a number above 0", lambda n: n > 0, "0.001")
-COUNT = _real("a whole number above 0", lambda n: n > 0 and n.is_integer(), "10")
-WHOLE = _real("a whole number, 0 or more", lambda n: n >= 0 and n.is_integer(), "0")
+COUNT = _whole("a whole number above 0 and below 2^63", lambda n: n > 0, "10")
+WHOLE = _whole("a whole number from 0 to 2^63 - 1", lambda n: n >= 0, "0")
 SHARE = _real("a number from 0 to 1", lambda n: 0 <= n <= 1, "0.1")
-CHAINS = _real("a whole number from 2 to 16", lambda n: 2 <= n <= 16 and n.is_integer(), "16")
+CHAINS = _whole("a whole number from 2 to 16", lambda n: 2 <= n <= 16, "16")
 NOT_NEGATIVE = _real("a number, 0 or more", lambda n: n >= 0, "0.1")
 BOOLEAN = Allowed(
     "true or false", lambda value: isinstance(value, bool) or value in (0, 1), ("true",)
