@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from importlib.util import find_spec
@@ -41,5 +42,7 @@ def execute(options: Namespace, console: Console) -> int:
 
     level = logging.DEBUG if console.verbose else logging.CRITICAL
     logging.basicConfig(level=level, stream=console.messages)
-    server().start_io(sys.stdin.buffer, console.answers.buffer)
-    return 0
+    served = server()
+    with open(os.dup(console.answers.fileno()), "wb") as answers:  # pygls closes it at an exit
+        served.start_io(sys.stdin.buffer, answers)
+    return served.exit_code

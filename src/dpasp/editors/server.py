@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import ServerTextPosition, ServerTextRange
 
@@ -52,16 +53,48 @@ _OFFERS = {
 }
 
 
+class Answering(LanguageServerProtocol):
+    """The protocol in which every request is answered, also one that cannot be understood."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Return the message of some JSON; None for a request that was refused at once."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException:
+            if "method" not in data or not isinstance(data.get("id"), int | str):
+                raise  # nobody waits for an answer
+            self._refuse(data["id"], JsonRpcInvalidParams(f"{data['method']}: invalid parameters"))
+            return None
+
+    def handle_message(self, message: Any) -> None:
+        """Do what a message says; nothing but an exit once the editor has said goodbye."""
+        if message is None:
+            return
+        if self._shutdown and hasattr(message, "id") and hasattr(message, "method"):
+            self._refuse(message.id, JsonRpcInvalidRequest("the server has been shut down"))
+            return
+        super().handle_message(message)
+
+    def _refuse(self, id: int | str, error: JsonRpcException) -> None:
+        self._send_response(id, error=error.to_response_error())
+
+
 class Server(LanguageServer):
     """The documents that an editor has open, each analysed once for a version."""
 
     def __init__(self) -> None:
-        super().__init__("dpasp", __version__)
+        super().__init__(
+            "dpasp", __version__, protocol_cls=Answering, converter_factory=default_converter
+        )
         self._known: dict[str, tuple[str, Analysis]] = {}
+        self.exit_code = 0
 
     def analysis(self, uri: str) -> Analysis:
         """What is known about a document as it is now."""
-        text = self.workspace.get_text_document(uri).source
+        try:
+            text = self.workspace.get_text_document(uri).source
+        except (OSError, UnicodeDecodeError) as error:
+            raise JsonRpcInvalidParams(f"{uri} is neither open nor a file of text") from error
         known = self._known.get(uri)
         if known is None or known[0] != text:
             # one line end is one character for us, and so it is for the places in the text
@@ -318,6 +351,11 @@ def _formatting(
     return [types.TextEdit(whole, text)]
 
 
+def _exited(server: Server, params: None) -> None:
+    """An editor that leaves without a shutdown gets the exit code 1, as the protocol says."""
+    server.exit_code = 0 if server.protocol._shutdown else 1
+
+
 _LEGEND = types.SemanticTokensLegend(WORDS, ["definition"])
 _FEATURES: list[tuple[str, Callable[..., Any], Any]] = [
     (types.TEXT_DOCUMENT_DID_OPEN, _publish, None),
@@ -340,4 +378,5 @@ _FEATURES: list[tuple[str, Callable[..., Any], Any]] = [
     (types.TEXT_DOCUMENT_FOLDING_RANGE, _folding, None),
     (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _semantic_tokens, _LEGEND),
     (types.TEXT_DOCUMENT_FORMATTING, _formatting, None),
+    (types.EXIT, _exited, None),
 ]
