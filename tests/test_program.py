@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -186,11 +187,76 @@ def test_several_queries_also_as_a_list() -> None:
         (lambda p: dpasp.parse(None, from_str=True), "a program is a text, not None"),
         (lambda p: dpasp.load(3), "the name of a file is a text or a path, not 3"),
         (lambda p: dpasp.Limits("5"), "the time limit must be a positive number, not '5'"),
+        (lambda p: dpasp.Limits(float("inf")), "the time limit must be a positive number, not inf"),
+        (lambda p: dpasp.Limits(megabytes=True), "the memory limit must be a positive number"),
+        (lambda p: dpasp.Limits(threads=2**70), "threads must be a whole number from 1 to 1024"),
+        (lambda p: p.models(-1), "the number of models is a whole number from 1 on, not -1"),
+        (lambda p: p.models(0), "the number of models is a whole number from 1 on, not 0"),
+        (lambda p: p.models("3"), "the number of models is a whole number from 1 on, not '3'"),
+        (lambda p: p.sample("3"), "the number of models is a whole number from 0 on, not '3'"),
+        (lambda p: p.sample(1.5), "the number of models is a whole number from 0 on, not 1.5"),
+        (lambda p: p.sample(True), "the number of models is a whole number from 0 on, not True"),
+        (lambda p: p.sample(seed=-1), "the seed is a whole number from 0 on, not -1"),
+        (lambda p: p.sample(seed=2**63), "the seed is a whole number up to 9223372036854775807"),
+        (lambda p: p.query(engine="sample", seed=2**70), "seed must be a whole number from 0 to"),
+        (lambda p: p.query(engine="sample", n="9"), "n must be a whole number above 0"),
+        (lambda p: p.query(engine="bounds", gap=10**400), "gap must be a number from 0 to 1"),
+        (lambda p: p.explain(top=None), "the number of ways is a whole number from 0 on, not None"),
+        (lambda p: p.explain(target="1"), "a target is a number from 0 to 1, not '1'"),
+        (lambda p: p.why_inconsistent(top=-1), "the number of reasons is a whole number from 0 on"),
+        (lambda p: p.ensemble("3"), "the number of members is a whole number from 1 on, not '3'"),
+        (lambda p: p.module(objective="hurwicz", weight="1"), "is from 0 to 1, not '1'"),
+        (lambda p: p.learn(["a"], lr=float("inf")), "lr must be a number above 0, not inf"),
+        (lambda p: p.learn(["a"], seed=2**70), "seed must be a whole number from 0 to"),
+        (lambda p: p.query("#evidence a"), "#evidence is not supported here"),
+        (lambda p: p.query("#querya"), "#querya is not supported here"),
+        (lambda p: p.query("a", evidence="#query a"), "#query is not supported here"),
+        (lambda p: p.map("#query a"), "#query is not supported here"),
     ],
 )
 def test_wrong_arguments_are_told(call: Callable[[Any], object], said: str) -> None:
     with pytest.raises(dpasp.UsageError, match=re.escape(said)):
         call(dpasp.loads("0.3::a. #query a."))
+
+
+def test_numbers_of_other_libraries_are_numbers() -> None:
+    program = dpasp.loads("0.3::a. #query a.")
+    assert len(program.sample(np.int64(2), seed=np.uint8(3))) == 2
+    assert program.query(engine="sample", n=np.int64(7))[0].samples == 7  # type: ignore[union-attr]
+    assert len(list(program.models(np.int32(1)))) == 1
+
+
+def test_an_option_of_learning_that_is_none_has_its_default() -> None:
+    pytest.importorskip("torch")
+    text = "?::a. #semantics maxent. #learn @rows, niters = 2. #query a."
+    rows = [["a"], ["not a"]]
+    program = dpasp.loads(text, functions={"rows": lambda: rows})
+    assert len(program.learn()) == 2
+    assert len(program.learn(niters=None, momentum=None, seed=None)) > 2
+
+
+def test_a_large_seed_is_that_seed() -> None:
+    from dpasp.inference.method import method
+
+    program = dpasp.loads("0.3::a.").source
+    assert method(program, "sample", {"seed": 2**53 + 1}).whole("seed") == 2**53 + 1
+
+
+@pytest.mark.parametrize("query", ["a", "a.", " a . ", "#query a", "#query a.", "#query(a)."])
+def test_a_query_with_and_without_its_directive(query: str) -> None:
+    assert dpasp.loads("0.3::a.").query(query)[0].query == "a"
+
+
+def test_the_semantics_of_a_program_can_be_chosen_for_all_that_it_is_asked() -> None:
+    text = "0.4::x. p :- x, not q. q :- x, not p. #semantics lstable, credal. #query p."
+    program = dpasp.loads(text, semantics="maxent")
+    for one in (program, copy.deepcopy(program)):
+        answers = one.query()
+        assert (answers.logic, answers.probability) == ("lstable", "maxent")
+        assert answers[0].value == pytest.approx(0.2)
+        assert one.query(semantics="stable").probability == "maxent"
+    with pytest.raises(dpasp.ProgramError, match="is not a semantics"):
+        dpasp.loads(text, semantics="nonsense")
 
 
 def test_marks_that_were_forgotten() -> None:

@@ -69,6 +69,18 @@ def test_warnings_are_no_mistakes(dpasp: Command) -> None:
     assert [w["code"] for w in result.json["warnings"]] == ["include-twice"]
 
 
+def test_names_that_nothing_derives(dpasp: Command) -> None:
+    code, out, err = dpasp(
+        "check", text="0.3::wet.\nslips :- wet, icey.\n0.1::icy.\n#query wett.\n"
+    )
+    assert (code, out) == (0, "p.plp: 2 warnings\n")
+    assert "p.plp:2:15: warning: icey occurs in no head" in err
+    assert "p.plp:4:8: warning: wett cannot occur" in err
+    assert "help: did you mean 'icy'?" in err
+    assert "help: did you mean 'wet'?" in err
+    assert dpasp("check", "-q", text="0.3::wet. #query wett.\n") == (0, "", "")
+
+
 def test_constants_can_be_given(dpasp: Command) -> None:
     text = "#const p = 0.5.\np::a.\n"
     assert dpasp("check", text=text).code == 0

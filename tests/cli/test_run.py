@@ -257,3 +257,24 @@ def test_a_circuit_from_the_cache_is_told(
     assert "cached" not in dpasp("run", "-v", text=text).err
     assert "\ncached: True\n" in dpasp("run", "-v", text=text).err
     assert dpasp("run", "--json", text=text).json["statistics"]["cached"] is True
+
+
+@pytest.mark.parametrize("query", ["nap", "nap.", "#query nap", "#query nap.", "#query(nap)."])
+def test_a_query_with_and_without_its_directive(dpasp: Command, query: str) -> None:
+    text = NAP.replace("#query nap.", "")
+    assert dpasp("run", "--query", query, text=text).out == "ℙ(nap) = [0.000000, 0.700000]\n"
+    given = query.replace("query", "evidence")
+    assert dpasp("run", "--query", "busy", "--evidence", given, text=text).out.startswith("ℙ(busy)")
+    assert dpasp("models", "--given", given, text=text).code == 0
+
+
+def test_another_directive_is_no_query(dpasp: Command) -> None:
+    code, _, err = dpasp("run", "--query", "#evidence nap", text=NAP)
+    assert code == 2
+    assert "#evidence is not supported here" in err
+
+
+def test_impossible_evidence_shows_the_name_that_nothing_derives(dpasp: Command) -> None:
+    result = dpasp("run", "--json", "--query", "busy | napp", text=NAP)
+    assert [error["code"] for error in result.json["errors"]] == ["impossible-evidence"]
+    assert [warning["help"] for warning in result.json["warnings"]] == ["did you mean 'nap'?"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -247,5 +249,70 @@ def test_formatting(editor: Any) -> None:
         uri, _ = await client.open("a :- b", "wrong.plp")
         params = types.DocumentFormattingParams(types.TextDocumentIdentifier(uri), options)
         assert await client.text_document_formatting_async(params) is None
+
+    editor(conversation)
+
+
+HELLO = {"processId": None, "rootUri": None, "capabilities": {}}
+
+
+def spoken(*messages: dict[str, Any]) -> tuple[int, dict[Any, Any]]:
+    """The exit code of a server that is told some messages, and its replies by their ids."""
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+    said = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
+    done = subprocess.run(
+        [sys.executable, "-m", "dpasp", "lsp"], input=said, capture_output=True, timeout=PATIENCE
+    )
+    assert done.stderr == b""
+    parts = done.stdout.split(b"Content-Length: ")[1:]
+    replies = [json.loads(part.split(b"\r\n\r\n", 1)[1]) for part in parts]
+    return done.returncode, {reply.get("id"): reply for reply in replies}
+
+
+def test_it_ends_as_the_protocol_says() -> None:
+    hello, goodbye = {"id": 1, "method": "initialize", "params": HELLO}, {"method": "exit"}
+    code, replies = spoken(hello, {"id": 2, "method": "shutdown"}, goodbye)
+    assert (code, replies[2].get("error")) == (0, None)
+    assert spoken(hello, goodbye)[0] == 1
+    assert spoken(hello)[0] == 0  # the editor hangs up
+
+
+def test_every_request_is_answered() -> None:
+    hover = "textDocument/hover"
+    nowhere = {"textDocument": {"uri": "file:///nowhere.plp"}}
+    code, replies = spoken(
+        {"id": 1, "method": "initialize", "params": HELLO},
+        {"id": 2, "method": hover, "params": {"x": 1}},
+        {"id": 3, "method": hover, "params": [1]},
+        {"id": 4, "method": hover},
+        {"id": 5, "method": hover, "params": nowhere | {"position": {"line": -1, "character": 0}}},
+        {"id": 6, "method": hover, "params": nowhere | {"position": {"line": 0, "character": 0}}},
+        {"id": 7, "method": "nonsense", "params": {}},
+        {"id": "last", "method": "shutdown"},
+        {"id": 9, "method": hover, "params": nowhere | {"position": {"line": 0, "character": 0}}},
+        {"method": "exit"},
+    )
+    assert code == 0
+    codes = {id: reply["error"]["code"] for id, reply in replies.items() if "error" in reply}
+    assert codes == {2: -32602, 3: -32602, 4: -32602, 5: -32602, 6: -32602, 7: -32601, 9: -32600}
+    assert "last" in replies
+
+
+def test_a_misspelt_name_can_be_mended(editor: Any) -> None:
+    async def conversation(client: Editor) -> None:
+        text = "0.3::wet.\n#query wett.\n"
+        uri, (problem,) = await client.open(text)
+        assert (problem.code, problem.severity) == (
+            "unknown-atom",
+            types.DiagnosticSeverity.Warning,
+        )
+        assert "did you mean 'wet'?" in problem.message
+        context = types.CodeActionContext([problem])
+        document = types.TextDocumentIdentifier(uri)
+        params = types.CodeActionParams(document, problem.range, context)
+        (action, *_) = await client.text_document_code_action_async(params) or ()
+        assert isinstance(action, types.CodeAction)
+        assert action.edit is not None
+        assert applied(text, (action.edit.changes or {})[uri]) == "0.3::wet.\n#query wet.\n"
 
     editor(conversation)

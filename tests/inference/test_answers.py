@@ -201,3 +201,27 @@ def test_the_gap_of_a_stopped_search() -> None:
     assert credal.gap == 0.125
     assert replace(credal, lower_most=0.5).gap == 0.25
     assert MapAnswer("a?", {"a": True}, value=0.25).gap == 0
+
+
+def test_equal_is_what_answers_the_same() -> None:
+    program = dpasp.loads(TEXT)
+    first, second = program.query(), program.query()
+    assert first.statistics is not second.statistics
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first == program.query(engine="enumerate")  # however it was found
+    assert first != program.query(semantics="maxent")
+    assert first != dpasp.loads(TEXT.replace("0.3", "0.4")).query()
+    assert first[0] in second
+    assert second.index(first[2]) == 2
+
+
+def test_answers_with_rows_are_equal_row_by_row() -> None:
+    rows = np.array([0.2, np.nan, 0.7])
+    answer = Answer("a", lower=rows, upper=rows + 0.1, interval=(rows, rows), gap=rows)
+    assert answer == replace(answer, lower=rows.copy(), interval=(rows.copy(), rows.copy()))
+    assert answer != replace(answer, lower=rows[:2])
+    assert answer != replace(answer, upper=rows + 0.2)
+    assert answer != replace(answer, gap=None)
+    assert answer != "a"
+    assert len({answer, replace(answer)}) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def test_options(shell: InteractiveShell) -> None:
     assert answers[0].value == pytest.approx(1.0)
     program = shell.user_ns["mine"]
     assert isinstance(program, dpasp.Program)
-    assert program.query("c(3)")[0].upper == 1.0
+    assert program.query("c(3)")[0].value == 1.0
 
 
 def test_python_runs_only_when_allowed(shell: InteractiveShell) -> None:
@@ -75,6 +76,34 @@ def test_wrong_options_are_told(
         cell(shell, "-c n")
     assert cell(shell, "--help") is None
     assert "--semantics" in capsys.readouterr().out
+
+
+def test_help_needs_no_program(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shell.run_cell("%%dpasp --help").success
+    assert "--semantics" in capsys.readouterr().out
+    assert "there is no program in this cell" in str(shell.run_cell("%%dpasp").error_in_exec)
+
+
+def test_the_semantics_stays_with_the_name(shell: InteractiveShell) -> None:
+    text = "0.4::x. p :- x, not q. q :- x, not p. #query p."
+    answers = cell(shell, "--semantics maxent --name nap", text)
+    assert answers[0].value == pytest.approx(0.2)
+    assert shell.user_ns["nap"].query() == answers
+
+
+def test_a_misspelt_name_is_told_once(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answers = cell(shell, "", "0.3::wet. #query wett.")
+        assert capsys.readouterr().err.count("did you mean 'wet'?") == 1
+        monkeypatch.setattr(shell, "kernel", None, raising=False)  # it shows HTML
+        cell(shell, "", "0.3::wet. #query wett.")
+        assert capsys.readouterr().err == ""
+    page = answers._repr_html_()
+    assert "&lt;cell&gt;:1:18: wett cannot occur" in page
+    assert "did you mean &#x27;wet&#x27;?" in page
 
 
 def test_an_error_shows_no_traceback(shell: InteractiveShell) -> None:
