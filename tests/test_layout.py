@@ -93,7 +93,7 @@ INSIDE = {
         ["overflow"],
         ["encode", "demand"],
         ["clingo", "narrow"],
-        ["assemble"],
+        ["assemble", "underived"],
         ["ground"],
         ["reading"],
         ["__init__"],

@@ -7,8 +7,8 @@ import dpasp
 NAMES = """
     Answer Answers DataError Diagnostic Error ImpossibleEvidence InconsistentProgram
     InferenceError Interrupted LimitReached Limits MapAnswer MemoryLimit OutputError Program
-    ProgramError SizeLimit Span TimeLimit UsageError __version__ convert formatted load
-    loads parse
+    ProgramError ProgramWarning SizeLimit Span TimeLimit UsageError __version__ convert formatted
+    load loads parse
 """.split()
 
 
@@ -25,8 +25,8 @@ def test_every_public_name_is_there_and_documented() -> None:
 
 def test_all_errors_are_errors() -> None:
     kinds = [v for v in vars(dpasp).values() if isinstance(v, type) and issubclass(v, Exception)]
-    assert len(kinds) == 13
-    assert all(issubclass(kind, dpasp.Error) for kind in kinds)
+    assert len(kinds) == 14
+    assert all(issubclass(kind, dpasp.Error | dpasp.ProgramWarning) for kind in kinds)
 
 
 def test_the_methods_of_a_program() -> None:

@@ -263,7 +263,7 @@ def tell(found: Iterable[Diagnostic], told: set[Diagnostic]) -> None:
 
 
 @contextmanager
-def untold() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Within it no :class:`ProgramWarning` is shown: the caller shows the diagnostics itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProgramWarning)

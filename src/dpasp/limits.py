@@ -23,7 +23,7 @@ from math import inf
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
 
-THREADS = 1024  # the most that may be asked for
+MOST_THREADS = 1024  # the most that may be asked for
 MEMORY_INTERVAL = 0.02  # seconds between two looks at the memory in use
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20 if hasattr(os, "sysconf") else 0.0
 
@@ -78,8 +78,10 @@ class Limits:
                 raise UsageError(message, help="leave it out for no limit")
         if self.megabytes is not None:
             memory_in_use()  # refused where it cannot be known
-        if type(self.threads) is not int or not 1 <= self.threads <= THREADS:
-            message = f"threads must be a whole number from 1 to {THREADS}, not {self.threads!r}"
+        if type(self.threads) is not int or not 1 <= self.threads <= MOST_THREADS:
+            message = (
+                f"threads must be a whole number from 1 to {MOST_THREADS}, not {self.threads!r}"
+            )
             raise UsageError(message, help="more than there are cores are no quicker")
 
     def start(self, report: Report = silent) -> Watch:

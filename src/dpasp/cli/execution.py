@@ -24,7 +24,7 @@ from dpasp.errors import (
     LimitReached,
     MemoryLimit,
     OutputError,
-    untold,
+    without_warnings,
 )
 from dpasp.limits import Limits, unnoticed
 
@@ -84,7 +84,7 @@ def execute_command(options: Namespace, console: Console) -> int:
     raise_interrupts()
     with answers_apart() as answers:
         console = replace(console, answers=answers)
-        with watched(options, console), untold():  # commands show the warnings themselves
+        with watched(options, console), without_warnings():  # commands show the warnings themselves
             return chosen.execute(options, console)
 
 

@@ -14,11 +14,10 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
-from dpasp.language.arguments import LARGEST
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
-from dpasp.language.statements.known_options import CHAINS
-from dpasp.limits import THREADS as MOST_THREADS
+from dpasp.language.statements.known_options import CHAINS, LARGEST_INTEGER
+from dpasp.limits import MOST_THREADS
 from dpasp.scale.clusters import checked_cluster
 
 LOGICS = tuple(logic.value for logic in Logic)
@@ -100,8 +99,8 @@ def whole_number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     digits = text.lstrip("0") or "0"
-    if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
-        raise argparse.ArgumentTypeError(f"{shorten(text, 40)} is more than {LARGEST}")
+    if len(digits) > len(str(LARGEST_INTEGER)) or int(digits) > LARGEST_INTEGER:
+        raise argparse.ArgumentTypeError(f"{shorten(text, 40)} is more than {LARGEST_INTEGER}")
     return int(digits)
 
 

@@ -2,7 +2,7 @@
 
 >>> found = analyse("0.3::a.\\nb :- a.\\n#query c.\\n", "p.plp")
 >>> [problem.code for problem in found.problems], str(found.predicate_at(5))
-([], 'a/0')
+(['unknown-atom'], 'a/0')
 """
 
 from __future__ import annotations

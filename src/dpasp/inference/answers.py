@@ -260,8 +260,8 @@ def _same(one: object, other: object) -> bool:
     """Whether two fields of answers are equal: numbers, rows of numbers, or pairs of them."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_same, one, other))
-    if one is None or other is None:
-        return one is other
+    if one is None or other is None or isinstance(one, str):
+        return one == other if isinstance(one, str) else one is other
     return np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
 
 

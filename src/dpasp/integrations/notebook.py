@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpasp.display.diagnostics import render
 from dpasp.display.notebook import learning_bar, progress_bar
-from dpasp.errors import Diagnostic, UsageError, untold
+from dpasp.errors import Diagnostic, UsageError, without_warnings
 from dpasp.inference.answers import Answers
 from dpasp.language.statements.kind import starting_words
 from dpasp.program import loads
@@ -62,7 +62,7 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
     if not cell.strip():
         raise UsageError("there is no program in this cell", f"write it below {MAGIC}")
     constants = dict(pair.split("=", 1) for pair in options.constants)
-    with untold():  # the cell shows the warnings with the answers
+    with without_warnings():  # the cell shows the warnings with the answers
         program = loads(
             cell,
             file=FILE,

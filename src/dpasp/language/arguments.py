@@ -17,8 +17,8 @@ from textwrap import shorten
 
 from dpasp.errors import UsageError
 from dpasp.language.observations import one_example
+from dpasp.language.statements.known_options import LARGEST_INTEGER
 
-LARGEST = 2**63 - 1  # what fits into the integers of native code
 QUERY, MAP, EVIDENCE = ("#query", "#pr"), ("#map", "#max", "#mpe"), ("#evidence",)
 _DIRECTIVE = re.compile(r"#\w*")
 
@@ -62,7 +62,7 @@ def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
     return {name: str(value) for name, value in (constants or {}).items()}
 
 
-def whole_given(value: object, what: str, least: int = 0, most: int = LARGEST) -> int:
+def whole_given(value: object, what: str, least: int = 0, most: int = LARGEST_INTEGER) -> int:
     """A whole number that was given, from ``least`` to ``most``.
 
     >>> whole_given(3, "the seed")

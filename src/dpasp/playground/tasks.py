@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from dpasp.display.dependencies import dependencies_picture
-from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, untold
+from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
 from dpasp.inference.answers import Answers
 from dpasp.language import ast
 from dpasp.language.statements.semantics import effective_semantics
@@ -59,7 +59,7 @@ class Desk:
             task = self._tasks.get(str(request.get("task")))
             if task is None:
                 raise UsageError(f"there is no task {request.get('task')!r}")
-            with untold():
+            with without_warnings():
                 return {"ok": task(request)}
         except Error as error:
             return {"errors": [_for_a_page(problem).to_dict() for problem in error.diagnostics]}

@@ -27,13 +27,13 @@ def _real(words: str, test: Callable[[float], bool], example: str) -> Allowed:
     def holds(value: OptionValue) -> bool:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
-        return -LARGEST <= value <= LARGEST and test(value)
+        return -float_info.max <= value <= float_info.max and test(value)
 
     return Allowed(words, holds, (example,))
 
 
 def _whole(words: str, test: Callable[[float], bool], example: str) -> Allowed:
-    return _real(words, lambda n: n == int(n) and n <= MOST and test(n), example)
+    return _real(words, lambda n: n == int(n) and n <= LARGEST_INTEGER and test(n), example)
 
 
 def _word(*known: str) -> Allowed:
@@ -41,8 +41,7 @@ def _word(*known: str) -> Allowed:
     return Allowed(f"one of {', '.join(known)}", lambda value: value in known, quoted)
 
 
-LARGEST = float_info.max
-MOST = 2**63 - 1  # what fits into the integers of native code
+LARGEST_INTEGER = 2**63 - 1  # what fits into the integers of native code
 
 POSITIVE = _real("a number above 0", lambda n: n > 0, "0.001")
 COUNT = _whole("a whole number above 0 and below 2^63", lambda n: n > 0, "10")
