@@ -316,5 +316,5 @@ def test_options_are_whole_numbers_and_switches() -> None:
     given = {"niters": 5.0, "batch": None, "seed": None, "patience": 3.0, "shuffle": 0}
     found = learn_options(parse('?::a. #learn "seen.csv", batch = 7, workers = 2.'), given)
     values = [found.niters, found.batch, found.seed, found.patience, found.workers, found.shuffle]
-    assert values == [5, None, None, 3, 2, False]
+    assert values == [5, None, 0, 3, 2, False]
     assert [type(value) for value in values[-3:]] == [int, int, bool]

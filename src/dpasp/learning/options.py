@@ -12,7 +12,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
-from dpasp.language.statements.known_options import LEARN
+from dpasp.language.statements.known_options import LEARN, must_be
 from dpasp.semantics.objective import Objective
 
 NETWORK_RATE = 0.001
@@ -101,18 +101,18 @@ def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptio
     for option in statement.options if statement else ():
         values[option.name] = option.value
     known = {field.name for field in fields(LearnOptions)}
-    for name, value in wanted.items():
+    for name, given in wanted.items():
         if name not in known:
             help = nearest(name, known) or f"known are {', '.join(sorted(known))}"
             raise UsageError(
                 Diagnostic("unknown-option", f"learn() has no option {name}", help=help)
             )
-        value = plain_number(value)
+        value: Any = plain_number(given)
         if value is None:  # as if nobody had said anything about it
             values.pop(name, None)
             continue
         if not LEARN[name].holds(value):
-            message = f"{name} must be {LEARN[name].words}, not {value!r}"
+            message = f"{must_be(name, LEARN[name], value)}, not {value!r}"
             help = f"say {name}={LEARN[name].examples[0]}"
             raise UsageError(Diagnostic("option-value", message, help=help))
         values[name] = value

@@ -563,7 +563,9 @@ class Program:
             watcher or unwatched,
             force,
         )
-        return self._torch.learn(observations, data, semantics, how)
+        history = self._torch.learn(observations, data, semantics, how)
+        self._warnings = self._torch.trainable().model.ground.warnings
+        return history
 
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors), which :meth:`restore` reads.

@@ -2,7 +2,7 @@
 
 >>> from dpasp.language.ast import Option
 >>> [problem.message for problem in check_options([Option("n", -1)], {"n": COUNT}, "#inference")]
-['n must be a whole number above 0 and below 2^63']
+['n must be a whole number above 0']
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def _word(*known: str) -> Allowed:
 LARGEST_INTEGER = 2**63 - 1  # what fits into the integers of native code
 
 POSITIVE = _real("a number above 0", lambda n: n > 0, "0.001")
-COUNT = _whole("a whole number above 0 and below 2^63", lambda n: n > 0, "10")
-WHOLE = _whole("a whole number from 0 to 2^63 - 1", lambda n: n >= 0, "0")
+COUNT = _whole("a whole number above 0", lambda n: n > 0, "10")
+WHOLE = _whole("a whole number, 0 or more", lambda n: n >= 0, "0")
 SHARE = _real("a number from 0 to 1", lambda n: 0 <= n <= 1, "0.1")
 CHAINS = _whole("a whole number from 2 to 16", lambda n: 2 <= n <= 16, "16")
 NOT_NEGATIVE = _real("a number, 0 or more", lambda n: n >= 0, "0.1")
@@ -87,6 +87,12 @@ LEARN = {
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own
 
 
+def must_be(name: str, allowed: Allowed, value: object) -> str:
+    """What the value of an option must be, in place of one that it cannot be."""
+    large = isinstance(value, int) and value > LARGEST_INTEGER and "whole" in allowed.words
+    return f"{name} must be {allowed.words}{f', at most {LARGEST_INTEGER}' if large else ''}"
+
+
 def check_names(
     options: Iterable[Option], known: Container[str], message: str, help: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
@@ -102,7 +108,7 @@ def check_values(options: Iterable[Option], known: Mapping[str, Allowed]) -> Ite
     for option in options:
         allowed = known.get(option.name)
         if allowed is not None and not allowed.holds(option.value):
-            message = f"{option.name} must be {allowed.words}"
+            message = must_be(option.name, allowed, option.value)
             words = [word.strip('"') for word in allowed.examples]
             close = nearest(option.value, words) if isinstance(option.value, str) else ""
             help = close or f"write {option.name} = {allowed.examples[0]}"
