@@ -23,7 +23,7 @@ from dpasp.inference.asked import Asked, ask
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.remainder import Remainder
 from dpasp.inference.method import Method
-from dpasp.inference.sampling import tally
+from dpasp.inference.sampling import intervals
 from dpasp.inference.sampling.sample import QueryGroup, sampled
 from dpasp.inference.sampling.stream import Prepared
 from dpasp.language.ast import Probability
@@ -178,7 +178,7 @@ def remembered(betting: Callable[..., Ends]) -> Callable[..., Ends]:
 
 def main() -> None:
     """Print a table."""
-    tally.betting = remembered(tally.betting)
+    intervals.betting = remembered(intervals.betting)
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     wanted = sys.argv[2:]
     unknown = [word for word in wanted if word not in (*KINDS, *CASES, *RARE)]

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from benchmarks.inference import families
 
 import dpasp
-from dpasp.inference.sampling.shards import shards
+from dpasp.inference.sampling.sample import shards
 from dpasp.scale.clusters import open_pool
 from dpasp.scale.pools import Pool
 

@@ -10,10 +10,8 @@ import pytest
 import dpasp
 from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Worlds
 from dpasp.inference.asked import Asked
-from dpasp.inference.sampling.by_circuit import spread
-from dpasp.inference.sampling.chained import Wanted, chained
-from dpasp.inference.sampling.chains import Walk
-from dpasp.inference.sampling.mixing import effective_states, mixture, r_hat
+from dpasp.inference.sampling.chains import Walk, Wanted, chained, effective_states, mixture, r_hat
+from dpasp.inference.sampling.draws import spread
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.stream import Prepared, Stream
 from dpasp.limits import UNLIMITED
@@ -198,7 +196,7 @@ def test_intervals_of_chains_hold_in_the_long_run() -> None:
 
 
 def test_chains_answer_where_samples_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.inference.sampling.chained.STATES", 3200)
+    monkeypatch.setattr("dpasp.inference.sampling.chains.STATES", 3200)
     answers = dpasp.loads(RARE).query(engine="sample", seed=1, semantics="maxent")
     exact = dpasp.loads(RARE).query(engine="enumerate", semantics="maxent")
     assert "chains" in [warning.code for warning in answers.warnings]

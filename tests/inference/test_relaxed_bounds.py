@@ -10,8 +10,7 @@ import pytest
 import dpasp
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.formulas import Bound, unsure
-from dpasp.inference.bounding.unknown_choices import RelaxedBounds
-from dpasp.inference.relaxing.growing import Budget
+from dpasp.inference.bounding.unknown_choices import Budget, RelaxedBounds
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
 from tests.inference.test_bounding import exact_of, grid

@@ -16,14 +16,11 @@ import dpasp
 from dpasp.circuits.worlds import BLOCK, Worlds
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.engines.outcomes import Outcomes
-from dpasp.inference.sampling.by_circuit import descent, spread
-from dpasp.inference.sampling.counting import counting_circuit
-from dpasp.inference.sampling.draws import sample_models
-from dpasp.inference.sampling.guessing import guessed
-from dpasp.inference.sampling.intervals import betting, binomial
+from dpasp.inference.sampling.draws import descent, sample_models, spread
+from dpasp.inference.sampling.intervals import ALONE, Tally, betting, binomial
 from dpasp.inference.sampling.sample import by_evidence
+from dpasp.inference.sampling.situations import counting_circuit, guessed
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
-from dpasp.inference.sampling.tally import ALONE, Tally
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
 from dpasp.logic.program import Rule

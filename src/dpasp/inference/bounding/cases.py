@@ -45,8 +45,8 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.engines.circuit import OnCircuit, on_circuit
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.inference.engines.reference.enumerate import enumerate_models
-from dpasp.inference.sampling.pushing import consequences
 from dpasp.inference.sampling.splitting import split_translation
+from dpasp.inference.sampling.stream import consequences
 from dpasp.inference.travel import light
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, Rule

@@ -39,7 +39,7 @@ from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import not_surely_best
 from dpasp.inference.method import Method
-from dpasp.inference.sampling.chained import Wanted, chained
+from dpasp.inference.sampling.chains import Wanted, chained
 from dpasp.inference.sampling.sample import by_evidence, sample
 from dpasp.inference.sampling.stream import Prepared, Stream
 from dpasp.limits import Watch

@@ -31,11 +31,10 @@ from dpasp.circuits.worlds import BLOCK
 from dpasp.errors import LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.bounding.cases import Cases
-from dpasp.inference.sampling.chained import precise
-from dpasp.inference.sampling.intervals import Frame
+from dpasp.inference.sampling.chains import precise
+from dpasp.inference.sampling.intervals import Frame, Tally
 from dpasp.inference.sampling.sample import LOOK, estimated, numbered
 from dpasp.inference.sampling.stream import PIECE, QUICK, Prepared, Stream, outcomes
-from dpasp.inference.sampling.tally import Tally
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Masses

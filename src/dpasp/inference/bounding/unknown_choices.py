@@ -1,44 +1,129 @@
-"""Sure bounds of queries that the choices determine, by programs in which some are unknown.
+"""Sure bounds of determined queries, from programs in which some choices are unknown.
 
-What is for a query (it holds, with the evidence) and what is against it (the evidence holds and
-it does not) are goals, and so are their complements: what surely holds of each bounds the answer
-from both sides (see :mod:`dpasp.inference.relaxing`). So the bounds close in even where no case
-of the program is small enough to compile.
+What speaks for a query (it holds, with the evidence) and what speaks against it (the evidence
+holds and the query does not) are goals (see ``relaxed``), and so are their complements; what
+surely holds of each bounds the answer from both sides. The circuit of a goal grows choice by
+choice as far as a budget goes. Its probability is a sure lower bound at every moment, under any
+weights, and exact once all choices are known. So the bounds close in even where no case of the
+program is small enough to compile.
 
-Where probabilities are intervals, what surely holds is the least over all of them. Of the lower
-probability it is then also known what it does not exceed: the answer at some vertex, where what is
-for the query is least; and the same for the upper one.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.logic import ground
->>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c.")), Meaning())
->>> relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
->>> for _ in relaxed.steps(asked.watch):
-...     low, high = relaxed.intervals[0]
-...     print(f"{low:.3f} {high:.3f}")
-0.500 1.000
-0.500 0.650
-0.650 0.650
+Where probabilities are intervals, what surely holds is the least over all of them. The answer at
+the vertex where what speaks for the query is least bounds the lower probability from above, and
+likewise for the upper one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from dpasp.errors import LimitReached
+from dpasp import circuits
+from dpasp.dataclass import dataclass
+from dpasp.errors import LimitReached, SizeLimit
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.formulas import Bound, SureInterval, unsure, widest
+from dpasp.inference.bounding.ranking import MANY_REASONS, Ranked, important
+from dpasp.inference.bounding.relaxed import DeterminedPart, RelaxedGoal, determined_part, relaxed
 from dpasp.inference.credal.extremes import extremes
 from dpasp.inference.engines.circuit import OnCircuit
-from dpasp.inference.relaxing.goals import DeterminedPart, RelaxedGoal, determined_part
-from dpasp.inference.relaxing.growing import DETERMINED, Budget, Growing
-from dpasp.inference.relaxing.reasons import Ranked
-from dpasp.limits import Watch
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.meaning import Meaning
+
+FIRST = 8  # at first one in so many choices is known,
+MORE = 0.2  # and then more each time, by this share of those that are known
+DETERMINED = Meaning()  # about determined atoms all semantics say the same
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How large a circuit may be, and how much work goes into it and into what to know."""
+
+    nodes: int = 500_000
+    work: int = 4_000_000
+    reasons: int = MANY_REASONS
+
+    def ranked(self, goal: RelaxedGoal, weights: Weights, seed: int, watch: Watch) -> Ranked:
+        """The choices of a goal, those that matter most under the weights first."""
+        return important(goal, weights, seed, self.reasons, watch)
+
+    def compiled(self, goal: RelaxedGoal, known: Collection[int], watch: Watch) -> circuits.Circuit:
+        """The circuit of what surely holds if some choices are known."""
+        options = circuits.Options(nodes=self.nodes, work=self.work)
+        return circuits.compile(relaxed(goal, known), DETERMINED, options=options, watch=watch)
+
+
+@dataclass(frozen=True)
+class Growing:
+    """A goal with the choices that are known, and the circuit of what they make sure."""
+
+    goal: RelaxedGoal
+    known: frozenset[int] = frozenset()
+    circuit: circuits.Circuit | None = None  # None: nothing is sure yet
+    step: int = -1  # how many choices come next; -1: as many as usual, 0: no more fit
+
+    @property
+    def whole(self) -> bool:
+        """Whether all choices are known."""
+        return self.circuit is not None and len(self.known) == len(self.goal.numbers)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether no more fits into the budget."""
+        return self.step == 0
+
+    @property
+    def nodes(self) -> int:
+        """How large the circuit is."""
+        return 0 if self.circuit is None else self.circuit.statistics.nodes
+
+    def at_least(self, weights: Weights) -> float:
+        """A number that the probability of the goal is not below, under weights [leaves]."""
+        if self.circuit is None:
+            return 0.0
+        return min(1.0, float(self.circuit.masses(weights, fields=("a",))[0, 1]))
+
+    def grown(self, ranked: Ranked, budget: Budget, watch: Watch = UNLIMITED) -> Growing:
+        """The same with more choices known: the next ones of those that are ranked.
+
+        Where that does not fit into the budget, it tries fewer the next time, until it is stuck.
+        Raises what the ``watch`` raises.
+        """
+        if not ranked.choices and self.goal.numbers:
+            return replace(self, step=0)  # the goal holds in no world that was drawn
+        step = self._usual if self.step < 0 else self.step
+        least = 0 if self.known else ranked.enough
+        new = [number for number in ranked.choices if number not in self.known]
+        known = self.known.union(new[: max(step, least)])
+        try:
+            return Growing(self.goal, known, budget.compiled(self.goal, known, watch), self.step)
+        except SizeLimit:
+            return replace(self, step=step // 2 if step > least else 0)
+
+    def renewed(
+        self, ranked: Ranked, weights: Weights, budget: Budget, watch: Watch = UNLIMITED
+    ) -> Growing:
+        """The same with as many choices known, but the first that are ranked.
+
+        This one itself if that is no better under the weights, or does not fit into the budget.
+        """
+        known = frozenset(ranked.choices[: len(self.known)])
+        if known == self.known or not known:
+            return self
+        try:
+            circuit = budget.compiled(self.goal, known, watch)
+        except SizeLimit:
+            return self
+        other = replace(self, known=known, circuit=circuit)
+        return other if other.at_least(weights) > self.at_least(weights) else self
+
+    @property
+    def _usual(self) -> int:
+        """How many choices come next, if nothing is known about the budget."""
+        every, known = len(self.goal.numbers), len(self.known)
+        return max(1, every // FIRST if not known else int(MORE * known))
+
 
 # Of an attempt to know more choices; where all fail, twice that, up to the most work.
 FIRST_BUDGET = Budget(nodes=300_000, work=300_000, reasons=200)

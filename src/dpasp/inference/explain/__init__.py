@@ -1,16 +1,13 @@
-"""Why: what is behind an answer, and what leaves no model.
+"""Why: what is behind an answer, and why a program has no model.
 
-- ``trees``: why a literal holds in a model, and why not, as a tree
-- ``explanation``: what is given back
-- ``shrink``: leaving out what is not needed; ``ways``: minimal explanations
-- ``contributions``: what each choice does to the answer; ``numbers``: what each number does
-- ``traced``: models whose atoms can be traced to rules; ``bodies``: the rules of the text, with
-  values; ``in_model``: the one in the other; ``telling``: the trees of sentences
+- ``explanation``: the results, with trees of sentences
+- ``ways``: minimal explanations
+- ``numbers``: what each number of the program does to the answer
+- ``traced``: models whose atoms can be traced to the rules of the text; ``telling``: the trees
 - ``core``: a smallest set of rules and choices that leaves no model
 - ``reasons``: all of it about one answer
 """
 
-from dpasp.inference.explain.bodies import Texts
 from dpasp.inference.explain.core import (
     Inconsistencies,
     Inconsistency,
@@ -22,11 +19,11 @@ from dpasp.inference.explain.explanation import (
     Explanation,
     Explanations,
     Sensitivity,
+    Tree,
     Way,
 )
 from dpasp.inference.explain.reasons import explain
-from dpasp.inference.explain.traced import Traced
-from dpasp.inference.explain.trees import Tree
+from dpasp.inference.explain.traced import Texts, Traced
 
 __all__ = [
     "Contribution",

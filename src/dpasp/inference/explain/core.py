@@ -30,9 +30,8 @@ from dpasp.errors import Span
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.inference.engines.reference.enumerate import live_groups
-from dpasp.inference.explain.bodies import Texts, with_values
-from dpasp.inference.explain.shrink import smallest
-from dpasp.inference.explain.ways import Certainty, Partial, Ways
+from dpasp.inference.explain.traced import Texts, with_values
+from dpasp.inference.explain.ways import Certainty, Partial, Ways, smallest
 from dpasp.language.ast import Probability
 from dpasp.logic.origins import RuleInstance
 from dpasp.logic.program import (

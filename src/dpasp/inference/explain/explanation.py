@@ -1,23 +1,73 @@
-"""What is given back: an answer and what is behind it, or what leaves no model.
-
->>> from dpasp import loads
->>> explanation = loads("0.3::a. 0.5::b. c :- a. c :- b.").explain("c")[0]
->>> [(way.values, way.probability) for way in explanation.ways]
-[(('b',), 0.5), (('a',), 0.3)]
-"""
+"""Explanations as results: an answer with what is behind it, or what leaves no model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic
+from dpasp.errors import Diagnostic, Span
 from dpasp.inference.answers import Answer
-from dpasp.inference.explain.trees import Tree
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A literal with its value in a model, and the reasons below it.
+
+    ``words`` is the sentence that people read. ``kind`` is the kind of reason: ``fact``,
+    ``rule``, ``choice`` (a value of a choice), ``free`` (a choice rule leaves it open), ``none``
+    (nothing gives it), ``blocked`` (a rule that does not give it), ``undefined``, ``loop`` (it is
+    explained above, and goes round), ``again`` (it is explained elsewhere), ``condition`` (not an
+    atom) or ``all`` (several literals). ``rule`` is the text of the rule, ``span`` its place. The
+    top of a tree says what is ``chosen`` in the model that it is about.
+    """
+
+    literal: str
+    value: bool | str | None  # True, False or "undef"; None for what is no literal
+    kind: str
+    words: str
+    rule: str = ""
+    span: Span | None = None
+    below: tuple[Tree, ...] = ()
+    chosen: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> int | None:
+        """The line of the rule."""
+        return None if self.span is None else self.span.line
+
+    def walk(self) -> Iterator[Tree]:
+        """This and everything below."""
+        yield self
+        for tree in self.below:
+            yield from tree.walk()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        fields: dict[str, Any] = {
+            "literal": self.literal,
+            "value": self.value,
+            "kind": self.kind,
+            "words": self.words,
+        }
+        if self.span is not None:
+            fields |= {"rule": self.rule, "file": self.span.file, "line": self.span.line}
+        if self.chosen:
+            fields["chosen"] = list(self.chosen)
+        return fields | {"below": [tree.to_dict() for tree in self.below]}
+
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """The tree as a picture; saved if there is a path."""
+        return drawn(display("why_picture.tree_picture")(self), path)
+
+    def __str__(self) -> str:
+        return str(display("explain.tree_text")(self))
+
+    def _repr_html_(self) -> str:
+        return str(display("why.tree_html")(self))
 
 
 def _bounds_dict(name: str, bounds: tuple[float, ...]) -> dict[str, float]:

@@ -1,15 +1,12 @@
-"""What is behind an answer: ways, total choices, what each choice and each number does to it.
+"""What is behind an answer: ways, total choices, and the effect of each choice and number.
 
-A total choice is behind P(q | e) as far as its models satisfy q and e. Under maxent
-its share is P(θ)·N_qe/N of the sum over all. Under credal it is P(θ) of the sum over all that make
-q and e possible, which the upper value counts; the lower one counts those that make them ``sure``.
-Masses are linear in the weights of a choice, so the answer with a value made
-certain gives its posterior too, and all of them are one batch of an exact engine.
+A total choice contributes to P(q | e) as far as its models satisfy q and e. Under maxent its
+share is P(θ)·N_qe/N of the sum over all. Under credal it is P(θ) of the sum over all that make q
+and e possible, which the upper value counts; the lower value counts those that make them ``sure``.
 
->>> from dpasp import loads
->>> explanation = loads("0.3::a. 0.5::b. c :- a. c :- b.").explain("c")[0]
->>> [(each.value, each.prior, round(each.posterior, 3)) for each in explanation.contributions]
-[('b', 0.5, 0.769), ('a', 0.3, 0.462)]
+Masses are linear in the weights of a choice. So the masses with one value made certain say what
+the answer would then be, and how probable the value is given query and evidence; all of them are
+one batch of an exact engine.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import nlargest
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -32,18 +29,17 @@ from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.engines.result import inconsistent_choices
 from dpasp.inference.engines.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.inference.exact import answered
-from dpasp.inference.explain.bodies import Texts
-from dpasp.inference.explain.contributions import VECTORS, conditional_masses, contributions
 from dpasp.inference.explain.explanation import (
+    Contribution,
     Explanation,
     Explanations,
     Sensitivity,
+    Tree,
     Way,
 )
 from dpasp.inference.explain.numbers import sensitivities
 from dpasp.inference.explain.telling import Teller
-from dpasp.inference.explain.traced import TracedModels
-from dpasp.inference.explain.trees import Tree
+from dpasp.inference.explain.traced import Texts, TracedModels
 from dpasp.inference.explain.ways import Certainty, Partial, Ways, behind, certain_columns, unions
 from dpasp.inference.method import TOP
 from dpasp.language.ast import Probability
@@ -51,10 +47,64 @@ from dpasp.logic.people import People
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, ends
-from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.masses import Array, Masses, joined
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import TotalChoice, most_probable_first, probability_of
+
+VECTORS = 256  # weight vectors that are evaluated together
+
+
+def conditional_masses(asked: Asked, evaluator: OnCircuit, weights: Weights) -> Masses:
+    """The masses [queries, 1 + leaves]: as things are, then with each leaf in turn certain."""
+    columns = [weights]
+    for start, end in pairwise(asked.layout.starts):
+        for leaf in range(start, end):
+            column = weights.copy()
+            column[start:end] = 0.0
+            column[leaf] = 1.0
+            columns.append(column)
+    parts = []
+    for first in range(0, len(columns), VECTORS):
+        batch = np.stack(columns[first : first + VECTORS], axis=1)
+        parts.append(evaluator.masses(batch, asked.watch))
+    return joined(parts)
+
+
+def contributions(
+    asked: Asked, names: Sequence[str], conditional: Masses
+) -> tuple[Contribution, ...]:
+    """What each value of a choice contributes to an answer, the most telling ones first.
+
+    ``conditional`` are the masses of its query that :func:`conditional_masses` gives.
+    """
+    mass = behind(conditional, asked.meaning.maxent)
+    certain = _numbers(conditional, asked.meaning)
+    values = []
+    for i, choice in enumerate(asked.ground.choices):
+        start = asked.layout.starts[i]
+        for leaf in range(start, start + len(choice.selectors)):
+            prior = float(asked.weights[leaf])
+            after = None
+            if mass[0] > 0:
+                after = min(1.0, prior * float(mass[leaf + 1] / mass[0]))
+            numbers = [float(n) for n in certain[:, leaf + 1] if not np.isnan(n)]
+            values.append(Contribution(names[leaf], prior, after, tuple(numbers)))
+    return tuple(sorted(values, key=_surprise))
+
+
+def _surprise(contribution: Contribution) -> float:
+    """Smaller for those that the answer tells more about."""
+    return (
+        0.0 if contribution.posterior is None else -abs(contribution.posterior - contribution.prior)
+    )
+
+
+def _numbers(outcome: Masses, meaning: Meaning) -> Array:
+    """The answers [1 or 2, batch]."""
+    lower, upper = masses.lower_upper(outcome, meaning)
+    return lower[np.newaxis] if meaning.maxent else np.stack([lower, upper])
+
 
 LOOKED_AT = 10_000  # the most total choices that are looked at
 FIRST = 300  # so many of the most probable ones, before those that have the values of a way

@@ -18,10 +18,8 @@ from clingo import Symbol
 
 from dpasp.dataclass import dataclass
 from dpasp.inference.answers import Value, decimal_text
-from dpasp.inference.explain.bodies import BodyPart, Texts
-from dpasp.inference.explain.in_model import TextInModel
-from dpasp.inference.explain.traced import TracedModel
-from dpasp.inference.explain.trees import Tree
+from dpasp.inference.explain.explanation import Tree
+from dpasp.inference.explain.traced import BodyPart, TextInModel, Texts, TracedModel
 from dpasp.language.ast import Mode
 from dpasp.logic.matching import match
 from dpasp.logic.origins import RuleInstance

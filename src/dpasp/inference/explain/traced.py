@@ -1,26 +1,30 @@
-"""Models of a program whose atoms can be traced to rules: what is true, and in which order.
-
->>> model = TracedModel(choice=(0,), true=frozenset({1}), possible=frozenset({1, 2}))
->>> model.value(1), model.value(2), model.value(3)
-(True, 'undef', False)
-"""
+"""Models whose atoms can be traced to the rules of the text, and the order of derivation."""
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
+from clingo import Function, Symbol
+from clingo.ast import AST, ASTType, Sign
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import Span
 from dpasp.inference.answers import Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
 from dpasp.inference.sampling.draws import satisfy
+from dpasp.language import ast
+from dpasp.language.text.trees import walk
+from dpasp.logic.constants import symbol_constants, term_value
+from dpasp.logic.matching import Values, match
 from dpasp.logic.origins import RuleInstance
 from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, Rule
 from dpasp.logic.solve import Solver
+from dpasp.logic.terms import Signature, split_atom, unpooled_atoms
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate
 
@@ -203,3 +207,268 @@ def _applies(rule: Rule, model: TracedModel) -> bool:
         return all(model.holds(literal) is True for literal in rule.body)
     held = (w for b, w in zip(rule.body, rule.weights, strict=True) if model.holds(b) is True)
     return sum(held) >= rule.bound
+
+
+_VARIABLE = re.compile(r"(?<![\w'\"])_*[A-Z][\w']*")
+_SILENT = frozenset((ASTType.Comparison, ASTType.BooleanConstant))
+
+
+@dataclass(frozen=True, slots=True)
+class BodyPart:
+    """A literal of a body with values for its variables.
+
+    It has a ``symbol`` if it is about one atom, and a ``pattern`` if some variables are left;
+    an aggregate or a conditional literal has neither, but a ``node``.
+    """
+
+    text: str
+    negated: bool = False
+    symbol: Symbol | None = None
+    pattern: AST | None = None
+    node: AST | None = None
+    values: Values | None = None
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The rules of a program's text, found by the atoms that they can derive."""
+
+    traced: Traced
+    constants: Mapping[str, Symbol]
+
+    @classmethod
+    def of(cls, traced: Traced, overrides: Mapping[str, str]) -> Texts:
+        """The rules of a program with these values for its constants."""
+        return cls(traced, symbol_constants(traced.ground.program, overrides))
+
+    @cached_property
+    def _heads(self) -> Mapping[Signature, list[tuple[int, AST]]]:
+        """By signature, the rules of the text (no annotated ones) with such a head."""
+        rules: dict[Signature, list[tuple[int, AST]]] = {}
+        for index, statement in enumerate(self.traced.ground.program.statements):
+            if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.Rule:
+                for atom in derivable_atoms(statement.node.head):
+                    for term in unpooled_atoms(atom):
+                        rules.setdefault(split_atom(term)[0], []).append((index, term))
+        return rules
+
+    @cached_property
+    def instances(self) -> Mapping[int, list[RuleInstance]]:
+        """The instances of each statement that has some."""
+        by_statement: dict[int, list[RuleInstance]] = {}
+        for instance in self.traced.instances:
+            by_statement.setdefault(instance.statement, []).append(instance)
+        return by_statement
+
+    @cached_property
+    def choices(self) -> Mapping[int, list[tuple[int, Choice, int]]]:
+        """By atom, the choices (with their numbers) and positions of values that derive it."""
+        by_atom: dict[int, list[tuple[int, Choice, int]]] = {}
+        for number, choice in enumerate(self.traced.ground.choices):
+            for position, head in enumerate(choice.heads):
+                by_atom.setdefault(head, []).append((number, choice, position))
+        return by_atom
+
+    def giving(self, symbol: Symbol) -> list[tuple[int, AST]]:
+        """The rules of the text with a head that can be this atom, as (statement, head)."""
+        signature = Signature(symbol.name, len(symbol.arguments), symbol.positive)
+        return [
+            (index, term)
+            for index, term in self._heads.get(signature, ())
+            if match(term, symbol, self.constants) is not None
+        ]
+
+    def rule_instances(self, symbol: Symbol) -> Iterator[RuleInstance]:
+        """The instances of rules that can give an atom."""
+        for index, term in self.giving(symbol):
+            for instance in self.instances.get(index, ()):
+                known = {**self.constants, **dict(instance.substitution)}
+                if match(term, symbol, known) is not None:
+                    yield instance
+
+    def is_fact(self, index: int) -> bool:
+        """Whether a rule has no body (and so no instance of its own)."""
+        return index not in self.instances and not self.body_nodes(index)
+
+    def span(self, index: int) -> Span:
+        """Where a statement is."""
+        return self.traced.ground.program.statements[index].span
+
+    def text(self, index: int) -> str:
+        """A statement as it is written, on one line."""
+        written = self.traced.ground.program.sources.text_of(self.span(index))
+        return " ".join((written or "").split())
+
+    def body_nodes(self, index: int) -> tuple[AST, ...]:
+        """The body of a rule or of an annotated statement."""
+        statement = self.traced.ground.program.statements[index]
+        if isinstance(statement, ast.Annotated | ast.Neural):
+            return tuple(statement.body)
+        return tuple(statement.node.body) if isinstance(statement, ast.Plain) else ()
+
+    def body(self, index: int, values: Values) -> list[BodyPart]:
+        """The body with values for its variables; comparisons are left out."""
+        known = {**self.constants, **values}
+        return [part for node in self.body_nodes(index) if (part := _part(node, known)) is not None]
+
+    def other_heads(self, index: int, values: Values, symbol: Symbol) -> list[Symbol]:
+        """The other atoms of the head of a rule."""
+        statement = self.traced.ground.program.statements[index]
+        if not isinstance(statement, ast.Plain):
+            return []
+        known = {**self.constants, **values}
+        terms = [t for atom in derivable_atoms(statement.node.head) for t in unpooled_atoms(atom)]
+        others = [
+            atom
+            for atom in self.traced.ground.atoms
+            if atom != symbol and any(match(term, atom, known) is not None for term in terms)
+        ]
+        return sorted(others)
+
+    def head_kind(self, index: int) -> str:
+        """What the head of a rule is: ``one`` atom, ``several`` (a disjunction) or ``free``."""
+        statement = self.traced.ground.program.statements[index]
+        if isinstance(statement, ast.Plain):
+            kind = statement.node.head.ast_type
+            if kind in (ASTType.Aggregate, ASTType.HeadAggregate):
+                return "free"
+            if kind in (ASTType.Disjunction, ASTType.ConditionalLiteral):
+                return "several"
+        return "one"
+
+
+def derivable_atoms(head: AST) -> Iterator[AST]:
+    """The atoms that a head can make true."""
+    match head.ast_type:
+        case ASTType.Literal:
+            if head.atom.ast_type == ASTType.SymbolicAtom and head.sign == Sign.NoSign:
+                yield head.atom
+        case ASTType.ConditionalLiteral:
+            yield from derivable_atoms(head.literal)
+        case ASTType.HeadAggregateElement:
+            yield from derivable_atoms(head.condition)
+        case ASTType.Aggregate | ASTType.Disjunction | ASTType.HeadAggregate:
+            for element in head.elements:
+                yield from derivable_atoms(element)
+
+
+def _part(node: AST, known: Values) -> BodyPart | None:
+    """A literal of a body with values; None for a comparison."""
+    text = with_values(str(node), known)
+    if node.ast_type != ASTType.Literal:
+        return BodyPart(text, node=node, values=known)
+    if node.atom.ast_type in _SILENT:
+        return None
+    if node.atom.ast_type != ASTType.SymbolicAtom:
+        return BodyPart(text, node=node, values=known)
+    term, negated = node.atom.symbol, node.sign == Sign.Negation
+    if term.ast_type != ASTType.Pool:
+        signature, arguments = split_atom(term)
+        parts = [term_value(argument, known) for argument in arguments]
+        symbols = [part for part in parts if part is not None]
+        if len(symbols) == len(parts):
+            symbol = Function(signature.name, symbols, signature.positive)
+            return BodyPart(f"{'not ' * negated}{symbol}", negated, symbol)
+    return BodyPart(text, negated, None, term, None, known)
+
+
+def with_values(text: str, known: Values) -> str:
+    """A text of clingo's with values in place of variables."""
+
+    def value(variable: re.Match[str]) -> str:
+        name = variable[0]
+        return str(known[name]) if name in known else name
+
+    return _VARIABLE.sub(value, text)
+
+
+@dataclass(frozen=True)
+class TextInModel:
+    """The rules of a program's text, and one of its models."""
+
+    texts: Texts
+    model: TracedModel
+
+    @cached_property
+    def _order(self) -> dict[int, int]:
+        return dict(derivation(self.texts.traced.ground, self.model))
+
+    def atom(self, symbol: Symbol) -> int:
+        """The number of an atom; 0 if it cannot occur."""
+        return self.texts.traced.ground.atoms.get(symbol, 0)
+
+    def value(self, symbol: Symbol) -> Value:
+        """What an atom is in the model: true, false or undefined."""
+        return self.model.value(self.atom(symbol))
+
+    def when(self, atom: int) -> int:
+        """When an atom is derived, as a number to compare; late if it is only by a loop."""
+        return self._order.get(atom, len(self._order) + atom)
+
+    def holds(self, part: BodyPart) -> Value | None:
+        """What a literal of a body is; None for an aggregate or a conditional literal."""
+        if part.symbol is not None:
+            return _signed(self.value(part.symbol), part.negated)
+        if part.pattern is None:
+            return None
+        values = {self.value(symbol) for symbol in self.fitting(part)}
+        value: Value = True if True in values else ("undef" if "undef" in values else False)
+        return _signed(value, part.negated)
+
+    def fitting(self, part: BodyPart) -> list[Symbol]:
+        """The atoms that the pattern of a literal fits: true ones first, as they were derived."""
+        assert part.pattern is not None
+        pattern, known = part.pattern, part.values or {}
+        atoms = self.texts.traced.ground.atoms
+        fitting = [symbol for symbol in atoms if match(pattern, symbol, known) is not None]
+        return sorted(
+            fitting, key=lambda atom: (self.value(atom) is not True, self.when(atoms[atom]))
+        )
+
+    def true_inside(self, part: BodyPart) -> list[Symbol]:
+        """The true atoms inside an aggregate or a conditional literal."""
+        if part.node is None:
+            return []
+        terms = [
+            term
+            for node in walk(part.node)
+            if node.ast_type == ASTType.SymbolicAtom
+            for term in unpooled_atoms(node)
+        ]
+        known = part.values or {}
+        return sorted(
+            symbol
+            for symbol, atom in self.texts.traced.ground.atoms.items()
+            if atom in self.model.true
+            and any(match(term, symbol, known) is not None for term in terms)
+        )
+
+    def failing(self, parts: Sequence[BodyPart]) -> list[BodyPart]:
+        """The literals of a body that do not hold; if all do, the conditions that cannot."""
+        plain = [part for part in parts if self.holds(part) in (False, "undef")]
+        return plain or [part for part in parts if self.holds(part) is None]
+
+    def can_hold(self, part: BodyPart) -> bool:
+        """Whether a literal of a body without instances may hold: false for what it lacks."""
+        if part.symbol is not None:
+            known = part.symbol in self.texts.traced.ground.atoms
+            return self.holds(part) is True if part.negated or known else False
+        return part.negated or part.pattern is None or bool(self.fitting(part))
+
+    def first_choice(self, atom: int) -> tuple[int, Choice, int] | None:
+        """When the first choice derives an atom, that choice, and the position of its value."""
+        deriving = [
+            (self.when(choice.selectors[position]), choice, position)
+            for _, choice, position in self.texts.choices.get(atom, ())
+            if choice.selectors[position] in self.model.true and self._body_holds(choice)
+        ]
+        return min(deriving, key=lambda derivation: derivation[0]) if deriving else None
+
+    def _body_holds(self, choice: Choice) -> bool:
+        parts = self.texts.body(choice.statement, dict(choice.substitution))
+        return all(self.holds(part) is not False for part in parts)
+
+
+def _signed(value: Value, negated: bool) -> Value:
+    """The value of a literal from that of its atom."""
+    return value if value == "undef" or not negated else not value

@@ -1,28 +1,24 @@
 """Minimal explanations: what must be chosen for query and evidence to hold, and no more.
 
-A *way* is a set of values of choices such that every total choice with these values that has
-a model satisfies query and evidence, in every model (a *sure* way) or in some model; and of
-which no value can be left out. Total choices without a model do not count, as they do not in
-answers.
+A *way* is a minimal set of values of choices such that query and evidence hold in every model
+(a *sure* way), or in some model, of every total choice with these values. Total choices without a
+model do not count, as in answers.
 
-Every total choice either satisfies them (or has no model) or *fails*. A set of values with
-which all total choices fail is a *block*: a way must hold another value of one of its
-choices. So the most probable ways are those that get past all blocks at the least cost,
--log P, which a best-first search finds in order; the circuit says whether a set of values is
-a way, and if not, gives one more block.
-
->>> [(sign, dict(values)) for sign, values in unions([{0: 0}, {1: 0}])]      # for P(x or y)
-[(1, {0: 0}), (1, {1: 0}), (-1, {0: 0, 1: 0})]
+A set of values with which no total choice satisfies query and evidence is a *block*: a way must
+contain another value of one of its choices. So the most probable ways are those that avoid all
+blocks at the least cost, -log P. A best-first search finds them in order: the circuit says
+whether a set of values is a way and, if not, yields one more block.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import combinations, pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +26,34 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.engines.circuit import OnCircuit
-from dpasp.inference.explain.shrink import smallest
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Masses
+
+Item = TypeVar("Item")
+
+
+def smallest(items: Sequence[Item], enough: Callable[[Sequence[Item]], bool]) -> list[Item]:
+    """A part of the items that is still enough, and from which none can be left out.
+
+    ``enough`` says whether some of the items are enough; all of them must be. That none can be
+    left out of the result is so where more items are never worse than fewer. Large blocks are
+    tried first, then smaller ones, so that ``enough`` is called seldom where little is needed.
+    """
+    kept = list(items)
+    size = max(1, len(kept) // 2)
+    while kept:
+        at = 0
+        while at < len(kept):
+            rest = kept[:at] + kept[at + size :]
+            if enough(rest):
+                kept = rest
+            else:
+                at += size
+        if size == 1:
+            return kept
+        size //= 2
+    return kept
 
 
 class Certainty(Enum):

@@ -1,50 +1,265 @@
-"""Evidence that independent worlds hardly ever satisfy: chains that walk among worlds that do.
+"""Chains: walks among the worlds that satisfy evidence which independent worlds hardly ever do.
 
-A chain is at a total choice that satisfies the evidence. A move draws some groups of choices
-anew, many times, as likelihood weighting draws worlds, with all others as they are; one of these
-worlds and the one where the chain is comes next, by their weights. So a chain that is at a world
-by its probability given the evidence stays so (Tjelmeland, 2004; Andrieu, Doucet and Holenstein,
-2010), whatever the semantics. Each word of a block is a chain, with 63 worlds to go to, and what
-all of them say is taken by their weights. Some moves draw with probabilities that are nearer to
-each other than the true ones are, and weigh the worlds by the difference: so chains get from one
-rare cause of the evidence to another.
+A chain is at a total choice that satisfies the evidence. A move redraws some groups of choices
+many times, as likelihood weighting does, and keeps the others; the next world is one of these or
+the present one, chosen by weight. So a chain whose world is distributed as given the evidence
+stays so (Tjelmeland, 2004; Andrieu, Doucet and Holenstein, 2010), under every semantics. Each
+word of a block is a chain with 63 worlds to go to. Some moves draw from flattened probabilities
+and correct by weight, which takes chains from one rare cause of the evidence to another.
 
-A chain visits the total choices that have some model with the evidence; what a total choice says
-about a query is what it says elsewhere (see ``stream.outcomes``).
+Choices that draw for the same atom (the rows of a table, the causes of an effect) form a *group*.
+When a group moves, the groups drawn below it, its children, move too, or the evidence would hold
+it in place. Nearby groups move together now and then, and all choices once in every sweep. Which
+groups move never depends on where a chain is.
 
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.logic import ground
->>> from dpasp.semantics.meaning import Meaning
->>> text = "0.3::a. 0.5::b. 0.001::c :- a, b. 0.0001::c :- not a. #query a | c."
->>> asked = ask(ground(parse(text)), Meaning())
->>> from dpasp.inference.sampling.stream import Prepared
->>> walk = Walk(Stream(Prepared(asked, asked.queries), asked.weights, 1, asked.watch))
->>> walk.start()
-True
->>> for _ in range(200):
-...     walk.sweep()
->>> ((mixed, _),) = walk.mixtures()
->>> abs(mixed.value - 15 / 22) < 0.05, mixed.good
-(True, True)
+The states of a chain depend on one another, so its intervals hold only in the long run. They are
+Student's for the means of independent chains, or by the effective number of states if that is
+wider, enlarged by what the chains may have missed at the 95 % level. R-hat compares halves of
+chains and is 1 where they agree (Gelman and Rubin, 1992; split as by Vehtari et al., 2021). The
+effective number sums autocorrelations while pairs are positive and decreasing (Geyer, 1992).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Drawn, Worlds
-from dpasp.inference.sampling.by_circuit import spread
-from dpasp.inference.sampling.groups import Groups
-from dpasp.inference.sampling.mixing import Mixture, mixture
+from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Definitions, Drawn, Worlds
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, LimitReached
+from dpasp.inference.answers import Answer
+from dpasp.inference.sampling.draws import spread
+from dpasp.inference.sampling.intervals import MISSED, Ends
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Stream, outcomes
-from dpasp.logic.program import Rule
+from dpasp.logic.program import GroundQuery, Rule
 from dpasp.logic.solve import Group, found_at_random
 from dpasp.semantics.masses import Array
+
+SIZES = (1, 2, 2, 3, 4, 8)  # how many groups move together: one of these, at random
+NEAR = 24  # the most groups that count as near to one
+LOOKED = 400  # the most atoms that are looked at to find them
+
+Mask = NDArray[np.int64]
+
+
+class Groups:
+    """The groups of the choices on which the outputs depend."""
+
+    def __init__(self, definitions: Definitions, outputs: Iterable[int]) -> None:
+        self._definitions = definitions
+        self._cone = _below(definitions, outputs)
+        selectors = definitions.selectors
+        self.relevant = sorted({selectors[a][0] for a in self._cone if a in selectors})
+        self._heads = self._drawn_by()
+        self.members = self._joined()
+        self._of = {choice: i for i, group in enumerate(self.members) for choice in group}
+        self._above: defaultdict[int, list[int]] = defaultdict(list)
+        for atom in self._cone:
+            for rule in definitions.rules.get(atom, ()):
+                for literal in rule.body:
+                    self._above[abs(literal)].append(atom)
+        self.children = [self._children(i) for i in range(len(self.members))]
+        self._near: dict[int, list[int]] = {}
+
+    def sweep(self, generator: np.random.Generator) -> Iterator[Mask]:
+        """Masks [choices] of those that move together, one after the other until all moved."""
+        yield self._mask(range(len(self.members)))
+        waiting = set(range(len(self.members)))
+        for first in generator.permutation(len(self.members)).tolist():
+            if first not in waiting:
+                continue
+            size = int(generator.choice(SIZES))
+            near = self.near(first)
+            others = generator.permutation(len(near))[: size - 1].tolist()
+            chosen = {first, *(near[i] for i in others)}
+            waiting -= chosen
+            yield self._mask(chosen | {c for group in chosen for c in self.children[group]})
+
+    def near(self, group: int) -> list[int]:
+        """The groups that are nearest to one in the rules, up and down."""
+        if group not in self._near:
+            self._near[group] = self._search(group)
+        return self._near[group]
+
+    def _mask(self, groups: Iterable[int]) -> Mask:
+        mask = np.zeros(len(self._definitions.choices), dtype=np.int64)
+        mask[[choice for group in groups for choice in self.members[group]]] = 1
+        return mask
+
+    def _drawn_by(self) -> dict[int, list[int]]:
+        """By atom, the choices that its own rules read."""
+        selectors, heads = self._definitions.selectors, defaultdict[int, list[int]](list)
+        for atom in self._cone:
+            for rule in self._definitions.rules.get(atom, ()):
+                for literal in rule.body:
+                    if abs(literal) in selectors:
+                        heads[atom].append(selectors[abs(literal)][0])
+        return heads
+
+    def _joined(self) -> list[tuple[int, ...]]:
+        """The groups: choices that the rules of one atom read are in one (union and find)."""
+        root = {choice: choice for choice in self.relevant}
+
+        def find(choice: int) -> int:
+            while root[choice] != choice:
+                root[choice] = root[root[choice]]
+                choice = root[choice]
+            return choice
+
+        for choices in self._heads.values():
+            for other in choices[1:]:
+                root[find(other)] = find(choices[0])
+        gathered: dict[int, list[int]] = {}
+        for choice in self.relevant:
+            gathered.setdefault(find(choice), []).append(choice)
+        return [tuple(group) for group in gathered.values()]
+
+    def _atoms(self, group: int) -> list[int]:
+        """The selectors of a group, and the atoms whose rules read them."""
+        choices = self._definitions.choices
+        chosen = [s for choice in self.members[group] for s in choices[choice].selectors]
+        return list(dict.fromkeys([*chosen, *(a for s in chosen for a in self._above[s])]))
+
+    def _children(self, group: int) -> tuple[int, ...]:
+        """The groups met first on the way up the rules from the atoms of a group."""
+        children: dict[int, None] = {}
+        todo = self._atoms(group)
+        seen = set(todo)
+        while todo and len(seen) < LOOKED:
+            for atom in self._above[todo.pop()]:
+                if atom in seen:
+                    continue
+                seen.add(atom)
+                drawn = {self._of[choice] for choice in self._heads.get(atom, ())} - {group}
+                children |= dict.fromkeys(sorted(drawn))
+                if not drawn:
+                    todo.append(atom)
+        return tuple(children)
+
+    def _search(self, group: int) -> list[int]:
+        """The nearest groups, breadth first along rules in both directions."""
+        rules = self._definitions.rules
+        todo = self._atoms(group)
+        seen, near = set(todo), dict[int, None]()
+        for atom in todo:
+            below = (abs(b) for rule in rules.get(atom, ()) for b in rule.body)
+            for other in (*self._above[atom], *below):
+                if other not in seen and len(seen) < LOOKED:
+                    seen.add(other)
+                    todo.append(other)
+                    near |= dict.fromkeys(self._of[c] for c in self._heads.get(other, ()))
+            if len(near) > NEAR:
+                break
+        near.pop(group, None)
+        return list(near)[:NEAR]
+
+
+def _below(definitions: Definitions, roots: Iterable[int]) -> Sequence[int]:
+    """The roots and all atoms that they depend on."""
+    atoms = dict.fromkeys(roots)
+    todo = list(atoms)
+    while todo:
+        for rule in definitions.rules.get(todo.pop(), ()):
+            for literal in rule.body:
+                if abs(literal) not in atoms:
+                    atoms[abs(literal)] = None
+                    todo.append(abs(literal))
+    return list(atoms)
+
+
+AGREE = 1.01  # R-hat above which chains do not agree
+ENOUGH = 400  # effective states below which an estimate rests on little
+# Student's t at 97.5 %, by degrees of freedom from 1 on.
+STUDENT = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306),
+    *(2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131),
+)
+NORMAL = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """An estimate (None where no state says anything), its interval, and how good the chains are.
+
+    The states are worth ``effective`` independent ones; ``r_hat`` is near 1 where chains agree.
+    """
+
+    value: float | None
+    interval: Ends
+    effective: float
+    r_hat: float
+
+    @property
+    def good(self) -> bool:
+        """Whether chains agree, after enough states."""
+        return self.r_hat <= AGREE and self.effective >= ENOUGH
+
+
+def mixture(for_: Array, against: Array, energies: Array) -> Mixture:
+    """What the states of chains come to; how much of each is for and against [chains, states].
+
+    The ``energies`` [chains, states] are the logarithms of the probabilities of states: where
+    all states say the same about the query, they show whether the chains move.
+    """
+    whole = for_ + against
+    mean = float(whole.mean())
+    if not mean > 0:
+        return Mixture(None, (0.0, 1.0), 0.0, math.inf)
+    value = float(for_.mean()) / mean
+    spread = (for_ - value * whole) / mean  # of the ratio, to first order
+    moving = spread if float(spread.std()) > 1e-9 else energies
+    effective, agreement = effective_states(moving), r_hat(moving)
+    if effective < 1:
+        return Mixture(value, (0.0, 1.0), effective, agreement)
+    chains = len(spread)
+    between = STUDENT[chains - 2] * float(spread.mean(axis=1).std(ddof=1)) / math.sqrt(chains)
+    width = max(between, NORMAL * float(spread.std()) / math.sqrt(effective))
+    missed = 1 - MISSED ** (1 / effective)
+    low, high = max(0.0, value - width), min(1.0, value + width)
+    return Mixture(value, (low * (1 - missed), high * (1 - missed) + missed), effective, agreement)
+
+
+def r_hat(series: Array) -> float:
+    """How much more the halves of chains [chains, states] differ than states of one do."""
+    length = series.shape[1] // 2
+    if length < 2:
+        return math.inf
+    halves = np.concatenate([series[:, :length], series[:, -length:]])
+    within = float(halves.var(axis=1, ddof=1).mean())
+    between = float(halves.mean(axis=1).var(ddof=1))
+    if not within > 0:
+        return 1.0 if not between > 0 else math.inf
+    return math.sqrt((length - 1) / length + between / within)
+
+
+def effective_states(series: Array) -> float:
+    """How many independent states would be as good for a mean as those of chains."""
+    chains, length = series.shape
+    if length < 4:
+        return 0.0
+    # Autocovariances by lag, of all chains at once by a Fourier transform.
+    centred = series - series.mean(axis=1, keepdims=True)
+    size = int(2 ** math.ceil(math.log2(2 * length)))
+    spectrum = np.fft.rfft(centred, size, axis=1)
+    lags = np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, :length] / length
+    within = float(lags[:, 0].mean()) * length / (length - 1)
+    total = within * (length - 1) / length + float(series.mean(axis=1).var(ddof=1))
+    if not total > 0:
+        return float(chains)  # none of them ever moved
+    correlations = 1 - (within - lags.mean(axis=0)) / total
+    pairs = correlations[: length // 2 * 2].reshape(-1, 2).sum(axis=1)
+    falling = np.minimum.accumulate(pairs)
+    last = int(np.argmax(falling <= 0)) if (falling <= 0).any() else len(falling)
+    # The autocorrelation time: how many states are worth one independent state.
+    time = max(-1 + 2 * float(falling[:last].sum()), 1 / math.log10(chains * length))
+    return float(chains * length / time)
+
 
 IMPOSSIBLE = -1e30  # the logarithm of 0, which can be subtracted
 TRIES = 4  # blocks that each chain draws to find where to start
@@ -260,3 +475,152 @@ class Walk:
             [mixture(number[0, i], number[1, i], energies) for number in series]
             for i in range(series.shape[2])
         ]
+
+
+STATES = 20_000  # the most where no number is given
+FIRST_LOOK = 32  # sweeps after which it is first asked whether they are enough
+LOOK = 1.3  # the next time is after so many times the sweeps
+LEAST = 8  # with fewer sweeps, chains say nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How many chains, and when they have done enough.
+
+    That is after so many ``states`` of all chains together; if that is None, as soon as the
+    chains agree and have states enough. With a ``gap``, they must also be so precise that no end
+    of an interval is further than half the gap from its number.
+    """
+
+    chains: int = WORDS
+    states: int | None = None
+    gap: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chained:
+    """The answers, the warnings about them, and whether the chains are good enough to rely on."""
+
+    answers: tuple[Answer, ...]
+    warnings: tuple[Diagnostic, ...]
+    good: bool
+
+
+def chained(stream: Stream, wanted: Wanted) -> Chained | None:
+    """What chains say about the queries of a stream, within the limits of its watch.
+
+    None if no world was found in which the evidence holds, or there was no time for chains.
+    """
+    try:
+        walk = Walk(stream, wanted.chains)
+        if not walk.start():
+            return None
+    except LimitReached:
+        return None
+    stopped = _walked(walk, wanted)
+    if walk.sweeps < LEAST:
+        return None
+    answers = _answers(walk)
+    mixtures = [mixture for numbers in walk.mixtures() for mixture in numbers]
+    warnings = tuple(_warnings(walk, mixtures, stopped))
+    return Chained(answers, warnings, all(mixture.good for mixture in mixtures))
+
+
+def _walked(walk: Walk, wanted: Wanted) -> LimitReached | None:
+    """Move the chains until they have done enough; the limit that stopped them, if one did."""
+    states = wanted.states or STATES
+    watch, look = walk.stream.watch, float(FIRST_LOOK)
+    try:
+        while walk.states < states or walk.sweeps < LEAST:
+            walk.sweep()
+            watch.report(walk.states, states)
+            if walk.sweeps >= look:
+                look = walk.sweeps * LOOK
+                answers = _answers(walk)
+                watch.stage(f"chains, {_widest(answers):.2g} wide")
+                if _enough(walk, answers, wanted):
+                    break
+    except LimitReached as limit:
+        return limit
+    return None
+
+
+def _enough(walk: Walk, answers: Sequence[Answer], wanted: Wanted) -> bool:
+    """Whether the chains may stop before they have visited all the states wanted."""
+    good = all(mixture.good for numbers in walk.mixtures() for mixture in numbers)
+    if wanted.gap is None:
+        return good and wanted.states is None
+    return good and precise(answers, wanted.gap)
+
+
+def precise(answers: Sequence[Answer], gap: float) -> bool:
+    """Whether no end of an interval is further than ``gap / 2`` from its number."""
+    return all(
+        abs(float(end) - float(number)) <= gap / 2
+        for answer in answers
+        for end, number in zip(
+            answer.interval or (), (answer.numbers[0], answer.numbers[-1]), strict=True
+        )
+    )
+
+
+def _widest(answers: Sequence[Answer]) -> float:
+    ends = (answer.interval for answer in answers if answer.interval is not None)
+    return max(float(high) - float(low) for low, high in ends)
+
+
+def _answers(walk: Walk) -> tuple[Answer, ...]:
+    queries = walk.stream.prepared.queries
+    return tuple(_answer(walk, *pair) for pair in zip(queries, walk.mixtures(), strict=True))
+
+
+def _answer(walk: Walk, query: GroundQuery, numbers: Sequence[Mixture]) -> Answer:
+    """The answer to a query from what the chains say about each of its numbers."""
+    answer = estimate(
+        query.text,
+        [mixture.value for mixture in numbers],
+        (numbers[0].interval[0], numbers[-1].interval[1]),
+    )
+    return replace(
+        answer,
+        samples=walk.states,
+        chains=walk.chains,
+        effective=min(mixture.effective for mixture in numbers),
+        r_hat=max(mixture.r_hat for mixture in numbers),
+    )
+
+
+def estimate(query: str, values: Sequence[float | None], interval: tuple[float, float]) -> Answer:
+    """An answer with one number (maxent) or two (credal); None where no sample was about it."""
+    answer = Answer(query, interval=interval)
+    if len(values) == 1:
+        (value,) = values
+        return replace(answer, value=0.5 if value is None else value)
+    lower, upper = values
+    said = lower is not None or upper is not None
+    # lower = a / (a + d) is 1 where no world counts for a or d, upper = b / (b + c) then is 0.
+    lower, upper = (1.0 if lower is None else lower, 0.0 if upper is None else upper)
+    return replace(answer, lower=lower if said else 0.0, upper=upper if said else 1.0)
+
+
+def _warnings(
+    walk: Walk, mixtures: Sequence[Mixture], stopped: LimitReached | None
+) -> Iterator[Diagnostic]:
+    """The warnings about a limit that stopped the chains, and about chains that do not agree."""
+    if stopped is not None:
+        message = f"{stopped.diagnostics[0].message}, after {walk.states:,} states of chains"
+        yield Diagnostic("stopped-early", message, severity="warning")
+    agreement = max(mixture.r_hat for mixture in mixtures)
+    effective = min(mixture.effective for mixture in mixtures)
+    if agreement <= AGREE and effective >= ENOUGH:
+        return
+    yield Diagnostic(
+        "slow-chains",
+        f"the chains are not to be relied on: R-hat is {agreement:.4g} ({AGREE} or less is good), "
+        f"and their states are worth {effective:.0f} independent ones ({ENOUGH} or more are "
+        "good): the interval may miss the answer",
+        walk.stream.prepared.queries[0].span,
+        "take more samples, or use --engine auto, which answers exactly where it can, or "
+        "--engine bounds, which is sure",
+        severity="warning",
+    )

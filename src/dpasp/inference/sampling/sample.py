@@ -1,29 +1,21 @@
-"""Answers from random worlds, with intervals that hold the exact ones in 95 %.
+"""The engine ``sample``: answers from random worlds, with 95 % intervals.
 
-Evidence is pushed into the choices where that can be, and weighs the worlds; elsewhere only
-the worlds that satisfy it count. How the intervals are computed is
-explained in :mod:`dpasp.inference.sampling.intervals`. Where hardly any world is about the
-evidence, or they are asked for, chains answer (:mod:`dpasp.inference.sampling.chains`).
+Evidence is pushed into the choices where possible and weights the worlds; otherwise only worlds
+that satisfy it count. Where hardly any world satisfies it, or when asked to, chains answer
+(:mod:`dpasp.inference.sampling.chains`). :mod:`dpasp.inference.sampling.intervals` explains the
+intervals.
 
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.logic import ground
->>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning())
->>> from dataclasses import replace
->>> from dpasp.inference.method import method
->>> seeded = method(asked.ground.program, "sample", {"n": 1000, "seed": 1})
->>> (answer,) = sample(replace(asked, method=seeded)).answers
->>> answer.lower, answer.samples, answer.interval[0] < 0.7 < answer.interval[1]
-(0.723, 1000, True)
+World number i of a seed is always the same, and the shards into which worlds are cut do not
+depend on who draws them: the same seed gives the same answer for any number of workers.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +25,7 @@ from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
-from dpasp.inference.sampling.chained import (
+from dpasp.inference.sampling.chains import (
     STATES,
     Chained,
     Wanted,
@@ -41,11 +33,117 @@ from dpasp.inference.sampling.chained import (
     estimate,
     precise,
 )
-from dpasp.inference.sampling.shards import Sampled, Samples, shards
-from dpasp.inference.sampling.stream import Prepared, Stream
-from dpasp.inference.sampling.tally import Tally
+from dpasp.inference.sampling.intervals import Tally
+from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
+from dpasp.inference.travel import light
+from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array
+
+FIRST, MOST = 2**10, 2**20  # worlds of the first shards, and of later ones at most
+SLOW_FIRST, SLOW_MOST = 2**8, 2**16  # where models of a world must be found
+ALIKE = 16  # shards in a row of the same size
+NUMBERS = 2**22  # worlds times queries of a shard, at most
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The worlds of a seed from number ``begin`` on, ``count`` of them."""
+
+    begin: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the worlds of a shard say.
+
+    ``samples`` has for each number of an answer an array [2, queries, worlds]: how much of each
+    world is for the query and against it; where that is all or nothing, only the sums
+    [2, queries, 1]. Where a limit ``stopped`` the drawing, these are the first worlds of the
+    shard.
+    """
+
+    count: int
+    lost: int  # worlds without a model
+    weight: float  # of the worlds that say something about the query
+    squares: float  # the sum of the squares of those weights
+    samples: tuple[Array, ...]
+    stopped: LimitReached | None = None
+
+
+def shards(wanted: int, queries: int, slow: bool) -> Iterator[Shard]:
+    """The shards of the ``wanted`` worlds; with ``slow``, models of each world must be found.
+
+    >>> [shard.count for shard in shards(20_000, 1, slow=False)][-3:]
+    [1024, 2048, 1568]
+    """
+    first, most = (SLOW_FIRST, SLOW_MOST) if slow else (FIRST, MOST)
+    most = max(1, min(most, NUMBERS // max(1, queries)))
+    begin = number = 0
+    while begin < wanted:
+        size = min(first << (number // ALIKE), most) if number < 64 * ALIKE else most
+        count = min(size, wanted - begin)
+        yield Shard(begin, count)
+        begin, number = begin + count, number + 1
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The job of drawing worlds under weights [leaves], for queries with the same evidence."""
+
+    asked: Asked
+    queries: Sequence[GroundQuery]
+    weights: Weights
+    seed: int
+    prepared: Prepared | None = field(default=None, compare=False)  # here; others make their own
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Samples, (light(self.asked), tuple(self.queries), self.weights, self.seed)
+
+    def start(self, watch: Watch) -> Callable[[Shard, Watch], Sampled]:
+        """The function that draws a shard."""
+        asked = replace(self.asked, watch=watch)
+        prepared = self.prepared or Prepared(asked, self.queries)
+        stream = Stream(prepared, self.weights, self.seed, watch)
+
+        def draw(shard: Shard, watch: Watch) -> Sampled:
+            stream.watch = watch
+            return _drawn(stream, self.queries, shard)
+
+        return draw
+
+
+def _drawn(stream: Stream, queries: Sequence[GroundQuery], shard: Shard) -> Sampled:
+    """The worlds of a shard, as many as the watch allows."""
+    prepared = stream.prepared
+    meaning, binary = prepared.asked.meaning, prepared.binary
+    ends = 1 if meaning.maxent else 2
+    parts: list[list[Array]] = [[np.empty((2, len(queries), 0))] for _ in range(ends)]
+    informative = [np.empty(0)]
+    count = lost = 0
+    stopped = None
+    try:
+        for seen in stream.worlds(shard.count, shard.begin):
+            numbers = outcomes(seen.known, meaning, queries)
+            weights = np.ones(seen.count) if seen.weights is None else seen.weights
+            for pieces, number in zip(parts, numbers, strict=True):
+                weighted = number * weights
+                pieces.append(weighted.sum(axis=2, keepdims=True) if binary else weighted)
+            informative.append(weights * (numbers[0][:, 0].sum(axis=0) > 0))
+            lost += int(np.count_nonzero(seen.lost))
+            count += seen.count
+    except LimitReached as limit:
+        stopped = limit
+    # Added up in one go: rounding must not depend on the pieces, whose sizes depend on time.
+    weights = np.concatenate(informative)
+    samples = [np.concatenate(pieces, axis=2) for pieces in parts]
+    if binary:
+        samples = [sums.sum(axis=2, keepdims=True) for sums in samples]
+    squares = float((weights**2).sum())
+    return Sampled(count, lost, float(weights.sum()), squares, tuple(samples), stopped)
+
 
 SAMPLES = 10_000
 FEW = 100  # with fewer effective samples, an estimate rests on little

@@ -1,54 +1,224 @@
-"""What models of inner parts say about the questions: each situation is solved once.
+"""What the models of inner parts say about the questions; each situation is solved once.
 
-What an inner part makes of a world depends on its border only (see ``splitting``); worlds that
-agree on the border are one situation. Where there may be many of them, a circuit counts the models
-of them all. Counts of models multiply over parts, and so does all that is ``KNOWN``.
+What an inner part makes of a world depends only on its border (see ``splitting``), so worlds that
+agree on the border are one situation. Where there may be many situations, one circuit counts the
+models of all of them. Counts multiply over parts, and so does everything in ``KNOWN``.
 
->>> from dpasp.inference.asked import ask
->>> from dpasp.inference.sampling.free import drawable
->>> from dpasp.inference.sampling.splitting import split_translation
->>> from dpasp.language import parse
->>> from dpasp.limits import UNLIMITED
->>> from dpasp.logic import ground
->>> from dpasp.semantics.meaning import Meaning
->>> from dpasp.semantics.translate import translate
->>> asked = ask(ground(parse("0.5::x. a :- x, not b. b :- x, not a. #query a.")), Meaning())
->>> translation = translate(asked.ground, asked.meaning.logic)
->>> (part,) = split_translation(translation).parts
->>> queries = [Conjunctions(translation.conjunction(q.literals), ()) for q in asked.queries]
->>> program = drawable(translation, asked.ground.choices)
->>> situations = Situations(part, queries, program, counted=True)
->>> known = situations.of(np.array([[True, False]]), UNLIMITED)  # x is true, and x is false
->>> known[KNOWN.index("both"), 0].tolist()  # half of two models has a, then the only one has not
-[0.5, 0.0]
+To count models on a circuit, atoms that are negated inside their own loop, and atoms that a
+choice rule may add, are *guessed*: the guess is a free atom, and constraints make it equal to the
+atom. All other atoms follow from the guesses, so each outcome of the guesses has at most one model.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import NamedTuple
 
 import numpy as np
+from clingo import Function
 from numpy.typing import NDArray
 
+from dpasp import circuits
 from dpasp.dataclass import dataclass
-from dpasp.errors import LimitReached
+from dpasp.errors import LimitReached, SizeLimit
+from dpasp.inference.engines.circuit import OnCircuit
 from dpasp.inference.engines.reference.enumerate import least_undefined
 from dpasp.inference.engines.reference.rows import Bits
-from dpasp.inference.sampling.counting import (
-    CountedProgram,
-    CountingCircuit,
-    ModelCounts,
-    counting_circuit,
-    model_shares,
+from dpasp.inference.sampling.splitting import Drawable, InnerPart
+from dpasp.language.ast import Mode, Probability, Program
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import (
+    Choice,
+    FixedWeights,
+    GroundLiteral,
+    GroundProgram,
+    GroundQuery,
+    Rule,
 )
-from dpasp.inference.sampling.free import Drawable
-from dpasp.inference.sampling.splitting import InnerPart
-from dpasp.limits import Watch
 from dpasp.logic.solve import Group, Solver
-from dpasp.semantics.masses import Array
+from dpasp.semantics.dependencies import body_atoms, components
+from dpasp.semantics.leaves import layout
+from dpasp.semantics.masses import FIELDS, Array
+from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction
+
+
+@dataclass(frozen=True, slots=True)
+class Guessed:
+    """Rules over the atoms 1, …, size - 1, in which the guesses determine all other atoms."""
+
+    rules: tuple[Rule, ...]
+    guesses: tuple[int, ...]
+    size: int
+
+
+def guessed(rules: Sequence[Rule], size: int) -> Guessed | None:
+    """The rules with guesses; None where two atoms of a disjunction are in one positive loop."""
+    if not _can_be_shifted(rules, size):
+        return None
+    single = list(_single_heads(rules))
+    component, _ = components(body_atoms(single, size))
+
+    def inside(rule: Rule, literal: int) -> bool:
+        """Whether a literal negates an atom of a loop through the head."""
+        return literal < 0 and bool(rule.head) and component[-literal] == component[rule.head[0]]
+
+    atoms = {rule.head[0] for rule in single if rule.choice}
+    atoms.update(-b for rule in single for b in rule.body if inside(rule, b))
+    guesses = {atom: size + place for place, atom in enumerate(sorted(atoms))}
+    size += len(guesses)
+    written: list[Rule] = []
+    for rule in single:
+        body = tuple(-guesses[-b] if inside(rule, b) else b for b in rule.body)
+        plain = rule._replace(body=body, choice=False)
+        if rule.choice and rule.weights is not None:  # that the body holds is an atom of its own
+            written.append(plain._replace(head=(size,)))
+            plain, size = Rule(rule.head, (size,)), size + 1
+        written.append(
+            plain._replace(body=(guesses[rule.head[0]], *plain.body)) if rule.choice else plain
+        )
+    for atom, guess in guesses.items():
+        written += [Rule((), (atom, -guess)), Rule((), (guess, -atom))]
+    return Guessed(tuple(written), tuple(guesses.values()), size)
+
+
+def _single_heads(rules: Sequence[Rule]) -> Iterator[Rule]:
+    """The rules with at most one head each; the other atoms of a disjunction are negated."""
+    for rule in rules:
+        if len(rule.head) < 2:
+            yield rule
+        elif rule.choice:
+            yield from (rule._replace(head=(head,)) for head in rule.head)
+        else:
+            for head in rule.head:
+                others = tuple(-other for other in rule.head if other != head)
+                yield Rule((head,), (*rule.body, *others))
+
+
+def _can_be_shifted(rules: Sequence[Rule], size: int) -> bool:
+    """Whether no two atoms of a disjunction are in the same positive loop."""
+    disjunctions = [rule for rule in rules if len(rule.head) > 1 and not rule.choice]
+    if not disjunctions:
+        return True
+    positive = [rule._replace(body=tuple(b for b in rule.body if b > 0)) for rule in rules]
+    component, _ = components(body_atoms(positive, size))
+    return all(
+        rule.weights is None and len({component[head] for head in rule.head}) == len(rule.head)
+        for rule in disjunctions
+    )
+
+
+MOST_GUESSES = 900  # in one circuit: the share of one way in which they fall is a float
+OPTIONS = circuits.Options(nodes=500_000, work=5_000_000)  # for one situation
+# For all: a search for guesses soon knows whether it is of a modest size.
+TOGETHER = circuits.Options(way="search", nodes=500_000, work=20_000_000)
+COUNTED = Meaning(probability=Probability.MAXENT)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedProgram:
+    """Rules over the atoms 1, …, size - 1."""
+
+    rules: Sequence[Rule]
+    size: int
+
+
+def model_shares(
+    program: CountedProgram,
+    facts: Sequence[int],
+    conjunctions: Sequence[Conjunction],
+    watch: Watch = UNLIMITED,
+) -> Array | None:
+    """The share of the stable models that satisfy each conjunction of literals; 0 without models.
+
+    None if the rules cannot be compiled, or not into a modest circuit.
+    """
+    queries = tuple(
+        GroundQuery(_literals(conjunction), (), "", None) for conjunction in conjunctions
+    )
+    rules = (*program.rules, *(Rule((atom,), ()) for atom in facts))
+    ground = GroundProgram(
+        Program(()), (None,) * program.size, rules, choices=(), questions=queries
+    )
+    try:
+        circuit = circuits.compile(ground, COUNTED, options=OPTIONS, watch=watch)
+    except (circuits.HeadCycle, SizeLimit):
+        return None
+    evaluator = OnCircuit(circuit, COUNTED, queries, layout(()))
+    found = evaluator.masses(np.empty((0, 1)), watch).qe[:, 0]
+    return np.asarray(found, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class CountingCircuit:
+    """Rules in one circuit, which counts the models of many situations at once.
+
+    A situation says which atoms of the ``border`` hold. Its models are the ways in which guesses
+    fall, each of which is as probable as any other.
+    """
+
+    circuit: circuits.Circuit
+    border: int
+    guesses: int
+
+    def counted(self, border: NDArray[np.bool_], watch: Watch = UNLIMITED) -> ModelCounts:
+        """The models of situations [border, situations]."""
+        weights = np.full((2 * (self.border + self.guesses), border.shape[1]), 0.5)
+        weights[: 2 * self.border : 2] = border
+        weights[1 : 2 * self.border : 2] = ~border
+        masses = self.circuit.masses(weights, fields=("a", "d"), watch=watch)
+        a, d = masses[:, FIELDS.index("a")], masses[:, FIELDS.index("d")]
+        return ModelCounts(a[1:], d[1:], a[0], d[0])
+
+
+class ModelCounts(NamedTuple):
+    """Models of situations [queries, situations], up to a factor that they have in common."""
+
+    both: Array  # that satisfy query and evidence
+    only_evidence: Array  # the evidence and not the query
+    evidence: Array  # [situations]: all that satisfy the evidence,
+    others: Array  # and those that do not
+
+
+def counting_circuit(
+    program: CountedProgram,
+    border: Sequence[int],
+    queries: Sequence[tuple[Conjunction, Conjunction]],
+    watch: Watch = UNLIMITED,
+) -> CountingCircuit | None:
+    """The circuit of queries, each with its evidence, which is the same for all.
+
+    None if there is none of a modest size.
+    """
+    found = guessed(program.rules, program.size)
+    if found is None or len(found.guesses) > MOST_GUESSES:
+        return None
+    choices = tuple(_even(atom) for atom in (*border, *found.guesses))
+    asked = [GroundQuery(_literals(queries[0][1]), (), "", None)]  # the evidence by itself
+    asked += [GroundQuery(_literals(q), _literals(evidence), "", None) for q, evidence in queries]
+    symbols = (None,) * found.size
+    ground = GroundProgram(Program(()), symbols, found.rules, choices, questions=tuple(asked))
+    try:
+        circuit = circuits.compile(ground, Meaning(), options=TOGETHER, watch=watch)
+    except SizeLimit:
+        return None
+    return CountingCircuit(circuit, len(border), len(found.guesses))
+
+
+def _even(atom: int) -> Choice:
+    return Choice(0, (), (atom,), (atom,), FixedWeights((0.5,)), nothing=True)
+
+
+def _literals(conjunction: Conjunction) -> tuple[GroundLiteral, ...]:
+    return tuple(map(_literal, conjunction))
+
+
+def _literal(literal: int) -> GroundLiteral:
+    mode = Mode.TRUE if literal > 0 else Mode.FALSE
+    return GroundLiteral(mode, abs(literal), Function(f"a{abs(literal)}"))
+
 
 Places = NDArray[np.intp]
 FEW = 8  # atoms of a border: so few situations are solved one by one
@@ -59,7 +229,7 @@ LISTED = 4096  # models of a situation; more than that are counted on a circuit
 # "Both" is query and evidence.
 KNOWN = (
     "models",  # whether there are any
-    "whole",  # whether there are some with every value that is free (see ``free``)
+    "whole",  # whether there are some with every value that is free (see ``splitting``)
     "all_both",  # whether all satisfy both
     "some_both",  # whether some do
     "some_evidence",  # whether some satisfy the evidence

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
-from dpasp.inference.relaxing.goals import RelaxedGoal, determined_part
-from dpasp.inference.relaxing.growing import Budget, Growing
+from dpasp.inference.bounding.relaxed import RelaxedGoal, determined_part
+from dpasp.inference.bounding.unknown_choices import Budget, Growing
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine

@@ -1,18 +1,8 @@
-"""Which choices make an event hold: counted over random worlds in which it does.
+"""Which choices to know first: those that most often make an event hold in random worlds.
 
-In a world, the reason of an atom that holds is that of a rule that derived it first; that of an
-atom which does not hold is, for each of its rules, that of a literal which fails. Choices that
-are part of many reasons, above all of short ones, are those to know first.
-
->>> from dpasp.inference.relaxing.goals import determined_part
->>> from dpasp.language import parse
->>> from dpasp.logic import ground
->>> from dpasp.semantics.leaves import weights
->>> from dpasp.semantics.meaning import Meaning
->>> program = ground(parse("0.9::a. 0.1::b. c :- a. c :- b. #query c."))
->>> goal = determined_part(program, Meaning()).goal([(program.questions[0].literals[0].atom,)])
->>> important(goal, weights(program), seed=1)      # a, which is enough, then b
-Ranked(choices=(0, 1), enough=1)
+In a world, the reason of an atom that holds is the reason of the rule that derived it first; the
+reason of an atom that does not hold is, for each of its rules, that of a literal that fails.
+Choices that are part of many reasons, and above all of short ones, are the ones to know first.
 """
 
 from __future__ import annotations
@@ -27,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import Definitions, Worlds
 from dpasp.dataclass import dataclass
-from dpasp.inference.relaxing.goals import RelaxedGoal
+from dpasp.inference.bounding.relaxed import RelaxedGoal
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Rule
 from dpasp.semantics.leaves import Weights, layout
