@@ -40,7 +40,7 @@ from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.objective import Objective
 
-MOST = 4096  # extreme distributions that learning tries at every step
+MOST = 4096  # extreme distributions that a module tries for every answer
 TIE = 1e-12  # logarithms that differ by less are of the same probability
 Back = Callable[[Tensor], Tensor]
 
@@ -145,15 +145,7 @@ def at_extremes(
     objective: Objective,
     engine: NativeEngine,
 ) -> AtExtremes:
-    """The probability of the observations of a program with intervals.
-
-    Raises :class:`SizeLimit` where there are too many extreme distributions to try.
-    """
-    number = math.prod(len(corner.points) for corner in corners(ground))
-    if number > MOST:
-        message = f"the intervals have {number:,} extreme distributions: too many to learn with"
-        help = f"give single probabilities in place of some intervals, to have at most {MOST:,}"
-        raise SizeLimit(Diagnostic("learn-intervals", message, help=help))
+    """The probability of the observations of a program with intervals."""
     sides = tuple(
         Side(mixture_of(engine.definite, meaning, observations, float(least)), share, least)
         for least, share in ((True, objective.lower), (False, 1.0 - objective.lower))
@@ -163,7 +155,16 @@ def at_extremes(
 
 
 def vertex_points(ground: GroundProgram) -> Tensor:
-    """The weights [leaves, vertices] of choices with intervals at every vertex, NaN elsewhere."""
+    """The weights [leaves, vertices] of choices with intervals at every vertex, NaN elsewhere.
+
+    Raises :class:`SizeLimit` where there are too many vertices to try.
+    """
+    number = math.prod(len(corner.points) for corner in corners(ground))
+    if number > MOST:
+        message = f"the intervals have {number:,} extreme distributions: too many for a module"
+        help = f"give single probabilities in place of some intervals, to have at most {MOST:,}; "
+        help += "program.query(…) has other ways"
+        raise SizeLimit(Diagnostic("learn-intervals", message, help=help))
     blank = np.full((layout(ground.choices).size, 1), np.nan)
     batches = vertex_weights(corners(ground), blank, 1 << 16)
     return torch.cat([torch.from_numpy(batch[:, :, 0].copy()) for batch in batches], dim=1)

@@ -31,7 +31,7 @@ from dpasp.neural.labels import LabelReader, in_listed_order, places
 from dpasp.neural.likelihood import AsLeaves, Likelihood, Outlook, likelihood_of, log_probability
 from dpasp.neural.networks import OutputReader, build_networks
 from dpasp.neural.observations import AnyObservations, ObservationReader, Observations
-from dpasp.neural.parameters import Parameters
+from dpasp.neural.parameters import LearnedIntervals, Parameters
 from dpasp.neural.ragged import Objects, as_objects, for_each
 from dpasp.neural.weights import (
     ExampleRows,
@@ -97,9 +97,9 @@ class ProgramModule(nn.Module):
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
         self._instances: dict[str, Sequence[GroundQuery]] = {}
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
-        self.has_intervals = any(
-            isinstance(choice.weight, IntervalWeights) for choice in ground.choices
-        )
+        self._answering = ground  # with the intervals that were learned, if any
+        self._learned_intervals: LearnedIntervals | None = None
+        self._has_intervals = _has_intervals(ground)
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
@@ -199,6 +199,27 @@ class ProgramModule(nn.Module):
     def answers(self, query: QueryTexts) -> tuple[str, ...]:
         """What the columns of :meth:`prob` stand for."""
         return tuple(question.text for question in self._asked(query)[0])
+
+    @property
+    def answering(self) -> GroundProgram:
+        """The ground program with the learned intervals, if there are any."""
+        if self.probabilities.intervals is not self._learned_intervals:
+            self._take_intervals(self.probabilities.intervals)  # learned since the last time
+        return self._answering
+
+    def _take_intervals(self, intervals: LearnedIntervals | None) -> None:
+        ground = self.ground
+        self._answering = intervals.put_into(ground, self.meaning) if intervals else ground
+        self._has_intervals = _has_intervals(self._answering)
+        self._learned_intervals = intervals
+        self._groups.clear()
+        self.__dict__.pop("_vertices", None)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some probabilities are intervals, written or learned."""
+        self.answering  # noqa: B018 - those that were learned since
+        return self._has_intervals
 
     # --- weights -------------------------------------------------------------------------------
 
@@ -313,7 +334,7 @@ class ProgramModule(nn.Module):
 
         ``expected`` are the atoms that many more observations will be about.
         """
-        distinct = self.reader.distinct
+        ground, distinct = self.answering, self.reader.distinct
         known = sum(likelihood.count for likelihood, _ in self._groups)
         if known >= len(distinct):
             return
@@ -326,7 +347,7 @@ class ProgramModule(nn.Module):
                 return
         watch, outlook = self.limits.start(), Outlook(atoms=expected)
         compiled = likelihood_of(
-            self.ground, self.meaning, new, self.objective, watch=watch, outlook=outlook
+            ground, self.meaning, new, self.objective, watch=watch, outlook=outlook
         )
         self._groups.append((compiled, known))
 
@@ -382,7 +403,11 @@ class ProgramModule(nn.Module):
 
     @cached_property
     def _vertices(self) -> Tensor:
-        return vertex_points(self.ground)
+        return vertex_points(self.answering)
+
+
+def _has_intervals(ground: GroundProgram) -> bool:
+    return any(isinstance(choice.weight, IntervalWeights) for choice in ground.choices)
 
 
 def _again(
