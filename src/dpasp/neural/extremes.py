@@ -34,7 +34,13 @@ from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import MassEngine, NativeEngine
-from dpasp.neural.mixtures import LEAST_LINEAR, MassMixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import (
+    LEAST_LINEAR,
+    MassMixture,
+    log_of_mixture,
+    log_or_never,
+    mixture_of,
+)
 from dpasp.neural.observations import Observation
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning
@@ -94,6 +100,21 @@ class AtExtremes:
 
         logs, slopes = self._combined(observed, [back for _, back in traced], seeds)
         return logs, slopes.view(len(weights), batch, -1).sum(dim=2)
+
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        columns = torch.arange(len(ids), device=weights.device)
+        wide = at_vertices(weights, self.points)
+        shape = (self.count, weights.shape[1], self.points.shape[1])
+        sides = []
+        for side in self.sides:
+            logs = log_of_mixture(wide, self.engine, side.mixture).view(shape)[ids, columns]
+            best, tied = side.best(logs.detach())
+            at_best = torch.where(tied > 0, logs * tied, 0.0).sum(dim=-1)
+            sides.append(best + (at_best - at_best.detach()) + math.log(side.share))
+        total = torch.stack(sides)
+        possible = total.detach().amax(dim=0).isfinite()
+        return torch.where(possible, total, 0.0).logsumexp(dim=0)
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector [leaves, 1].

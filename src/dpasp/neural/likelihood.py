@@ -30,9 +30,15 @@ from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
-from dpasp.neural.engines import MassEngine, masses, native_engine
+from dpasp.neural.engines import MassEngine, masses, native_engine, no_further
 from dpasp.neural.extremes import AtExtremes, at_extremes
-from dpasp.neural.mixtures import LEAST_LINEAR, MassMixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import (
+    LEAST_LINEAR,
+    MassMixture,
+    log_of_mixture,
+    log_or_never,
+    mixture_of,
+)
 from dpasp.neural.observations import Observation, questions_of
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning
@@ -63,6 +69,11 @@ class AsRoots:
         by_field = masses(weights, self.engine, self.mixture.fields)
         mixed = (by_field * self.mixture.coefficients[:, :, None]).sum(dim=1)
         return mixed + self.mixture.constant[:, None]
+
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        columns = torch.arange(len(ids), device=ids.device)
+        return log_of_mixture(weights, self.engine, self.mixture)[ids, columns]
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
@@ -129,6 +140,11 @@ class AsLeaves:
         more = _evidence(observations, self.atoms).to(self.evidence.device)
         return replace(self, evidence=torch.cat([self.evidence, more]))
 
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
+        return log_of_mixture(wide, self.engine, self.mixture)[0]
+
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
@@ -189,28 +205,49 @@ def _in_log_space(
 
 
 class _Log(torch.autograd.Function):
-    """log P of each column's observation; its gradient comes with it."""
+    """log P of each column's observation, and its gradient, which is differentiable in turn."""
 
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, weights: Tensor, likelihood: Likelihood, ids: Tensor
+    ) -> tuple[Tensor, Tensor]:
         logs, slopes = likelihood.log(weights.detach(), ids)
-        ctx.save_for_backward(slopes)
-        return logs
+        ctx.save_for_backward(weights, slopes, ids)
+        ctx.likelihood = likelihood
+        ctx.set_materialize_grads(False)
+        return logs, slopes
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, seeds: Tensor) -> tuple[Tensor, None, None]:
-        (slopes,) = ctx.saved_tensors
-        return slopes * seeds, None, None
+    def backward(
+        ctx: Any, up: Tensor | None, along: Tensor | None
+    ) -> tuple[Tensor | None, None, None]:
+        weights, slopes, ids = ctx.saved_tensors
+        result = None if up is None else slopes * up
+        if along is not None:
+            second = _curvature(ctx.likelihood, weights, ids, along)
+            if torch.is_grad_enabled():
+                (second,) = no_further([second], [weights, along])
+            result = second if result is None else result + second
+        return result, None, None
+
+
+def _curvature(likelihood: Likelihood, weights: Tensor, ids: Tensor, along: Tensor) -> Tensor:
+    """The derivative along directions [leaves, batch] of the gradient of log P."""
+    with torch.enable_grad():
+        at = weights.detach().requires_grad_()
+        logs = likelihood.composed(at, ids)
+        (slopes,) = torch.autograd.grad(logs.sum(), at, create_graph=True)
+        (second,) = torch.autograd.grad((slopes * along.detach()).sum(), at)
+    return second
 
 
 def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
     """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
     if weights.shape[1] == 1 and len(ids) != 1:
         if isinstance(likelihood, AsRoots):
-            return log_or_never(likelihood.probability(weights)[:, 0])[ids]
+            return log_of_mixture(weights, likelihood.engine, likelihood.mixture)[:, 0][ids]
         weights = weights.expand(-1, len(ids))
-    return _Log.apply(weights, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
+    return _Log.apply(weights, likelihood, ids)[0]  # type: ignore[no-any-return,no-untyped-call]
 
 
 def likelihood_of(

@@ -82,6 +82,12 @@ class CircuitPieces:
         """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
         return (self._gradient_of_logs if log else self._gradient)(weights, seeds, fields)
 
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Learning by a bound asks for no second derivatives."""
+        raise NotImplementedError
+
     def _gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
         total, slopes = torch.zeros_like(seeds), torch.zeros_like(weights)
         for piece in self.pieces:

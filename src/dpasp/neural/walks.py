@@ -17,10 +17,11 @@ from collections.abc import Callable
 from dataclasses import field
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from dpasp.circuits import Circuit
+from dpasp.circuits import FIELDS, Circuit
 from dpasp.circuits.tape import backward_tape, forward_tape
 from dpasp.dataclass import dataclass
 from dpasp.neural import cuda
@@ -76,6 +77,12 @@ class Walked:
         results, pullback = self.traced(weights, fields, log)
         return results, pullback(seeds)
 
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The derivatives along directions, by the native kernel on the CPU."""
+        return curvature_of(self.circuit, weights, seeds, directions, fields, log)
+
     def _kernel(self, fields: Fields) -> TapeWalk:
         tape = forward_tape(self.circuit, fields)
         there = cuda.CutTape.of(tape, self.device)
@@ -103,6 +110,27 @@ class Walked:
             )
 
         return walk
+
+
+def curvature_of(
+    circuit: Circuit,
+    weights: Tensor,
+    seeds: Tensor,
+    directions: Tensor,
+    fields: Fields,
+    log: bool = False,
+    threads: int = 1,
+) -> tuple[Tensor, Tensor]:
+    """The derivatives along directions of the masses and of the gradient of Σ seeds · masses.
+
+    They are [questions, fields, batch] and [leaves, batch], as the seeds and the directions.
+    """
+    places = [FIELDS.index(name) for name in fields]
+    wide = np.zeros((circuit.questions, len(FIELDS), weights.shape[1]))
+    wide[:, places] = seeds.detach().cpu().numpy()
+    at, along = (tensor.detach().cpu().double().numpy() for tensor in (weights, directions))
+    tangents, second = circuit.curvature(at, wide, along, fields=fields, log=log, threads=threads)
+    return torch.from_numpy(tangents[:, places]).to(weights), torch.from_numpy(second).to(weights)
 
 
 def _flat(seeds: Tensor) -> Tensor:
