@@ -29,7 +29,7 @@ from dpasp.errors import UsageError
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.walks import Fields, Pullback, Walked, curvature_of
+from dpasp.neural.walks import Fields, Pullback, Walked, by_logs_of, curvature_of
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
 
@@ -64,6 +64,11 @@ class MassEngine(Protocol):
         self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
 
     def to(self, device: torch.device) -> MassEngine:
         """The same on a device."""
@@ -120,6 +125,12 @@ class NativeEngine:
         """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
         threads = self._threads(weights)
         return curvature_of(self.circuit, weights, seeds, directions, fields, log, threads)
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
+        return by_logs_of(self.circuit, logs, seeds, fields)
 
     def to(self, device: torch.device) -> MassEngine:
         """The same circuit on a device."""

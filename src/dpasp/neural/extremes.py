@@ -101,6 +101,11 @@ class AtExtremes:
         logs, slopes = self._combined(observed, [back for _, back in traced], seeds)
         return logs, slopes.view(len(weights), batch, -1).sum(dim=2)
 
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        found, slopes = self.log(logs.exp(), ids)
+        return found, slopes * logs.exp()
+
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
         """log P [batch] of each column's observation, differentiable twice."""
         columns = torch.arange(len(ids), device=weights.device)

@@ -86,6 +86,21 @@ class AsRoots:
         mixed = (by_field[ids, :, columns] * mix.coefficients[ids]).sum(1) + mix.constant[ids]
         return _logarithm(self, weights, seeds, mixed, slopes)
 
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        mix, columns = self.mixture, torch.arange(len(ids), device=logs.device)
+        if bool(mix.constant.any()):  # what is left to 1 is no sum of products
+            found, slopes = self.log(logs.exp(), ids)
+            return found, slopes * logs.exp()
+        seeds = logs.new_zeros(self.engine.questions, len(mix.fields), len(ids))
+        seeds[ids, :, columns] = 1.0
+        by_field = self.engine.gradient_by_logs(logs, seeds, mix.fields)[0][ids, :, columns]
+        parts = by_field + mix.coefficients[ids].log()
+        found = parts.logsumexp(dim=1)
+        shares = (parts - found[:, None]).exp()
+        seeds[ids, :, columns] = torch.where(found.isfinite()[:, None], shares, 0.0)
+        return found, self.engine.gradient_by_logs(logs, seeds, mix.fields)[1]
+
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector [leaves, 1].
 
@@ -156,6 +171,13 @@ class AsLeaves:
             logs, slopes = _logarithm(self, wide, seeds, by_field[0, 0], slopes)
         return logs, slopes[: len(weights)]
 
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        wide = torch.cat([logs, self.evidence[ids].T.to(logs.dtype).log()])
+        seeds = wide.new_ones(1, 1, len(ids))
+        found, slopes = self.engine.gradient_by_logs(wide, seeds, self.mixture.fields)
+        return found[0, 0], slopes[: len(logs)]
+
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector, and the total gradient."""
         used = counts.nonzero()[:, 0]
@@ -201,7 +223,7 @@ def _in_log_space(
     """log P and its gradient, where P is one mass of the question that each column seeds."""
     logs, slopes = likelihood.engine.gradient(weights, seeds, likelihood.mixture.fields, log=True)
     picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
-    return picked, torch.where(picked.isfinite(), slopes, 0.0)
+    return picked, torch.where(picked.isfinite(), slopes, 0.0).nan_to_num()  # slopes may overflow
 
 
 class _Log(torch.autograd.Function):
@@ -248,6 +270,29 @@ def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Ten
             return log_of_mixture(weights, likelihood.engine, likelihood.mixture)[:, 0][ids]
         weights = weights.expand(-1, len(ids))
     return _Log.apply(weights, likelihood, ids)[0]  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _LogByLogs(torch.autograd.Function):
+    """log P by the logarithms of the weights."""
+
+    @staticmethod
+    def forward(ctx: Any, logs: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+        found, slopes = likelihood.log_by_logs(logs.detach(), ids)
+        ctx.save_for_backward(logs, slopes)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, up: Tensor) -> tuple[Tensor, None, None]:
+        logs, slopes = ctx.saved_tensors
+        result = slopes * up
+        if torch.is_grad_enabled():
+            (result,) = no_further([result], [logs, up])
+        return result, None, None
+
+
+def log_probability_by_logs(logs: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+    """As :func:`log_probability`, of logarithms of the weights [leaves, batch]."""
+    return _LogByLogs.apply(logs, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def likelihood_of(

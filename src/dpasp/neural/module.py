@@ -28,7 +28,14 @@ from dpasp.neural.data import as_tensor
 from dpasp.neural.engines import MassEngine, native_engine
 from dpasp.neural.extremes import at_vertices, vertex_points
 from dpasp.neural.labels import LabelReader, in_listed_order, places
-from dpasp.neural.likelihood import AsLeaves, Likelihood, Outlook, likelihood_of, log_probability
+from dpasp.neural.likelihood import (
+    AsLeaves,
+    Likelihood,
+    Outlook,
+    likelihood_of,
+    log_probability,
+    log_probability_by_logs,
+)
 from dpasp.neural.networks import OutputReader, build_networks
 from dpasp.neural.observations import AnyObservations, ObservationReader, Observations
 from dpasp.neural.parameters import LearnedIntervals, Parameters
@@ -38,9 +45,11 @@ from dpasp.neural.weights import (
     LeafSources,
     leaf_sources,
     leaf_weights,
+    log_of,
     may_be_missing,
     needed_data,
     network_outputs,
+    outputs_of,
     presence,
 )
 from dpasp.semantics.meaning import Meaning
@@ -49,6 +58,7 @@ from dpasp.semantics.objective import Objective
 DataByName = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
 QueryTexts = str | Sequence[str]
 GroundQueries = Callable[[str, Watch], Sequence[GroundQuery]]
+LEAST_LOG = -600.0  # weights and probabilities with smaller logarithms may underflow
 REMEMBERED = 16  # sets of queries whose circuits are kept
 
 
@@ -153,13 +163,18 @@ class ProgramModule(nn.Module):
         tensor([0.2000, 0.8000], dtype=torch.float64)
         """
         observations = self.observe(observations, query)
-        weights = self.weights(data)
+        weights, leaf_logs = self.weights_and_logs(data)
         if weights.shape[1] not in (1, len(observations)):
             rows = weights.shape[1]
             message = f"there are {len(observations)} observations but {rows} rows of data"
             raise DataError(Diagnostic("data-length", message, help="give one for each row"))
         ids = observations.ids.to(weights.device)
-        return self._log(weights, ids).to(self._dtype)
+        logs = self._log(weights, ids)
+        if leaf_logs is not None:  # some weights underflow
+            few = (logs.detach() <= LEAST_LOG).nonzero()[:, 0]
+            columns = leaf_logs.expand(-1, len(ids))[:, few]
+            logs = logs.index_copy(0, few, self._log(columns, ids[few], log_probability_by_logs))
+        return logs.to(self._dtype)
 
     def prob(self, query: QueryTexts, data: DataByName | None = None) -> Tensor | Bounds:
         """P(query | evidence) [batch, answers], normalised; under credal, lower and upper.
@@ -225,6 +240,10 @@ class ProgramModule(nn.Module):
 
     def weights(self, data: DataByName | None = None) -> Tensor:
         """The leaf weights [leaves, batch] (batch 1 where no network reads data)."""
+        return self.weights_and_logs(data)[0]
+
+    def weights_and_logs(self, data: DataByName | None = None) -> tuple[Tensor, Tensor | None]:
+        """The leaf weights, and their logarithms where logits make some of them underflow."""
         tensors = self._data(data)
         batch = len(next(iter(tensors.values()))) if tensors else 1
         rows = ExampleRows(tensors, self.optional, batch)
@@ -235,8 +254,32 @@ class ProgramModule(nn.Module):
         matrix = self.probabilities() if len(self.probabilities) else None
         device = outputs[0].device if outputs else matrix.device if matrix is not None else None
         device = device or torch.device("cpu")
-        outputs += presence(rows, device)
-        return leaf_weights(self.leaf_sources_on(device), matrix, outputs, rows.batch)
+        logits = [net.logits for net in self.nets]
+        plain = [out.exp() if log else out for out, log in zip(outputs, logits, strict=True)]
+        present = presence(rows, device)
+        sources = self.leaf_sources_on(device)
+        weights = leaf_weights(sources, matrix, [*plain, *present], rows.batch)
+        if not any(
+            bool((out.detach() < LEAST_LOG).any())
+            for out, log in zip(outputs, logits, strict=True)
+            if log and not _recording(out)
+        ):
+            return weights, None
+        logs = [out if log else log_of(out) for out, log in zip(outputs, logits, strict=True)]
+        known = log_of(weights)
+        rest = [part.new_zeros(part.shape) for part in present]
+        own = leaf_weights(sources, matrix, [*logs, *rest], rows.batch)
+        return weights, torch.where(self.from_logits(device)[:, None], own, known)
+
+    def from_logits(self, device: torch.device) -> Tensor:
+        """Which leaves [leaves] have their weights from logits."""
+        network = self.leaf_sources_on(device).network
+        kinds = [
+            torch.full((outputs_of(use),), net.logits, device=device)
+            for net, use in zip(self.nets, self.ground.networks, strict=True)
+        ]
+        table = torch.cat([*kinds, torch.zeros(len(network) + 1, dtype=torch.bool, device=device)])
+        return table[network]  # -1: the last one
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -358,16 +401,21 @@ class ProgramModule(nn.Module):
             self._groups = moved
         return moved
 
-    def _log(self, weights: Tensor, ids: Tensor) -> Tensor:
+    def _log(
+        self,
+        weights: Tensor,
+        ids: Tensor,
+        way: Callable[[Tensor, Likelihood, Tensor], Tensor] = log_probability,
+    ) -> Tensor:
         likelihoods = self.likelihoods(weights.device)
         if len(likelihoods) == 1:
-            return log_probability(weights, likelihoods[0][0], ids)
+            return way(weights, likelihoods[0][0], ids)
         result = weights.new_zeros(len(ids))
         for likelihood, first in likelihoods:
             members = ((ids >= first) & (ids < first + likelihood.count)).nonzero()[:, 0]
             if len(members):
                 columns = weights if weights.shape[1] == 1 else weights[:, members]
-                logs = log_probability(columns, likelihood, ids[members] - first)
+                logs = way(columns, likelihood, ids[members] - first)
                 result = result.index_copy(0, members, logs)
         return result
 
@@ -404,6 +452,11 @@ class ProgramModule(nn.Module):
     @cached_property
     def _vertices(self) -> Tensor:
         return vertex_points(self.answering)
+
+
+def _recording(tensor: Tensor) -> bool:
+    """Whether a GPU records what is done, so that numbers cannot be looked at."""
+    return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 def _has_intervals(ground: GroundProgram) -> bool:

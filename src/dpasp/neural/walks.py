@@ -83,6 +83,12 @@ class Walked:
         """The derivatives along directions, by the native kernel on the CPU."""
         return curvature_of(self.circuit, weights, seeds, directions, fields, log)
 
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`gradient` of logarithms, by the native kernel on the CPU."""
+        return by_logs_of(self.circuit, logs, seeds, fields)
+
     def _kernel(self, fields: Fields) -> TapeWalk:
         tape = forward_tape(self.circuit, fields)
         there = cuda.CutTape.of(tape, self.device)
@@ -131,6 +137,18 @@ def curvature_of(
     at, along = (tensor.detach().cpu().double().numpy() for tensor in (weights, directions))
     tangents, second = circuit.curvature(at, wide, along, fields=fields, log=log, threads=threads)
     return torch.from_numpy(tangents[:, places]).to(weights), torch.from_numpy(second).to(weights)
+
+
+def by_logs_of(
+    circuit: Circuit, logs: Tensor, seeds: Tensor, fields: Fields
+) -> tuple[Tensor, Tensor]:
+    """The logarithms of the masses under logarithms of weights, and the gradient by those."""
+    places = [FIELDS.index(name) for name in fields]
+    wide = np.zeros((circuit.questions, len(FIELDS), logs.shape[1]))
+    wide[:, places] = seeds.detach().cpu().numpy()
+    at = logs.detach().cpu().double().numpy()
+    masses, slopes = circuit.gradient(at, wide, log=True, of_logs=True)
+    return torch.from_numpy(masses[:, places]).to(logs), torch.from_numpy(slopes).to(logs)
 
 
 def _flat(seeds: Tensor) -> Tensor:
