@@ -240,10 +240,15 @@ class ProgramModule(nn.Module):
 
     def weights(self, data: DataByName | None = None) -> Tensor:
         """The leaf weights [leaves, batch] (batch 1 where no network reads data)."""
-        return self.weights_and_logs(data)[0]
+        return self.weights_and_logs(data, look=False)[0]
 
-    def weights_and_logs(self, data: DataByName | None = None) -> tuple[Tensor, Tensor | None]:
-        """The leaf weights, and their logarithms where logits make some of them underflow."""
+    def weights_and_logs(
+        self, data: DataByName | None = None, look: bool = True
+    ) -> tuple[Tensor, Tensor | None]:
+        """The leaf weights, and their logarithms where logits make some of them underflow.
+
+        None where none does, or without a ``look``, for which a GPU has to be waited for.
+        """
         tensors = self._data(data)
         batch = len(next(iter(tensors.values()))) if tensors else 1
         rows = ExampleRows(tensors, self.optional, batch)
@@ -259,7 +264,7 @@ class ProgramModule(nn.Module):
         present = presence(rows, device)
         sources = self.leaf_sources_on(device)
         weights = leaf_weights(sources, matrix, [*plain, *present], rows.batch)
-        if not any(
+        if not look or not any(
             bool((out.detach() < LEAST_LOG).any())
             for out, log in zip(outputs, logits, strict=True)
             if log and not _recording(out)
