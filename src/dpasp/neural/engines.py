@@ -29,7 +29,7 @@ from dpasp.errors import UsageError
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.walks import Fields, Pullback, Walked, by_logs_of, curvature_of
+from dpasp.neural.walks import Fields, Pullback, Walked, by_logs_of, curvature_of, threads_for
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
 
@@ -103,7 +103,7 @@ class NativeEngine:
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
         """The masses, or their logarithms, and what takes seeds back to slopes."""
         every = self.circuit.masses(
-            _array(weights), fields=fields, log=log, threads=self._threads(weights)
+            _array(weights), fields=fields, log=log, threads=threads_for(self.circuit, weights)
         )
         picked = torch.from_numpy(every[:, [FIELDS.index(name) for name in fields]])
         return picked, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
@@ -115,7 +115,7 @@ class NativeEngine:
         places = [FIELDS.index(name) for name in fields]
         wide = np.zeros((self.questions, len(FIELDS), weights.shape[1]))
         wide[:, places] = seeds.detach().numpy()
-        threads = self._threads(weights)
+        threads = threads_for(self.circuit, weights)
         masses, slopes = self.circuit.gradient(_array(weights), wide, log=log, threads=threads)
         return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)
 
@@ -123,8 +123,7 @@ class NativeEngine:
         self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
-        threads = self._threads(weights)
-        return curvature_of(self.circuit, weights, seeds, directions, fields, log, threads)
+        return curvature_of(self.circuit, weights, seeds, directions, fields, log)
 
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
@@ -137,11 +136,6 @@ class NativeEngine:
         if device.type == "cpu":
             return self
         return Walked(self.circuit, device)
-
-    def _threads(self, weights: Tensor) -> int:
-        """More threads only where there is work for them."""
-        work = self.circuit.statistics.edges * weights.shape[1]
-        return torch.get_num_threads() if work > 1 << 22 else 1
 
 
 def _array(weights: Tensor) -> Weights:

@@ -118,6 +118,12 @@ class Walked:
         return walk
 
 
+def threads_for(circuit: Circuit, weights: Tensor) -> int:
+    """How many threads evaluate a circuit: more than one only where there is work for them."""
+    work = circuit.statistics.edges * weights.shape[1]
+    return torch.get_num_threads() if work > 1 << 22 else 1
+
+
 def curvature_of(
     circuit: Circuit,
     weights: Tensor,
@@ -125,7 +131,6 @@ def curvature_of(
     directions: Tensor,
     fields: Fields,
     log: bool = False,
-    threads: int = 1,
 ) -> tuple[Tensor, Tensor]:
     """The derivatives along directions of the masses and of the gradient of Σ seeds · masses.
 
@@ -134,6 +139,7 @@ def curvature_of(
     places = [FIELDS.index(name) for name in fields]
     wide = np.zeros((circuit.questions, len(FIELDS), weights.shape[1]))
     wide[:, places] = seeds.detach().cpu().numpy()
+    threads = threads_for(circuit, weights)
     at, along = (tensor.detach().cpu().double().numpy() for tensor in (weights, directions))
     tangents, second = circuit.curvature(at, wide, along, fields=fields, log=log, threads=threads)
     return torch.from_numpy(tangents[:, places]).to(weights), torch.from_numpy(second).to(weights)
@@ -147,7 +153,8 @@ def by_logs_of(
     wide = np.zeros((circuit.questions, len(FIELDS), logs.shape[1]))
     wide[:, places] = seeds.detach().cpu().numpy()
     at = logs.detach().cpu().double().numpy()
-    masses, slopes = circuit.gradient(at, wide, log=True, of_logs=True)
+    threads = threads_for(circuit, logs)
+    masses, slopes = circuit.gradient(at, wide, log=True, of_logs=True, threads=threads)
     return torch.from_numpy(masses[:, places]).to(logs), torch.from_numpy(slopes).to(logs)
 
 
