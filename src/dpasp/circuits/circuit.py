@@ -164,9 +164,11 @@ class Circuit:
         Weights and directions are [leaves, batch], seeds and masses [questions, 7, batch]; the
         second result [leaves, batch] is the Hessian times the directions.
         """
-        arrays = [np.ascontiguousarray(a, dtype=np.float64) for a in (weights, seeds, directions)]
+        at, up, along = (
+            np.ascontiguousarray(array, dtype=np.float64) for array in (weights, seeds, directions)
+        )
         with stopping(UNLIMITED) as limits:
-            return self.native.curvature(*arrays, self._mask(fields), log, threads, limits)
+            return self.native.curvature(at, up, along, self._mask(fields), log, threads, limits)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """The nodes, edges, values, layers and roots as flat arrays.
