@@ -404,8 +404,9 @@ struct Evaluation {
 
     void run_tile(size_t begin, size_t end, Watch &watch) const {
         watch.look();
-        if (curved) return request.log ? curve<Scaled>(begin, end, watch)
-                                       : curve<double>(begin, end, watch);
+        if (curved)
+            return request.log ? curve<Scaled>(begin, end, watch)
+                               : curve<double>(begin, end, watch);
         if (request.log) return run<Scaled>(begin, end, watch);
         run<double>(begin, end, watch);
         if (!wanted && circuit.weights > 60)  // fewer factors cannot underflow unnoticed

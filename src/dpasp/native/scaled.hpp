@@ -15,9 +15,11 @@ struct Scaled {
     Scaled() = default;
     Scaled(double value) : m(value), e(0) { normalise(); }  // NOLINT: meant to be implicit
 
-    // The number with a logarithm, which may be -infinity.
+    // The number with a logarithm: 0 below -1e17, where exponents of products could overflow.
     static Scaled of_log(double log) {
-        if (!(log > -INFINITY)) return Scaled(log == -INFINITY ? 0.0 : log);
+        if (std::isnan(log)) return Scaled(log);
+        if (log < -1e17) return Scaled(0.0);
+        log = std::min(log, 1e17);
         double shift = std::floor(log / 0.6931471805599453);
         Scaled result(std::exp(log - shift * 0.6931471805599453));
         result.e += int64_t(shift);
