@@ -247,17 +247,35 @@ def test_networks_learn_by_a_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"likelihood": "bound", "nodes": 200}, {"likelihood": "sampled"}]
+    ("text", "rows", "options"),
+    [
+        (GRID, FAR, {"likelihood": "bound", "nodes": 200}),
+        (GRID, FAR, {"likelihood": "sampled"}),
+        (INNER, OK, {"likelihood": "bound", "nodes": 40}),
+        (INNER, OK, {"likelihood": "bound"}),
+        ("?::x(1..2). {a}. a :- x(1), x(2).", [["a"], ["not a"], ["a"]], {"likelihood": "bound"}),
+    ],
 )
-def test_going_on_gives_the_same_bits(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_going_on_gives_the_same_bits(
+    tmp_path: Path, text: str, rows: list[list[str]], options: dict[str, Any]
+) -> None:
     file = tmp_path / "run.checkpoint"
-    whole = dpasp.loads(GRID)
-    expected = whole.learn(FAR, niters=6, **options)
-    begun = dpasp.loads(GRID)
-    begun.learn(FAR, niters=3, checkpoint=file, **options)
-    rest = dpasp.loads(GRID)
-    assert rest.learn(FAR, niters=6, resume=file, **options).to_list() == expected.to_list()
+    whole = dpasp.loads(text)
+    expected = whole.learn(rows, niters=6, **options)
+    begun = dpasp.loads(text)
+    begun.learn(rows, niters=3, checkpoint=file, **options)
+    rest = dpasp.loads(text)
+    assert rest.learn(rows, niters=6, resume=file, **options).to_list() == expected.to_list()
     assert rest.learned() == whole.learned()
+
+
+def test_a_bound_is_restored_in_place_of_what_was_compiled() -> None:
+    _, fresh = made(GRID, FAR, likelihood="bound", nodes=200)
+    nothing = [[[[], -1], [[], 0]] for _ in range(2)]  # no choice was known when it was written
+    back = fresh.restored([0, nothing])
+    assert back.state == [0, nothing]
+    assert isinstance(back, BoundAscent)
+    assert back.source.engine.pieces == ()
 
 
 def test_going_on_with_another_likelihood_is_refused(

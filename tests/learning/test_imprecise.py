@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -100,13 +102,90 @@ def test_answers_are_intervals_by_the_circuit(tmp_path: Path) -> None:
         (low_a * (1 - high_b), high_a * (1 - low_b))
     )
     assert str(dpasp.loads(program.learned_program()).query()) == str(program.query())
-    assert program.query("a", semantics="maxent")[0].value == pytest.approx(0.75)
+    with pytest.raises(dpasp.UsageError, match="no meaning under maxent"):
+        program.query("a", semantics="maxent")
     program.save(tmp_path / "f.safetensors")
     other = dpasp.loads(text)
     other.restore(tmp_path / "f.safetensors")
     assert str(other.query()) == str(program.query())
     program.learn(seen)
     assert program.query("a")[0].upper == pytest.approx(0.75)
+
+
+WELL = "?::well. ?::ill; ?::fine. out :- well, fine. #query out."
+PATIENTS = [["well", "fine"]] * 3 + [["not well", "ill"]]
+
+
+def bounds_of(model: Any) -> list[float]:
+    found = model.bounds("out")
+    return [found.lower.item(), found.upper.item()]
+
+
+def test_the_module_answers_with_learned_intervals() -> None:
+    program = dpasp.loads(WELL)
+    before = program.module()
+    assert bounds_of(before) == [0.25, 0.25]
+    program.learn(PATIENTS, imprecise=2.0)
+    expected = [program.query()[0].lower, program.query()[0].upper]
+    assert expected == pytest.approx([0.25, 25 / 36])
+    copies = [copy.deepcopy(program), pickle.loads(pickle.dumps(program))]
+    for learned in [program, *copies]:
+        assert bounds_of(learned.module()) == pytest.approx(expected)
+        assert bounds_of(learned.module(objective="lower")) == pytest.approx(expected)
+        assert [learned.query()[0].lower, learned.query()[0].upper] == pytest.approx(expected)
+        assert learned.module(objective="lower").log_prob(["out"]).exp().item() == pytest.approx(
+            expected[0]
+        )
+        assert learned.learned_program() == program.learned_program()
+    assert bounds_of(before) == pytest.approx(expected)
+    assert bounds_of(copy.deepcopy(before)) == pytest.approx(expected)
+    assert bounds_of(pickle.loads(pickle.dumps(program.module()))) == pytest.approx(expected)
+    program.learn(PATIENTS)
+    assert bounds_of(before) == pytest.approx([9 / 16, 9 / 16])
+
+
+def test_learned_intervals_are_refused_under_maxent() -> None:
+    program = dpasp.loads(WELL)
+    point = program.module("maxent")
+    program.learn(PATIENTS, semantics="credal", imprecise=2.0)
+    before = program.query()
+    for ask in (
+        lambda: program.module("maxent"),
+        lambda: program.query(semantics="maxent"),
+        lambda: point.prob("out"),
+        lambda: point.log_prob(["out"]),
+        lambda: next(iter(program.models(semantics="maxent"))),
+    ):
+        with pytest.raises(dpasp.UsageError, match="no meaning under maxent"):
+            ask()
+    assert str(program.query()) == str(before)
+    program.learn(PATIENTS, semantics="maxent")  # without intervals
+    assert point.value("out").item() == pytest.approx(9 / 16)
+
+
+def test_an_ensemble_has_learned_intervals() -> None:
+    program = dpasp.loads(WELL)
+    expected = pytest.approx([0.25, 25 / 36])
+    for cluster in (None, 1):
+        members = program.ensemble(2, PATIENTS, imprecise=2.0, cluster=cluster)
+        assert bounds_of(members) == expected
+        assert [members.best.query()[0].lower, members.best.query()[0].upper] == expected
+
+
+def test_intervals_are_restored_by_rule(tmp_path: Path) -> None:
+    file = tmp_path / "learned.safetensors"
+    fitted("?::a. ?::b.", [["a", "b"], ["a", "not b"]], imprecise=1.0).save(file)
+    other = dpasp.loads("?::b. ?::c.")
+    other.restore(file, rules={"?::c.": "?::a."})
+    records = [(record["lower"], record["upper"]) for record in other.learned()]
+    assert records == [([1 / 3], [2 / 3]), ([2 / 3], [1.0])]
+
+
+def test_too_many_learned_intervals_for_a_module() -> None:
+    text = "n(1..13). ?::a(X) :- n(X). b :- a(X). #query b."
+    program = fitted(text, [["a(1)"], ["not a(2)"]], imprecise=1.0)
+    with pytest.raises(dpasp.SizeLimit, match="extreme distributions"):
+        program.module().prob("b")
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,8 @@ from dpasp.logic import ground
 from dpasp.neural.parameters import Parameters, onto_simplex
 
 RULES = ("fixpoint", "lagrange", "neurasp", "gradient")
-GROUPS = LeafGroups(
-    torch.tensor([0, 0, 0, 1, 1]), torch.tensor([3, 2]), torch.zeros(5, dtype=torch.bool)
-)
+NONE = torch.zeros(5, dtype=torch.bool)
+GROUPS = LeafGroups(torch.tensor([0, 0, 0, 1, 1]), torch.tensor([3, 2]), NONE, NONE)
 ONE = torch.ones(1, dtype=torch.float64)
 
 
@@ -61,9 +60,12 @@ def test_what_the_circuit_leaves_out_is_added() -> None:
 
 
 @pytest.mark.parametrize(("rule", "times"), [("lagrange", 1.0), ("neurasp", 2.0)])
-def test_through_a_softmax_the_rules_are_multiples_of_the_gradient(rule: str, times: float) -> None:
+@pytest.mark.parametrize("normalised", [NONE[:3], ~NONE[:3]])
+def test_through_a_softmax_the_rules_are_multiples_of_the_gradient(
+    rule: str, times: float, normalised: torch.Tensor
+) -> None:
     logits = torch.randn(3, 1, dtype=torch.float64, requires_grad=True)
-    one = LeafGroups(GROUPS.choice[:3], GROUPS.sizes[:1], GROUPS.complement[:3])
+    one = LeafGroups(GROUPS.choice[:3], GROUPS.sizes[:1], NONE[:3], normalised)
     weights = torch.softmax(logits, 0)
     g = slopes(1)[:3]
     plain = torch.autograd.grad(weights, logits, g, retain_graph=True)[0]
@@ -233,3 +235,42 @@ def test_smoothing_and_momentum() -> None:
         program = dpasp.loads("?::a. #semantics maxent.")
         program.learn([["a"]] * 8, niters=500, smoothing=1, alg=rule, lr=0.05)
         assert program.learned()[0]["values"][0] == pytest.approx(0.9, abs=1e-3)
+
+
+class Bias(torch.nn.Module):
+    """The same logits for every row."""
+
+    def __init__(self, logits: list[float]) -> None:
+        super().__init__()
+        self.logits = torch.nn.Parameter(torch.tensor(logits, dtype=torch.float64))
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return self.logits.expand(len(rows), -1)
+
+
+@pytest.mark.parametrize("likelihood", ["exact", "bound"])
+@pytest.mark.parametrize(
+    ("rule", "times"), [("gradient", 1.0), ("lagrange", 1.0), ("neurasp", 2.0)]
+)
+@pytest.mark.parametrize("height", [40.0, 600.0, 900.0])  # exp(-900) is no double
+def test_learning_from_what_a_network_thinks_impossible(
+    likelihood: str, rule: str, times: int, height: float
+) -> None:
+    def learned(
+        statement: str, logits: list[float], seen: list[str], rest: str = ""
+    ) -> tuple[float, list[float]]:
+        net, rows = Bias(logits), torch.zeros(len(seen), 1)
+        text = f"row(0) ~ train(@rows). {statement} as @net with logits :- row(I). {rest}"
+        program = dpasp.loads(text, networks={"net": net}, data={"rows": rows})
+        (record,) = program.learn(seen, niters=1, alg=rule, likelihood=likelihood)
+        assert net.logits.grad is not None
+        return record.log_likelihood, net.logits.grad.tolist()
+
+    half = 1.0 if rule == "gradient" else 0.5  # a Boolean network's direction
+    log, slopes = learned("?::p(I)", [height], ["not p(0)", "p(0)"])
+    assert log == pytest.approx(-height)
+    assert slopes == pytest.approx([times * half / 2])
+    rest = "e :- d(0,1). e :- d(0,2)."
+    log, slopes = learned("?::d(I, {0..2})", [height, 0.0, 0.0], ["d(0,1)", "e", "d(0,0)"], rest)
+    assert log == pytest.approx(-2 * height + math.log(2))
+    assert slopes == pytest.approx([times * 2 / 3, times * -1.5 / 3, times * -0.5 / 3])

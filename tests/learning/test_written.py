@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import dpasp
+from dpasp.language import ast
 
 KEYED = """% who smokes
 person(anna). person("Bill"). knows(anna, "Bill"). knows("Bill", anna).
@@ -85,3 +86,31 @@ def test_networks_stay_what_they_are() -> None:
     assert written.splitlines()[1:] == [*text.splitlines()[:2], "0.5::a :- on(0)."]
     assert written.startswith("% The networks keep what they learned")
     assert str(dpasp.loads(written, **given).query("a")) == str(program.query("a"))
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3, 7, 40])
+def test_numbers_read_back_as_the_same_doubles(heads: int) -> None:
+    program = dpasp.loads("; ".join(f"?::a({i})" for i in range(heads)) + ".")
+    parameters = program.module().probabilities
+    generator = torch.Generator().manual_seed(heads)
+    for spread in (0.1, 3.0, 30.0):
+        numbers = torch.randn(parameters.logits.shape, generator=generator, dtype=torch.float64)
+        with torch.no_grad():
+            parameters.logits.copy_(spread * numbers)
+        again = dpasp.loads(program.learned_program())
+        statement = again.source.statements[0]
+        assert isinstance(statement, ast.Annotated)
+        values = program.learned()[0]["values"]
+        assert [head.weight for head in statement.heads] == [
+            ast.Fixed(ast.Number(value)) for value in values
+        ]
+        (choice,) = again.ground().choices  # rounding leaves nothing, and no sum is refused
+        assert choice.nothing == (heads == 1)
+
+
+def test_intervals_read_back_as_the_same_doubles() -> None:
+    program = dpasp.loads("?::a. ?::red; ?::green; ?::blue. #query a. #query green.")
+    program.learn([["a", "red"], ["a", "green"], ["not a", "green"]], imprecise=1)
+    again = dpasp.loads(program.learned_program())
+    for one, other in zip(program.query(), again.query(), strict=True):
+        assert (one.lower, one.upper) == (other.lower, other.upper)

@@ -51,6 +51,7 @@ s(Z) :- d(0,X), d(1,Y), Z = X+Y.
         return model.log_prob(seen, {"i(0)": x[0], "i(1)": x[1]})
 
     assert torch.autograd.gradcheck(ask, x)
+    assert torch.autograd.gradgradcheck(ask, x)
     assert ask(x).device.type == "cuda"
 
 

@@ -107,6 +107,7 @@ def test_total_choices_without_models_are_observed_as_undefined(columns: int) ->
     assert torch.allclose(found, torch.tensor([0.4, 0.18, 0.6, 0.4], dtype=torch.float64))
     weights.requires_grad_()
     assert torch.autograd.gradcheck(lambda w: log_probability(w, way, observed.ids), (weights,))
+    assert torch.autograd.gradgradcheck(lambda w: log_probability(w, way, observed.ids), weights)
 
 
 def test_more_observations_of_the_same_atoms_need_no_other_circuit() -> None:
@@ -139,6 +140,9 @@ def test_gradients_through_a_head_cycle(logic: Logic) -> None:
     assert engine.circuit.statistics.way == "enumerated"
     weights = random_weights(one, 3).requires_grad_()
     assert torch.autograd.gradcheck(lambda w: masses(w, engine, FIELDS), (weights,))
+    assert torch.autograd.gradgradcheck(lambda w: masses(w, engine, FIELDS), (weights,))
+    walked = Walked(engine.circuit, torch.device("cpu"))
+    assert torch.autograd.gradgradcheck(lambda w: masses(w, walked, FIELDS), (weights,))
     table = enumerate_models(one, Meaning(logic, Probability.MAXENT))
     expected = torch.from_numpy(
         table.masses(weights.detach().numpy()).array()[: len(FIELDS)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -106,6 +107,7 @@ def test_gradients_are_exact(logic: str, probability: str) -> None:
     x = logits().requires_grad_()
     free = torch.tensor([0.3, -0.2], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(ask, (x, free))
+    assert torch.autograd.gradgradcheck(ask, (x, free))
 
 
 def _call(
@@ -120,6 +122,61 @@ def _call(
     finally:
         del model.probabilities.logits
         model.probabilities.logits = before
+
+
+def _by_logits(model: ProgramModule, *given: object) -> Callable[[Tensor], Tensor]:
+    """log_prob of what is given, as a function of the parameters."""
+    return lambda free: torch.func.functional_call(model, {"probabilities.logits": free}, given)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "?::a. ?::b. c :- a, b. #semantics maxent.",
+        "?::a; ?::b; ?::d. {e} :- a. c :- e. c :- b.",
+        "?::a; ?::b. [0.2, 0.7]::z. {e} :- a. c :- e, z. c :- b.",  # at the extremes
+    ],
+)
+@pytest.mark.parametrize("seen", [["c"], ["c", "not c", "c"]])
+def test_second_derivatives_by_parameters(text: str, seen: list[str]) -> None:
+    model = module(text)
+    free = torch.linspace(-0.5, 0.7, len(model.probabilities.logits), dtype=torch.float64)
+    free.requires_grad_()
+    assert torch.autograd.gradgradcheck(_by_logits(model, seen), free)
+    hessian = torch.autograd.functional.hessian(lambda f: _by_logits(model, seen)(f).sum(), free)
+    assert isinstance(hessian, Tensor)
+    assert hessian.abs().max() > 1e-3
+
+
+def test_second_derivatives_with_labels_and_many_observations() -> None:
+    model, x = module(SUM), logits(3).requires_grad_()
+    labels = torch.tensor([2, 0, 4])
+    assert torch.autograd.gradgradcheck(lambda z: model.log_prob(labels, data(z), "s(Z)"), x)
+    text = "".join(f"?::a({i}). " for i in range(7)) + "b :- a(0), not a(1). c :- b, a(2)."
+    many = module(text)
+    signs = [[f"{'' if n >> i & 1 else 'not '}a({i})" for i in range(7)] for n in range(100)]
+    free = torch.linspace(-1, 1, 14, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(_by_logits(many, signs), free)  # one circuit for all
+
+
+def test_second_derivatives_where_probabilities_underflow() -> None:
+    text = "n(1..40). ?::a(X) :- n(X). c :- a(X) : n(X). d :- n(1). ?::e. f :- c, e."
+    model, seen = module(text), ["f", "c"]
+    free = torch.tensor([-20.0, 10.0, 0.3, -0.1], dtype=torch.float64, requires_grad=True)
+    logs = _by_logits(model, seen)
+    assert logs(free)[1].item() == pytest.approx(-40 * math.log1p(math.exp(30)), rel=1e-14)
+    assert torch.autograd.gradcheck(logs, free)
+    assert torch.autograd.gradgradcheck(logs, free)
+
+
+def test_third_derivatives_are_refused() -> None:
+    model = module("?::a. ?::b. c :- a, b. #semantics maxent.")
+    logits = model.probabilities.logits
+    for ask in (lambda: model.value("c").sum(), lambda: model.log_prob(["c"]).sum()):
+        (first,) = torch.autograd.grad(ask(), logits, create_graph=True)
+        (second,) = torch.autograd.grad(first[0], logits, create_graph=True)
+        with pytest.raises(dpasp.UsageError, match="third derivatives"):
+            torch.autograd.grad(second[0], logits)
 
 
 def test_each_row_has_its_own_observation() -> None:

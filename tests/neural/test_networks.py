@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -193,3 +194,63 @@ def test_convolutions_run_with_the_channels_last_and_give_the_same() -> None:
     assert after.is_contiguous()
     assert torch.allclose(before, after, atol=1e-6)
     assert set(plain.state_dict()) == {"0.weight", "0.bias", "2.weight", "2.bias"}
+
+
+LOGITS = {
+    "fact": "?::p(X) as @net with logits :- i(X). e :- p(0).",
+    "values": "?::d(X, {a, b, c}) as @net with logits :- i(X). e :- d(0,b). e :- d(0,c).",
+    "outcomes": "?::d(X, {a, b}; {0..1}) as @net with logits :- i(X). e :- d(0,b,0), d(0,b,1).",
+}
+
+
+@pytest.mark.parametrize("height", [40.0, 700.0, 800.0, 1e5])
+@pytest.mark.parametrize("semantics", ["maxent", "credal"])
+@pytest.mark.parametrize(
+    ("rule", "seen", "logits", "log", "slopes"),
+    [
+        ("fact", "not p(0)", [[1.0]], -1.0, [[-1.0]]),
+        ("fact", "not e", [[1.0]], -1.0, [[-1.0]]),
+        ("fact", "p(0)", [[-1.0]], -1.0, [[1.0]]),
+        ("values", "d(0,b)", [[1.0, 0.0, -1.0]], -1.0, [[-1.0, 1.0, 0.0]]),
+        ("values", "d(0,c)", [[1.0, 0.0, -1.0]], -2.0, [[-1.0, 0.0, 1.0]]),
+        ("values", "e", [[1.0, 0.0, -1.0]], -1.0, [[-1.0, 1.0, 0.0]]),
+        ("outcomes", "e", [[[1.0, 0.0], [1.0, 0.0]]], -2.0, [[[-1.0, 1.0], [-1.0, 1.0]]]),
+    ],
+)
+def test_logits_of_what_is_nearly_impossible(
+    height: float,
+    semantics: str,
+    rule: str,
+    seen: str,
+    logits: list[object],
+    log: float,
+    slopes: object,
+) -> None:
+    x = (height * torch.tensor(logits, dtype=torch.float64)).requires_grad_()
+    y = torch.zeros_like(x)  # beside it a row in which all is possible
+    rows = torch.cat([x, y])
+    text = program(LOGITS[rule], "torch.nn.Identity()").replace("maxent", semantics)
+    model = dpasp.loads(text, python=True).module()
+    found = model.log_prob([seen, seen], {"i(0)": rows})
+    assert found[0].item() == pytest.approx(height * log)
+    (slope,) = torch.autograd.grad(found.sum(), x)
+    assert torch.allclose(slope, torch.tensor(slopes, dtype=torch.float64), atol=1e-12)
+
+
+def test_logits_and_parameters_where_weights_underflow() -> None:
+    rules = "?::p(X) as @net with logits :- i(X). 0.3?::q. e :- not p(0), q."
+    model = module(rules, "torch.nn.Identity()")
+    x = torch.tensor([[900.0]], dtype=torch.float64, requires_grad=True)
+    found = model.log_prob(["e"], {"i(0)": x})
+    assert found.item() == pytest.approx(-900 + math.log(0.3))
+    slopes = torch.autograd.grad(found.sum(), [x, model.probabilities.logits], create_graph=True)
+    assert slopes[0].item() == pytest.approx(-1.0)
+    assert slopes[1].tolist() == pytest.approx([0.7, -0.7])
+    with pytest.raises(dpasp.UsageError, match="derivatives"):
+        torch.autograd.grad(slopes[1].sum() + slopes[0].sum(), x)
+
+
+def test_probabilities_of_0_and_1_are_taken_at_their_word() -> None:
+    model = module("?::p(X) as @net :- i(X).", "torch.nn.Identity()")
+    found = model.log_prob(["not p(0)", "p(0)"], {"i(0)": torch.ones(2, 1, dtype=torch.float64)})
+    assert found.tolist() == [-math.inf, 0.0]

@@ -124,6 +124,7 @@ class Circuit:
         seeds: Array,
         *,
         log: bool = False,
+        of_logs: bool = False,
         threads: int = 1,
         watch: Watch = UNLIMITED,
     ) -> tuple[Array, Array]:
@@ -131,7 +132,8 @@ class Circuit:
 
         ``seeds`` is shaped like the masses; a field whose seeds are all 0 is not computed
         (NaN in the masses). Every weight counts as free. With ``log``, the masses are
-        logarithms and the gradient is theirs.
+        logarithms and the gradient is theirs; with ``of_logs`` the weights are logarithms, too,
+        and the gradient is by those.
         """
         columns = self._columns(weights)
         wide = np.ascontiguousarray(
@@ -142,8 +144,31 @@ class Circuit:
         used = [name for i, name in enumerate(FIELDS) if np.any(wide[:, i])]
         mask = self._mask(used)
         with stopping(watch) as limits:
-            masses, slopes = self.native.gradient(columns, wide, mask, log, threads, limits)
+            masses, slopes = self.native.gradient(
+                columns, wide, mask, log, threads, limits, of_logs
+            )
         return (masses, slopes) if np.ndim(weights) == 2 else (masses[:, :, 0], slopes[:, 0])
+
+    def curvature(
+        self,
+        weights: Array,
+        seeds: Array,
+        directions: Array,
+        *,
+        fields: Iterable[str],
+        log: bool = False,
+        threads: int = 1,
+    ) -> tuple[Array, Array]:
+        """The derivatives along directions of the masses, and of the gradient of Σ seeds · masses.
+
+        Weights and directions are [leaves, batch], seeds and masses [questions, 7, batch]; the
+        second result [leaves, batch] is the Hessian times the directions.
+        """
+        at, up, along = (
+            np.ascontiguousarray(array, dtype=np.float64) for array in (weights, seeds, directions)
+        )
+        with stopping(UNLIMITED) as limits:
+            return self.native.curvature(at, up, along, self._mask(fields), log, threads, limits)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """The nodes, edges, values, layers and roots as flat arrays.

@@ -25,6 +25,7 @@ from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.printer import statement_text
 from dpasp.neural.module import ProgramModule
+from dpasp.neural.parameters import LearnedIntervals
 
 SHOWN = 3  # differences, at most
 LOGITS = "probabilities.logits"
@@ -104,6 +105,25 @@ def by_rule(
             raise DataError(Diagnostic("checkpoint-other", message, help=help))
         logits.append(part)
     return {**tensors, LOGITS: torch.cat(logits)}
+
+
+def intervals_by_rule(
+    model: ProgramModule, facts: Mapping[str, Any], wanted: Mapping[str, str]
+) -> LearnedIntervals | None:
+    """The learned intervals of a file, as :func:`by_rule` has the numbers; None if it has none."""
+    tables = facts.get("intervals")
+    if tables is None:
+        return None
+    order = list(range(len(tables[0])))
+    if wanted:
+        saved = facts.get("program", {}).get("rules", [])
+        order = [saved.index(wanted.get(rule, rule)) for rule in rules(model)]
+    lower, upper = (tuple(tuple(table[place]) for place in order) for table in tables)
+    if [*map(len, lower)] != [len(parameter.initial) for parameter in model.ground.parameters]:
+        message = "the file has learned intervals for rules with other numbers of heads"
+        help = "learn again with imprecise, or save without it"
+        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+    return LearnedIntervals(lower, upper)
 
 
 def _check_names(wanted: Mapping[str, str], here: list[str], saved: list[str]) -> None:

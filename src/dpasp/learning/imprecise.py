@@ -8,33 +8,12 @@ not depend on a choice says nothing of it and does not count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
-from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span
-from dpasp.logic.program import Choice, GroundProgram, IntervalWeights, Learned
 from dpasp.neural.module import ProgramModule
-
-ByParameter = tuple[tuple[float, ...], ...]  # by parameter and head
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedIntervals:
-    """The ends of the learned intervals, by parameter and head."""
-
-    lower: ByParameter
-    upper: ByParameter
-
-    @classmethod
-    def read(cls, facts: Sequence[Sequence[Sequence[float]]] | None) -> LearnedIntervals | None:
-        """The bounds as a file holds them; None if it holds none."""
-        if facts is None:
-            return None
-        return cls(*(tuple(map(tuple, table)) for table in facts))
+from dpasp.neural.parameters import ByParameter, LearnedIntervals
 
 
 def check_imprecise(model: ProgramModule, span: Span | None) -> None:
@@ -81,17 +60,3 @@ def intervals_of(model: ProgramModule, counts: Tensor, strength: float) -> Learn
         return tuple(tuple(row[:size]) for row, size in zip(whole, sizes, strict=True))
 
     return LearnedIntervals(*map(table, ends))
-
-
-def with_intervals(ground: GroundProgram, intervals: LearnedIntervals) -> GroundProgram:
-    """A ground program whose learned probabilities are intervals."""
-
-    def bounded(choice: Choice) -> Choice:
-        if not isinstance(choice.weight, Learned):
-            return choice
-        which = choice.weight.parameter
-        return replace(
-            choice, weight=IntervalWeights(intervals.lower[which], intervals.upper[which])
-        )
-
-    return replace(ground, choices=tuple(map(bounded, ground.choices)))

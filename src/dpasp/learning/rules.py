@@ -31,6 +31,7 @@ class LeafGroups:
     choice: Tensor  # [leaves]
     sizes: Tensor  # [choices]: how many values each has, nothing included
     complement: Tensor  # [leaves]: that a Boolean network's output is false
+    normalised: Tensor  # [leaves]: a value of a network's distribution
 
     def totals(self, values: Tensor) -> Tensor:
         """The sums over the leaves of each choice, for each leaf."""
@@ -43,19 +44,22 @@ class LeafGroups:
 
     def to(self, device: torch.device) -> LeafGroups:
         """The same on a device."""
-        return LeafGroups(self.choice.to(device), self.sizes.to(device), self.complement.to(device))
+        parts = (self.choice, self.sizes, self.complement, self.normalised)
+        return LeafGroups(*(part.to(device) for part in parts))
 
 
 def leaf_groups(ground: GroundProgram) -> LeafGroups:
     """The groups of the leaves of a program."""
     sizes = np.array([leaves.leaf_count(choice) for choice in ground.choices], dtype=np.int64)
     choice = np.repeat(np.arange(len(sizes)), sizes)
-    false = np.zeros(len(choice), dtype=np.bool_)
+    false, normalised = (np.zeros(len(choice), dtype=np.bool_) for _ in range(2))
     place = leaves.layout(ground.choices)
     for i, drawn in enumerate(ground.choices):
         if isinstance(drawn.weight, FromNetwork) and drawn.nothing:
             false[place.starts[i + 1] - 1] = True
-    return LeafGroups(*map(torch.from_numpy, (choice, sizes, false)))
+        elif isinstance(drawn.weight, FromNetwork):
+            normalised[place.of(i)] = True
+    return LeafGroups(*map(torch.from_numpy, (choice, sizes, false, normalised)))
 
 
 def with_omitted(slopes: Tensor, weights: Tensor, group: LeafGroups, mass: Tensor) -> Tensor:
@@ -66,7 +70,8 @@ def with_omitted(slopes: Tensor, weights: Tensor, group: LeafGroups, mass: Tenso
 def lagrange(slopes: Tensor, group: LeafGroups) -> Tensor:
     """The gradient within the simplex; over the values of a choice it sums to 0.
 
-    >>> one = LeafGroups(torch.tensor([0, 0]), torch.tensor([2]), torch.tensor([False, False]))
+    >>> no = torch.tensor([False, False])
+    >>> one = LeafGroups(torch.tensor([0, 0]), torch.tensor([2]), no, no)
     >>> lagrange(torch.tensor([[3.0], [1.0]]), one).T
     tensor([[ 1., -1.]])
     """
@@ -90,7 +95,23 @@ def direction(
     else:
         mapped = lagrange(slopes, group)
     # A Boolean network has one output: the direction of 'false' is already in that of 'true'.
-    return mapped.masked_fill(group.complement[:, None], 0.0)
+    mapped = mapped.masked_fill(group.complement[:, None], 0.0)
+    # What is added to all values alike does nothing behind a normalisation, but costs the digits
+    # of the gradient where a slope is large.
+    plain = 2.0 * slopes if rule == "neurasp" else slopes
+    return torch.where(group.normalised[:, None], plain, mapped)
+
+
+def with_logits(rule: str, shares: Tensor, group: LeafGroups) -> Tensor:
+    """The direction of a rule by the logarithms of weights from logits, by p_x g_x.
+
+    What a rule adds to all values of a choice alike does not matter behind a softmax.
+    """
+    if rule == "gradient":
+        return shares
+    boolean = group.totals(group.complement[:, None].to(shares.dtype)) > 0
+    factor = 2.0 if rule == "neurasp" else 1.0
+    return torch.where(boolean, factor / 2, factor) * shares
 
 
 def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing: float) -> Tensor:

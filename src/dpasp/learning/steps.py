@@ -25,11 +25,18 @@ from dpasp.learning.averaging import Average
 from dpasp.learning.entropy import MeanEntropy
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
 from dpasp.learning.parallel import ProcessGroup
-from dpasp.learning.rules import direction, fixpoint, lagrange, leaf_groups, with_omitted
+from dpasp.learning.rules import (
+    direction,
+    fixpoint,
+    lagrange,
+    leaf_groups,
+    with_logits,
+    with_omitted,
+)
 from dpasp.learning.schedules import Rates, factor
 from dpasp.neural.ahead import Ahead
 from dpasp.neural.data import DataRows
-from dpasp.neural.module import ProgramModule
+from dpasp.neural.module import LEAST_LOG, ProgramModule
 from dpasp.neural.sums import Sums
 
 LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
@@ -49,6 +56,8 @@ class SeenBatch:
     slopes: Tensor
     mass: Tensor  # how many examples a column sums up
     gap: Tensor | None = None  # what the likelihood may be above it; None: nothing
+    by_logs: tuple[Tensor, Tensor] | None = None  # columns whose weights underflow, and the slopes
+    # by the logarithms of the weights that come from logits
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +163,7 @@ class Learner:
     @torch.no_grad()
     def likelihood(self, batch: Tensor) -> Tensor:
         """The log-likelihood of some examples, summed."""
-        return self._look(self._weights(batch), batch).total
+        return self._look(*self._weights_and_logs(batch), batch).total
 
     def _add_gap(self, seen: SeenBatch) -> None:
         if seen.gap is not None:
@@ -181,13 +190,17 @@ class Learner:
     def _add_gradients(self, part: Tensor, examples: int) -> SeenBatch:
         """Add the gradients of some of a batch's examples; what they say."""
         with record_function("dpasp: networks"):
-            weights = self._weights(part)
+            weights, logs = self._weights_and_logs(part)
         with record_function("dpasp: circuit"):
-            seen = self._look(weights.detach(), part)
+            seen = self._look(weights.detach(), logs, part)
         if not weights.requires_grad:
             return seen
         with record_function("dpasp: back through the networks"):
             up = direction(self.steps.rule, seen.slopes, seen.weights, self.groups, seen.mass)
+            if logs is not None and seen.by_logs is not None and logs.requires_grad:
+                columns, shares = seen.by_logs
+                upward = with_logits(self.steps.rule, shares, self.groups)
+                torch.autograd.backward(logs[:, columns], upward / -examples, retain_graph=True)
             again = self.entropy is not None
             torch.autograd.backward(weights, up / -examples, retain_graph=again)
             if self.entropy is not None:
@@ -204,16 +217,24 @@ class Learner:
                         parameter.grad = torch.zeros_like(parameter)
                     yield parameter.grad
 
-    def _look(self, weights: Tensor, batch: Tensor) -> SeenBatch:
+    def _look(self, weights: Tensor, leaf_logs: Tensor | None, batch: Tensor) -> SeenBatch:
         """The log-likelihood of a batch under its weights, and the gradient."""
         ids = self.examples.ids[batch]
         if not weights.shape[1]:
             return SeenBatch(weights.new_zeros(()), weights, weights, weights.new_ones(1))
         if self.examples.data:
             logs, slopes = self.observed.log(weights, ids)
+            by_logs = None
+            if leaf_logs is not None and len(few := (logs <= LEAST_LOG).nonzero()[:, 0]):
+                found, shares = self.observed.log_by_logs(leaf_logs.detach()[:, few], ids[few])
+                some, own = weights[:, few], self.model.from_logits(weights.device)[:, None]
+                rest = torch.where(own | (some <= 0), 0.0, shares / some)
+                logs, slopes = logs.index_copy(0, few, found), slopes.index_copy(1, few, rest)
+                by_logs = few, torch.where(own, shares, 0.0)
             above = self.ascent.above(weights, ids)
             gap = None if above is None else above.sum()
-            return SeenBatch(_finite(logs).sum(), weights, slopes, weights.new_ones(1), gap)
+            one = weights.new_ones(1)
+            return SeenBatch(_finite(logs).sum(), weights, slopes, one, gap, by_logs)
         counts = torch.bincount(ids, minlength=self.observed.count).to(weights.dtype)
         logs, slopes = self.observed.log_shared(weights, counts)
         total = torch.where(counts > 0, _finite(logs), 0.0) @ counts
@@ -225,12 +246,18 @@ class Learner:
         """The leaf weights of some examples; a process may be left without any."""
         if self.examples.data and not len(batch):
             return torch.empty(len(self.groups.choice), 0, dtype=torch.float64, device=batch.device)
-        data = self._ahead.take(batch)
+        return self._weights_and_logs(batch)[0]
+
+    def _weights_and_logs(self, batch: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The same, and the logarithms where some weights underflow; a GPU is not waited for."""
+        if self.examples.data and not len(batch):
+            return self._weights(batch), None
+        data, look = self._ahead.take(batch), batch.device.type == "cpu"
         if self.steps.options.precision == "full":
-            return self.model.weights(data)
+            return self.model.weights_and_logs(data, look)
         fresh = not self.steps.options.capture  # what is recorded casts the weights every time
         with torch.autocast(batch.device.type, torch.bfloat16, cache_enabled=fresh):
-            return self.model.weights(data)
+            return self.model.weights_and_logs(data, look)
 
     # --- probabilities that move by themselves -------------------------------------------------
 
@@ -253,7 +280,7 @@ class Learner:
         total: Tensor = counts.new_zeros(())
         for part in torch.split(batch, CHUNK if self.examples.data else max(1, len(batch))):
             share = self.steps.group.share(part)
-            seen = self._look(self._weights(share), share)
+            seen = self._look(*self._weights_and_logs(share), share)
             whole = with_omitted(seen.slopes, seen.weights, self.groups, seen.mass)
             counts += self._by_parameter(seen.weights * whole)
             total += seen.total
@@ -304,7 +331,8 @@ class Learner:
         """
         total = torch.zeros_like(self.model.probabilities.fixed)
         for part in torch.split(examples, CHUNK if self.examples.data else max(1, len(examples))):
-            total += self._by_parameter(self._look(self._weights(part), part).slopes)
+            seen = self._look(*self._weights_and_logs(part), part)
+            total += self._by_parameter(seen.slopes)
         return total
 
     @torch.no_grad()

@@ -33,7 +33,7 @@ from dpasp.language.printer import statement_text
 from dpasp.learning import belongs, checkpoints, observed
 from dpasp.learning.errors import Errors, Fit
 from dpasp.learning.history import History
-from dpasp.learning.imprecise import LearnedIntervals, intervals_of
+from dpasp.learning.imprecise import intervals_of
 from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.parallel import group
 from dpasp.learning.possible import check_possible
@@ -48,11 +48,14 @@ from dpasp.neural.likelihood import likelihood_of
 from dpasp.neural.loading import load_rows, no_dataset_for
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.observations import ObservationReader, Observations
+from dpasp.neural.parameters import LearnedIntervals
 from dpasp.neural.weights import needed_data
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.objective import Objective
 
 ROWS = 1000  # test rows that the networks see at once
+# The semantics, the objective, the parameters and networks, and the learned intervals.
+LearnedState = tuple[str, Objective, dict[str, torch.Tensor], LearnedIntervals | None]
 FEW = 16  # probabilities whose standard errors are computed without being asked for
 
 
@@ -63,7 +66,6 @@ class Trainable:
     model: ProgramModule
     python: ProgramPython
     _observed: observed.Observed | None = None
-    intervals: LearnedIntervals | None = None  # where they were asked for
     _fit: Fit | None = None
     _errors: tuple[torch.Tensor, Errors] | None = None  # with the parameters that they are of
 
@@ -120,13 +122,14 @@ class Trainable:
         self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
     ) -> History:
         """Learn from observations (None: what ``#learn`` names); what happened."""
-        self.intervals = self._fit = None
         with group(torch.device(how.options.place)) as processes:
             job = replace(self.job(observations, data, how), group=processes)
+            self._fit = self.model.probabilities.intervals = None
             history, self._fit = learn(self.model, job)
             if how.options.imprecise is not None:
                 counts = self._fit.learner.seen_counts(self._fit.examples)
-                self.intervals = intervals_of(self.model, counts, how.options.imprecise)
+                found = intervals_of(self.model, counts, how.options.imprecise)
+                self.model.probabilities.intervals = found
         return history
 
     def job(
@@ -222,13 +225,19 @@ class Trainable:
             tensors = belongs.by_rule(self.model, tensors, facts, rules)
         elif not force:
             belongs.check_belongs(self.model, facts, path)
+        intervals = belongs.intervals_by_rule(self.model, facts, rules or {})
         checkpoints.load_state(self.model, tensors, path)
-        self.intervals, self._fit = LearnedIntervals.read(facts.get("intervals")), None
+        self.model.probabilities.intervals, self._fit = intervals, None
 
-    def state(self) -> tuple[str, Objective, dict[str, torch.Tensor]]:
-        """What a copy needs to be the same: the semantics, the objective and the parameters."""
+    @property
+    def intervals(self) -> LearnedIntervals | None:
+        """The learned intervals, where they were asked for."""
+        return self.model.probabilities.intervals
+
+    def state(self) -> LearnedState:
+        """What a copy needs to be the same."""
         tensors = {n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()}
-        return self.model.semantics, self.model.objective, tensors
+        return self.model.semantics, self.model.objective, tensors, self.intervals
 
     def learned_program(self) -> str:
         """The program's text with what was learned in place."""

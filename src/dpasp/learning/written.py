@@ -1,13 +1,14 @@
 """A program's text with what was learned in place.
 
-Probabilities to learn become numbers (or intervals), a rule with a parameter for each value of a
-key becomes a rule for each, and ``#learn`` goes. All else, comments included, stays as it was.
+Probabilities to learn become numbers (or intervals) that read back as the same doubles, a rule
+with a parameter for each value of a key becomes a rule for each, and ``#learn`` goes. All else,
+comments included, stays as it was.
 
 >>> import dpasp
 >>> program = dpasp.loads("?::a.  % a coin\\n#query a.")
->>> _ = program.learn(["a", "a", "a", "not a"])
+>>> _ = program.learn(["a", "not a"])
 >>> print(program.learned_program(), end="")
-0.75::a.  % a coin
+0.5::a.  % a coin
 #query a.
 """
 
@@ -46,14 +47,8 @@ def _weight(weight: ast.Weight, lower: float, upper: float) -> ast.Weight:
     if not isinstance(weight, ast.Learnable):
         return weight
     if lower == upper:
-        return ast.Fixed(_number(lower))
-    return ast.Interval(_number(lower), _number(upper))
-
-
-def _number(value: float) -> ast.Number:
-    """A probability without the noise of its last digits; what is possible stays so."""
-    short = float(f"{value:.14g}")
-    return ast.Number(value if short in (0.0, 1.0) else short)
+        return ast.Fixed(ast.Number(lower))
+    return ast.Interval(ast.Number(lower), ast.Number(upper))
 
 
 def learned_text(ground: GroundProgram, learned: Sequence[LearnedValues]) -> str:

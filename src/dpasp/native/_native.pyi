@@ -93,6 +93,17 @@ class Circuit:
         log: bool,
         threads: int,
         limits: Limits,
+        of_logs: bool = False,
+    ) -> tuple[Numbers, Numbers]: ...
+    def curvature(
+        self,
+        weights: Numbers,
+        seeds: Numbers,
+        directions: Numbers,
+        fields: int,
+        log: bool,
+        threads: int,
+        limits: Limits,
     ) -> tuple[Numbers, Numbers]: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...
     def to_bytes(self) -> bytes: ...

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <thread>
+#include <type_traits>
 
 #include "scaled.hpp"
 
@@ -217,6 +218,38 @@ template <class Number> class Tile {
     }
 };
 
+// A number and its derivative along a direction.
+template <class Real> struct Dual {
+    Real value{}, slope{};
+
+    Dual() = default;
+    Dual(double constant) : value(constant), slope(0.0) {}  // NOLINT: meant to be implicit
+    Dual(Real number, Real along) : value(number), slope(along) {}
+
+    Dual &operator+=(const Dual &o) {
+        value += o.value;
+        slope += o.slope;
+        return *this;
+    }
+    friend Dual operator+(Dual a, const Dual &b) { return a += b; }
+    friend Dual operator*(const Dual &a, const Dual &b) {
+        return {a.value * b.value, a.value * b.slope + a.slope * b.value};
+    }
+    friend Dual operator/(const Dual &a, const Dual &b) {
+        Real quotient = a.value / b.value;
+        return {quotient, (a.slope + -(quotient * b.slope)) / b.value};
+    }
+};
+
+bool is_zero(double number) { return number == 0; }
+bool is_zero(const Scaled &number) { return number.zero(); }
+template <class Real> bool is_zero(const Dual<Real> &number) { return is_zero(number.value); }
+
+// a / b, and 0 where b is.
+template <class Number> Number over(const Number &a, const Number &b) {
+    return is_zero(b) ? Number(0.0) : a / b;
+}
+
 double plain(double number) { return number; }
 double plain(const Scaled &number) { return number.value(); }
 double logarithm(double number) { return number > 0 ? std::log(number) : -INFINITY; }
@@ -254,6 +287,7 @@ struct Evaluation {
     const Columns columns;
     const Request request;
     const Gradient *wanted;  // null: values only
+    const Curvature *curved;
     double *out;
     const Watch &limits;
 
@@ -262,7 +296,7 @@ struct Evaluation {
         std::vector<Number> local(circuit.weights * size);
         for (size_t w = 0; w < circuit.weights; ++w)
             for (size_t j = 0; j < size; ++j)
-                local[w * size + j] = Number(columns.weights[w * columns.batch + begin + j]);
+                local[w * size + j] = weight<Number>(w * columns.batch + begin + j);
         Tile<Number> tile(circuit, plan, size);
         tile.forward(local.data(), watch);
         for (size_t q = 0; q < circuit.roots.size(); ++q)
@@ -279,6 +313,44 @@ struct Evaluation {
                     for (size_t j = 0; j < size; ++j) to[j] = plain(from[j]);
             }
         if (wanted) back(tile, local, begin, size, watch);
+    }
+
+    template <class Number> Number weight(size_t at) const {
+        if constexpr (std::is_same_v<Number, Scaled>)
+            if (request.of_logs) return Scaled::of_log(columns.weights[at]);
+        return Number(columns.weights[at]);
+    }
+
+    // The derivatives along the directions, by numbers that carry theirs with them.
+    template <class Real> void curve(size_t begin, size_t end, Watch &watch) const {
+        using Number = Dual<Real>;
+        size_t size = end - begin;
+        std::vector<Number> local(circuit.weights * size), total(local.size());
+        for (size_t w = 0; w < circuit.weights; ++w)
+            for (size_t j = 0; j < size; ++j) {
+                size_t at = w * columns.batch + begin + j;
+                local[w * size + j] = {Real(columns.weights[at]), Real(curved->directions[at])};
+            }
+        Tile<Number> tile(circuit, plan, size);
+        tile.forward(local.data(), watch);
+        std::vector<Number> slopes(circuit.nodes.size() * tile.step());
+        for (size_t q = 0; q < circuit.roots.size(); ++q)
+            for (int f = 0; f < FIELDS; ++f)
+                for (size_t j = 0; j < size; ++j) {
+                    size_t at = place(q, f, begin + j);
+                    out[at] = std::numeric_limits<double>::quiet_NaN();
+                    if (plan.field[f] < 0) continue;
+                    const Number &mass = number(tile, q, f, size, j);
+                    out[at] = plain(request.log ? over(mass.slope, mass.value) : mass.slope);
+                    Number seed(curved->seeds[at]);
+                    if (request.log) seed = over(seed, mass);
+                    slopes[circuit.roots[q] * tile.step() + size_t(plan.field[f]) * size + j] +=
+                        seed;
+                }
+        tile.backward(local.data(), slopes, total.data(), watch);
+        for (size_t w = 0; w < circuit.weights; ++w)
+            for (size_t j = 0; j < size; ++j)
+                curved->second[w * columns.batch + begin + j] = plain(total[w * size + j].slope);
     }
 
     template <class Number>
@@ -312,17 +384,11 @@ struct Evaluation {
             }
         tile.backward(local.data(), slopes, total.data(), watch);
         for (size_t w = 0; w < circuit.weights; ++w)
-            for (size_t j = 0; j < size; ++j)
-                wanted->gradient[w * columns.batch + begin + j] = plain(total[w * size + j]);
-    }
-
-    static double over(double a, double b) { return b == 0 ? 0 : a / b; }
-    static Scaled over(Scaled a, const Scaled &b) {
-        if (b.zero()) return Scaled(0);
-        a.m /= b.m;
-        a.e -= b.e;
-        a.normalise();
-        return a;
+            for (size_t j = 0; j < size; ++j) {
+                Number &slope = total[w * size + j];
+                if (request.of_logs) slope = slope * local[w * size + j];
+                wanted->gradient[w * columns.batch + begin + j] = plain(slope);
+            }
     }
 
     // A plain result so small that parts of it may have been rounded to 0.
@@ -338,6 +404,9 @@ struct Evaluation {
 
     void run_tile(size_t begin, size_t end, Watch &watch) const {
         watch.look();
+        if (curved)
+            return request.log ? curve<Scaled>(begin, end, watch)
+                               : curve<double>(begin, end, watch);
         if (request.log) return run<Scaled>(begin, end, watch);
         run<double>(begin, end, watch);
         if (!wanted && circuit.weights > 60)  // fewer factors cannot underflow unnoticed
@@ -358,7 +427,8 @@ struct Evaluation {
     }
 
     size_t column_bytes() const {
-        return rows() * (request.log ? sizeof(Scaled) : sizeof(double)) * (wanted ? 2 : 1);
+        size_t number = request.log ? sizeof(Scaled) : sizeof(double);
+        return rows() * number * (curved ? 4 : wanted ? 2 : 1);
     }
 
     // Threads take tiles one by one; which thread takes which makes no difference to them.
@@ -390,13 +460,19 @@ struct Evaluation {
 void evaluate(const Circuit &circuit, const Columns &columns, const Request &request, double *out,
               const Watch &watch) {
     Plan plan(circuit.definite, request.fields);
-    Evaluation{circuit, plan, columns, request, nullptr, out, watch}.all();
+    Evaluation{circuit, plan, columns, request, nullptr, nullptr, out, watch}.all();
 }
 
 void differentiate(const Circuit &circuit, const Columns &columns, const Request &request,
                    const Gradient &gradient, double *out, const Watch &watch) {
     Plan plan(circuit.definite, request.fields);
-    Evaluation{circuit, plan, columns, request, &gradient, out, watch}.all();
+    Evaluation{circuit, plan, columns, request, &gradient, nullptr, out, watch}.all();
+}
+
+void differentiate_twice(const Circuit &circuit, const Columns &columns, const Request &request,
+                         const Curvature &curvature, double *out, const Watch &watch) {
+    Plan plan(circuit.definite, request.fields);
+    Evaluation{circuit, plan, columns, request, nullptr, &curvature, out, watch}.all();
 }
 
 double evaluation_work(const Circuit &circuit, size_t batch) {

@@ -12,6 +12,7 @@ struct Request {
     uint32_t fields = (1u << FIELDS) - 1;  // which of them are wanted
     bool log = false;                      // logarithms of masses, and gradients of those
     int threads = 1;
+    bool of_logs = false;  // with log: the weights are logarithms, and the gradient is by those
 };
 
 // The weights of every leaf, [leaves, batch]: one column is one evaluation.
@@ -32,6 +33,16 @@ struct Gradient {
 };
 void differentiate(const Circuit &circuit, const Columns &columns, const Request &request,
                    const Gradient &gradient, double *out, const Watch &watch);
+
+// The derivative along `directions`, [leaves, batch], of the masses (in `out`) and of the gradient
+// of sum(seeds * out) (in `second`, [leaves, batch]): the Hessian times the directions.
+struct Curvature {
+    const double *seeds;
+    const double *directions;
+    double *second;
+};
+void differentiate_twice(const Circuit &circuit, const Columns &columns, const Request &request,
+                         const Curvature &curvature, double *out, const Watch &watch);
 
 // About how many multiplications an evaluation takes.
 double evaluation_work(const Circuit &circuit, size_t batch);

@@ -204,13 +204,18 @@ nb::object masses(const Circuit &circuit, const Matrix &weights, uint32_t fields
     return array(std::move(out), {circuit.roots.size(), FIELDS, columns.batch});
 }
 
-nb::object gradient(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
-                    uint32_t fields, bool log, int threads, const Limits &limits) {
-    Columns columns{weights.data(), weights.shape(1)};
+void check_seeds(const Circuit &circuit, const Matrix &weights, const Cube &seeds) {
     if (weights.shape(0) != circuit.weights || seeds.shape(0) != circuit.roots.size() ||
-        seeds.shape(1) != FIELDS || seeds.shape(2) != columns.batch)
+        seeds.shape(1) != FIELDS || seeds.shape(2) != weights.shape(1))
         throw nb::value_error("arrays of the wrong shape");
+}
+
+nb::object gradient(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
+                    uint32_t fields, bool log, int threads, const Limits &limits, bool of_logs) {
+    Columns columns{weights.data(), weights.shape(1)};
+    check_seeds(circuit, weights, seeds);
     Request wanted = request(fields, log, threads);
+    wanted.of_logs = log && of_logs;
     std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
     std::vector<double> slopes = numbers(circuit.weights, columns.batch);
     run_evaluation(circuit, columns.batch, limits, [&](const Watch &watch) {
@@ -218,6 +223,24 @@ nb::object gradient(const Circuit &circuit, const Matrix &weights, const Cube &s
     });
     return nb::make_tuple(array(std::move(out), {circuit.roots.size(), FIELDS, columns.batch}),
                           array(std::move(slopes), {size_t(circuit.weights), columns.batch}));
+}
+
+nb::object curvature(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
+                     const Matrix &directions, uint32_t fields, bool log, int threads,
+                     const Limits &limits) {
+    Columns columns{weights.data(), weights.shape(1)};
+    check_seeds(circuit, weights, seeds);
+    if (directions.shape(0) != weights.shape(0) || directions.shape(1) != weights.shape(1))
+        throw nb::value_error("arrays of the wrong shape");
+    Request wanted = request(fields, log, threads);
+    std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
+    std::vector<double> second = numbers(circuit.weights, columns.batch);
+    run_evaluation(circuit, columns.batch, limits, [&](const Watch &watch) {
+        differentiate_twice(circuit, columns, wanted,
+                            {seeds.data(), directions.data(), second.data()}, out.data(), watch);
+    });
+    return nb::make_tuple(array(std::move(out), {circuit.roots.size(), FIELDS, columns.batch}),
+                          array(std::move(second), {size_t(circuit.weights), columns.batch}));
 }
 
 using Values = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -431,7 +454,9 @@ NB_MODULE(_native, m) {
         .def_prop_ro("definite", [](const Circuit &c) { return c.definite; })
         .def("masses", &masses, "weights"_a, "fields"_a, "log"_a, "threads"_a, "limits"_a)
         .def("gradient", &gradient, "weights"_a, "seeds"_a, "fields"_a, "log"_a, "threads"_a,
-             "limits"_a)
+             "limits"_a, "of_logs"_a = false)
+        .def("curvature", &curvature, "weights"_a, "seeds"_a, "directions"_a, "fields"_a, "log"_a,
+             "threads"_a, "limits"_a)
         .def("arrays", &arrays)
         .def("to_bytes",
              [](const Circuit &c) {

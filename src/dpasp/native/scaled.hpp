@@ -1,4 +1,4 @@
-// Nonnegative numbers that neither overflow nor underflow.
+// Numbers that neither overflow nor underflow.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +7,24 @@
 
 namespace dpasp {
 
-// A nonnegative number m * 2^e with m in [1, 2) or 0: counts and masses of any size.
+// A number m * 2^e with |m| in [1, 2) or 0: counts, masses and slopes of any size.
 struct Scaled {
     double m = 0;
     int64_t e = 0;
 
     Scaled() = default;
     Scaled(double value) : m(value), e(0) { normalise(); }  // NOLINT: meant to be implicit
+
+    // The number with a logarithm: 0 below -1e17, where exponents of products could overflow.
+    static Scaled of_log(double log) {
+        if (std::isnan(log)) return Scaled(log);
+        if (log < -1e17) return Scaled(0.0);
+        log = std::min(log, 1e17);
+        double shift = std::floor(log / 0.6931471805599453);
+        Scaled result(std::exp(log - shift * 0.6931471805599453));
+        result.e += int64_t(shift);
+        return result;
+    }
 
     void normalise() {
         if (m == 0) {
@@ -44,7 +55,19 @@ struct Scaled {
         normalise();
         return *this;
     }
+    Scaled &operator/=(const Scaled &o) {
+        m /= o.m;
+        e -= o.e;
+        normalise();
+        return *this;
+    }
+    Scaled operator-() const {
+        Scaled result = *this;
+        result.m = -m;
+        return result;
+    }
     friend Scaled operator*(Scaled a, const Scaled &b) { return a *= b; }
+    friend Scaled operator/(Scaled a, const Scaled &b) { return a /= b; }
     friend Scaled operator+(Scaled a, const Scaled &b) { return a += b; }
     // a / b for b > 0, as a plain number.
     friend double ratio(const Scaled &a, const Scaled &b) {

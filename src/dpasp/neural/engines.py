@@ -25,10 +25,11 @@ from torch import Tensor
 
 from dpasp.circuits import FIELDS, Cache, Circuit, Options
 from dpasp.dataclass import dataclass
+from dpasp.errors import UsageError
 from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
-from dpasp.neural.walks import Fields, Pullback, Walked
+from dpasp.neural.walks import Fields, Pullback, Walked, by_logs_of, curvature_of, threads_for
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
 
@@ -58,6 +59,16 @@ class MassEngine(Protocol):
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
+
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
 
     def to(self, device: torch.device) -> MassEngine:
         """The same on a device."""
@@ -92,7 +103,7 @@ class NativeEngine:
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
         """The masses, or their logarithms, and what takes seeds back to slopes."""
         every = self.circuit.masses(
-            _array(weights), fields=fields, log=log, threads=self._threads(weights)
+            _array(weights), fields=fields, log=log, threads=threads_for(self.circuit, weights)
         )
         picked = torch.from_numpy(every[:, [FIELDS.index(name) for name in fields]])
         return picked, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
@@ -104,20 +115,27 @@ class NativeEngine:
         places = [FIELDS.index(name) for name in fields]
         wide = np.zeros((self.questions, len(FIELDS), weights.shape[1]))
         wide[:, places] = seeds.detach().numpy()
-        threads = self._threads(weights)
+        threads = threads_for(self.circuit, weights)
         masses, slopes = self.circuit.gradient(_array(weights), wide, log=log, threads=threads)
         return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)
+
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
+        return curvature_of(self.circuit, weights, seeds, directions, fields, log)
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
+        return by_logs_of(self.circuit, logs, seeds, fields)
 
     def to(self, device: torch.device) -> MassEngine:
         """The same circuit on a device."""
         if device.type == "cpu":
             return self
         return Walked(self.circuit, device)
-
-    def _threads(self, weights: Tensor) -> int:
-        """More threads only where there is work for them."""
-        work = self.circuit.statistics.edges * weights.shape[1]
-        return torch.get_num_threads() if work > 1 << 22 else 1
 
 
 def _array(weights: Tensor) -> Weights:
@@ -146,19 +164,65 @@ class _Masses(torch.autograd.Function):
     """The masses, with the gradient that the engine computes."""
 
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, engine: MassEngine, fields: Fields) -> Tensor:
-        traced, ctx.pullback = engine.traced(weights.detach(), fields)
+    def forward(ctx: Any, weights: Tensor, engine: MassEngine, fields: Fields, log: bool) -> Tensor:
+        traced, ctx.pullback = engine.traced(weights.detach(), fields, log)
+        ctx.save_for_backward(weights)
+        ctx.how = engine, fields, log
         return traced
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, seeds: Tensor) -> tuple[Tensor, None, None]:
-        return ctx.pullback(seeds), None, None
+    def backward(ctx: Any, seeds: Tensor) -> tuple[Tensor, None, None, None]:
+        if torch.is_grad_enabled():  # the slopes will be differentiated in turn
+            return _Slopes.apply(*ctx.saved_tensors, seeds, *ctx.how), None, None, None  # type: ignore[no-untyped-call]
+        return ctx.pullback(seeds), None, None, None
 
 
-def masses(weights: Tensor, engine: MassEngine, fields: Fields) -> Tensor:
-    """The masses [questions, fields, batch] under weights [leaves, batch], differentiable."""
-    return _Masses.apply(weights, engine, fields)  # type: ignore[no-any-return,no-untyped-call]
+class _Slopes(torch.autograd.Function):
+    """The gradient of Σ seeds · masses, which is differentiable once more by weights and seeds."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weights: Tensor, seeds: Tensor, engine: MassEngine, fields: Fields, log: bool
+    ) -> Tensor:
+        ctx.save_for_backward(weights, seeds)
+        ctx.how = engine, fields, log
+        return engine.gradient(weights.detach(), seeds.detach(), fields, log)[1]
+
+    @staticmethod
+    def backward(ctx: Any, up: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+        (weights, seeds), (engine, fields, log) = ctx.saved_tensors, ctx.how
+        tangents, second = engine.curvature(weights, seeds, up, fields, log)
+        if torch.is_grad_enabled():
+            second, tangents = no_further([second, tangents], [weights, seeds, up])
+        return second, tangents, None, None, None
 
 
-__all__ = ["MassEngine", "NativeEngine", "masses", "native_engine"]
+class _NoFurther(torch.autograd.Function):
+    """Second derivatives, which are not constant, though their derivative is not known."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple(tensor.clone() for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *ups: Tensor) -> tuple[Tensor | None, ...]:
+        raise UsageError(
+            "third derivatives of probabilities are not supported",
+            help="differentiate twice at most; create_graph=True is for what is differentiated on",
+        )
+
+
+def no_further(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The results, which refuse to be differentiated by what they were computed from."""
+    return _NoFurther.apply(len(results), *results, *inputs)  # type: ignore[no-any-return,no-untyped-call]
+
+
+def masses(weights: Tensor, engine: MassEngine, fields: Fields, log: bool = False) -> Tensor:
+    """The masses [questions, fields, batch] under weights [leaves, batch], or their logarithms.
+
+    They are differentiable twice.
+    """
+    return _Masses.apply(weights, engine, fields, log)  # type: ignore[no-any-return,no-untyped-call]
+
+
+__all__ = ["MassEngine", "NativeEngine", "masses", "native_engine", "no_further"]

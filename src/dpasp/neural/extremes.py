@@ -34,13 +34,19 @@ from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.inference.credal.vertices import corners, vertex_weights
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import MassEngine, NativeEngine
-from dpasp.neural.mixtures import LEAST_LINEAR, MassMixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import (
+    LEAST_LINEAR,
+    MassMixture,
+    log_of_mixture,
+    log_or_never,
+    mixture_of,
+)
 from dpasp.neural.observations import Observation
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.objective import Objective
 
-MOST = 4096  # extreme distributions that learning tries at every step
+MOST = 4096  # extreme distributions that a module tries for every answer
 TIE = 1e-12  # logarithms that differ by less are of the same probability
 Back = Callable[[Tensor], Tensor]
 
@@ -95,6 +101,26 @@ class AtExtremes:
         logs, slopes = self._combined(observed, [back for _, back in traced], seeds)
         return logs, slopes.view(len(weights), batch, -1).sum(dim=2)
 
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        found, slopes = self.log(logs.exp(), ids)
+        return found, slopes * logs.exp()
+
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        columns = torch.arange(len(ids), device=weights.device)
+        wide = at_vertices(weights, self.points)
+        shape = (self.count, weights.shape[1], self.points.shape[1])
+        sides = []
+        for side in self.sides:
+            logs = log_of_mixture(wide, self.engine, side.mixture).view(shape)[ids, columns]
+            best, tied = side.best(logs.detach())
+            at_best = torch.where(tied > 0, logs * tied, 0.0).sum(dim=-1)
+            sides.append(best + (at_best - at_best.detach()) + math.log(side.share))
+        total = torch.stack(sides)
+        possible = total.detach().amax(dim=0).isfinite()
+        return torch.where(possible, total, 0.0).logsumexp(dim=0)
+
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector [leaves, 1].
 
@@ -145,15 +171,7 @@ def at_extremes(
     objective: Objective,
     engine: NativeEngine,
 ) -> AtExtremes:
-    """The probability of the observations of a program with intervals.
-
-    Raises :class:`SizeLimit` where there are too many extreme distributions to try.
-    """
-    number = math.prod(len(corner.points) for corner in corners(ground))
-    if number > MOST:
-        message = f"the intervals have {number:,} extreme distributions: too many to learn with"
-        help = f"give single probabilities in place of some intervals, to have at most {MOST:,}"
-        raise SizeLimit(Diagnostic("learn-intervals", message, help=help))
+    """The probability of the observations of a program with intervals."""
     sides = tuple(
         Side(mixture_of(engine.definite, meaning, observations, float(least)), share, least)
         for least, share in ((True, objective.lower), (False, 1.0 - objective.lower))
@@ -163,7 +181,16 @@ def at_extremes(
 
 
 def vertex_points(ground: GroundProgram) -> Tensor:
-    """The weights [leaves, vertices] of choices with intervals at every vertex, NaN elsewhere."""
+    """The weights [leaves, vertices] of choices with intervals at every vertex, NaN elsewhere.
+
+    Raises :class:`SizeLimit` where there are too many vertices to try.
+    """
+    number = math.prod(len(corner.points) for corner in corners(ground))
+    if number > MOST:
+        message = f"the intervals have {number:,} extreme distributions: too many for a module"
+        help = f"give single probabilities in place of some intervals, to have at most {MOST:,}; "
+        help += "program.query(…) has other ways"
+        raise SizeLimit(Diagnostic("learn-intervals", message, help=help))
     blank = np.full((layout(ground.choices).size, 1), np.nan)
     batches = vertex_weights(corners(ground), blank, 1 << 16)
     return torch.cat([torch.from_numpy(batch[:, :, 0].copy()) for batch in batches], dim=1)

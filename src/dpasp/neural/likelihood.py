@@ -30,9 +30,15 @@ from dpasp.errors import InferenceError, SizeLimit
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
-from dpasp.neural.engines import MassEngine, masses, native_engine
+from dpasp.neural.engines import MassEngine, masses, native_engine, no_further
 from dpasp.neural.extremes import AtExtremes, at_extremes
-from dpasp.neural.mixtures import LEAST_LINEAR, MassMixture, log_or_never, mixture_of
+from dpasp.neural.mixtures import (
+    LEAST_LINEAR,
+    MassMixture,
+    log_of_mixture,
+    log_or_never,
+    mixture_of,
+)
 from dpasp.neural.observations import Observation, questions_of
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning
@@ -64,6 +70,11 @@ class AsRoots:
         mixed = (by_field * self.mixture.coefficients[:, :, None]).sum(dim=1)
         return mixed + self.mixture.constant[:, None]
 
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        columns = torch.arange(len(ids), device=ids.device)
+        return log_of_mixture(weights, self.engine, self.mixture)[ids, columns]
+
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         mix, columns = self.mixture, torch.arange(len(ids), device=weights.device)
@@ -74,6 +85,21 @@ class AsRoots:
         by_field, slopes = self.engine.gradient(weights, seeds, mix.fields)
         mixed = (by_field[ids, :, columns] * mix.coefficients[ids]).sum(1) + mix.constant[ids]
         return _logarithm(self, weights, seeds, mixed, slopes)
+
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        mix, columns = self.mixture, torch.arange(len(ids), device=logs.device)
+        if bool(mix.constant.any()):  # what is left to 1 is no sum of products
+            found, slopes = self.log(logs.exp(), ids)
+            return found, slopes * logs.exp()
+        seeds = logs.new_zeros(self.engine.questions, len(mix.fields), len(ids))
+        seeds[ids, :, columns] = 1.0
+        by_field = self.engine.gradient_by_logs(logs, seeds, mix.fields)[0][ids, :, columns]
+        parts = by_field + mix.coefficients[ids].log()
+        found = parts.logsumexp(dim=1)
+        shares = (parts - found[:, None]).exp()
+        seeds[ids, :, columns] = torch.where(found.isfinite()[:, None], shares, 0.0)
+        return found, self.engine.gradient_by_logs(logs, seeds, mix.fields)[1]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector [leaves, 1].
@@ -129,6 +155,11 @@ class AsLeaves:
         more = _evidence(observations, self.atoms).to(self.evidence.device)
         return replace(self, evidence=torch.cat([self.evidence, more]))
 
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
+        return log_of_mixture(wide, self.engine, self.mixture)[0]
+
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
@@ -139,6 +170,13 @@ class AsLeaves:
             by_field, slopes = self.engine.gradient(wide, seeds, self.mixture.fields)
             logs, slopes = _logarithm(self, wide, seeds, by_field[0, 0], slopes)
         return logs, slopes[: len(weights)]
+
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        wide = torch.cat([logs, self.evidence[ids].T.to(logs.dtype).log()])
+        seeds = wide.new_ones(1, 1, len(ids))
+        found, slopes = self.engine.gradient_by_logs(wide, seeds, self.mixture.fields)
+        return found[0, 0], slopes[: len(logs)]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector, and the total gradient."""
@@ -185,32 +223,76 @@ def _in_log_space(
     """log P and its gradient, where P is one mass of the question that each column seeds."""
     logs, slopes = likelihood.engine.gradient(weights, seeds, likelihood.mixture.fields, log=True)
     picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
-    return picked, torch.where(picked.isfinite(), slopes, 0.0)
+    return picked, torch.where(picked.isfinite(), slopes, 0.0).nan_to_num()  # slopes may overflow
 
 
 class _Log(torch.autograd.Function):
-    """log P of each column's observation; its gradient comes with it."""
+    """log P of each column's observation, and its gradient, which is differentiable in turn."""
 
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, weights: Tensor, likelihood: Likelihood, ids: Tensor
+    ) -> tuple[Tensor, Tensor]:
         logs, slopes = likelihood.log(weights.detach(), ids)
-        ctx.save_for_backward(slopes)
-        return logs
+        ctx.save_for_backward(weights, slopes, ids)
+        ctx.likelihood = likelihood
+        ctx.set_materialize_grads(False)
+        return logs, slopes
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, seeds: Tensor) -> tuple[Tensor, None, None]:
-        (slopes,) = ctx.saved_tensors
-        return slopes * seeds, None, None
+    def backward(
+        ctx: Any, up: Tensor | None, along: Tensor | None
+    ) -> tuple[Tensor | None, None, None]:
+        weights, slopes, ids = ctx.saved_tensors
+        result = None if up is None else slopes * up
+        if along is not None:
+            second = _curvature(ctx.likelihood, weights, ids, along)
+            if torch.is_grad_enabled():
+                (second,) = no_further([second], [weights, along])
+            result = second if result is None else result + second
+        return result, None, None
+
+
+def _curvature(likelihood: Likelihood, weights: Tensor, ids: Tensor, along: Tensor) -> Tensor:
+    """The derivative along directions [leaves, batch] of the gradient of log P."""
+    with torch.enable_grad():
+        at = weights.detach().requires_grad_()
+        logs = likelihood.composed(at, ids)
+        (slopes,) = torch.autograd.grad(logs.sum(), at, create_graph=True)
+        (second,) = torch.autograd.grad((slopes * along.detach()).sum(), at)
+    return second
 
 
 def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
     """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
     if weights.shape[1] == 1 and len(ids) != 1:
         if isinstance(likelihood, AsRoots):
-            return log_or_never(likelihood.probability(weights)[:, 0])[ids]
+            return log_of_mixture(weights, likelihood.engine, likelihood.mixture)[:, 0][ids]
         weights = weights.expand(-1, len(ids))
-    return _Log.apply(weights, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
+    return _Log.apply(weights, likelihood, ids)[0]  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _LogByLogs(torch.autograd.Function):
+    """log P by the logarithms of the weights."""
+
+    @staticmethod
+    def forward(ctx: Any, logs: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+        found, slopes = likelihood.log_by_logs(logs.detach(), ids)
+        ctx.save_for_backward(logs, slopes)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, up: Tensor) -> tuple[Tensor, None, None]:
+        logs, slopes = ctx.saved_tensors
+        result = slopes * up
+        if torch.is_grad_enabled():
+            (result,) = no_further([result], [logs, up])
+        return result, None, None
+
+
+def log_probability_by_logs(logs: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+    """As :func:`log_probability`, of logarithms of the weights [leaves, batch]."""
+    return _LogByLogs.apply(logs, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def likelihood_of(

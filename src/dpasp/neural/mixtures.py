@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
+from dpasp.neural.engines import MassEngine, masses
 from dpasp.neural.observations import Observation
 from dpasp.neural.walks import Fields
 from dpasp.semantics.meaning import Meaning
@@ -62,6 +63,18 @@ def mixture_of(
         # A total choice without stable models has one model, in which all is undefined.
         rows[:, -1] = -constant
     return MassMixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
+
+
+def log_of_mixture(weights: Tensor, engine: MassEngine, mixture: MassMixture) -> Tensor:
+    """log P [questions, batch], differentiable twice; in log space where P may underflow."""
+    if mixture.single and engine.scaled:
+        return masses(weights, engine, mixture.fields, log=True)[:, 0]
+    by_field = masses(weights, engine, mixture.fields)
+    mixed = (by_field * mixture.coefficients[:, :, None]).sum(dim=1) + mixture.constant[:, None]
+    on_cpu = mixed.device.type == "cpu"  # looking at numbers makes a GPU wait
+    if mixture.single and on_cpu and bool((mixed.detach() <= LEAST_LINEAR).any()):
+        return masses(weights, engine, mixture.fields, log=True)[:, 0]
+    return log_or_never(mixed)
 
 
 def log_or_never(probabilities: Tensor) -> Tensor:

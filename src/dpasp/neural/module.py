@@ -28,19 +28,28 @@ from dpasp.neural.data import as_tensor
 from dpasp.neural.engines import MassEngine, native_engine
 from dpasp.neural.extremes import at_vertices, vertex_points
 from dpasp.neural.labels import LabelReader, in_listed_order, places
-from dpasp.neural.likelihood import AsLeaves, Likelihood, Outlook, likelihood_of, log_probability
+from dpasp.neural.likelihood import (
+    AsLeaves,
+    Likelihood,
+    Outlook,
+    likelihood_of,
+    log_probability,
+    log_probability_by_logs,
+)
 from dpasp.neural.networks import OutputReader, build_networks
 from dpasp.neural.observations import AnyObservations, ObservationReader, Observations
-from dpasp.neural.parameters import Parameters
+from dpasp.neural.parameters import LearnedIntervals, Parameters
 from dpasp.neural.ragged import Objects, as_objects, for_each
 from dpasp.neural.weights import (
     ExampleRows,
     LeafSources,
     leaf_sources,
     leaf_weights,
+    log_of,
     may_be_missing,
     needed_data,
     network_outputs,
+    outputs_of,
     presence,
 )
 from dpasp.semantics.meaning import Meaning
@@ -49,6 +58,7 @@ from dpasp.semantics.objective import Objective
 DataByName = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
 QueryTexts = str | Sequence[str]
 GroundQueries = Callable[[str, Watch], Sequence[GroundQuery]]
+LEAST_LOG = -600.0  # weights and probabilities with smaller logarithms may underflow
 REMEMBERED = 16  # sets of queries whose circuits are kept
 
 
@@ -97,9 +107,9 @@ class ProgramModule(nn.Module):
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
         self._instances: dict[str, Sequence[GroundQuery]] = {}
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
-        self.has_intervals = any(
-            isinstance(choice.weight, IntervalWeights) for choice in ground.choices
-        )
+        self._answering = ground  # with the intervals that were learned, if any
+        self._learned_intervals: LearnedIntervals | None = None
+        self._has_intervals = _has_intervals(ground)
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
@@ -153,13 +163,18 @@ class ProgramModule(nn.Module):
         tensor([0.2000, 0.8000], dtype=torch.float64)
         """
         observations = self.observe(observations, query)
-        weights = self.weights(data)
+        weights, leaf_logs = self.weights_and_logs(data)
         if weights.shape[1] not in (1, len(observations)):
             rows = weights.shape[1]
             message = f"there are {len(observations)} observations but {rows} rows of data"
             raise DataError(Diagnostic("data-length", message, help="give one for each row"))
         ids = observations.ids.to(weights.device)
-        return self._log(weights, ids).to(self._dtype)
+        logs = self._log(weights, ids)
+        if leaf_logs is not None:  # some weights underflow
+            few = (logs.detach() <= LEAST_LOG).nonzero()[:, 0]
+            columns = leaf_logs.expand(-1, len(ids))[:, few]
+            logs = logs.index_copy(0, few, self._log(columns, ids[few], log_probability_by_logs))
+        return logs.to(self._dtype)
 
     def prob(self, query: QueryTexts, data: DataByName | None = None) -> Tensor | Bounds:
         """P(query | evidence) [batch, answers], normalised; under credal, lower and upper.
@@ -200,10 +215,40 @@ class ProgramModule(nn.Module):
         """What the columns of :meth:`prob` stand for."""
         return tuple(question.text for question in self._asked(query)[0])
 
+    @property
+    def answering(self) -> GroundProgram:
+        """The ground program with the learned intervals, if there are any."""
+        if self.probabilities.intervals is not self._learned_intervals:
+            self._take_intervals(self.probabilities.intervals)  # learned since the last time
+        return self._answering
+
+    def _take_intervals(self, intervals: LearnedIntervals | None) -> None:
+        ground = self.ground
+        self._answering = intervals.put_into(ground, self.meaning) if intervals else ground
+        self._has_intervals = _has_intervals(self._answering)
+        self._learned_intervals = intervals
+        self._groups.clear()
+        self.__dict__.pop("_vertices", None)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some probabilities are intervals, written or learned."""
+        self.answering  # noqa: B018 - those that were learned since
+        return self._has_intervals
+
     # --- weights -------------------------------------------------------------------------------
 
     def weights(self, data: DataByName | None = None) -> Tensor:
         """The leaf weights [leaves, batch] (batch 1 where no network reads data)."""
+        return self.weights_and_logs(data, look=False)[0]
+
+    def weights_and_logs(
+        self, data: DataByName | None = None, look: bool = True
+    ) -> tuple[Tensor, Tensor | None]:
+        """The leaf weights, and their logarithms where logits make some of them underflow.
+
+        None where none does, or without a ``look``, for which a GPU has to be waited for.
+        """
         tensors = self._data(data)
         batch = len(next(iter(tensors.values()))) if tensors else 1
         rows = ExampleRows(tensors, self.optional, batch)
@@ -214,8 +259,32 @@ class ProgramModule(nn.Module):
         matrix = self.probabilities() if len(self.probabilities) else None
         device = outputs[0].device if outputs else matrix.device if matrix is not None else None
         device = device or torch.device("cpu")
-        outputs += presence(rows, device)
-        return leaf_weights(self.leaf_sources_on(device), matrix, outputs, rows.batch)
+        logits = [net.logits for net in self.nets]
+        plain = [out.exp() if log else out for out, log in zip(outputs, logits, strict=True)]
+        present = presence(rows, device)
+        sources = self.leaf_sources_on(device)
+        weights = leaf_weights(sources, matrix, [*plain, *present], rows.batch)
+        if not look or not any(
+            bool((out.detach() < LEAST_LOG).any())
+            for out, log in zip(outputs, logits, strict=True)
+            if log and not _recording(out)
+        ):
+            return weights, None
+        logs = [out if log else log_of(out) for out, log in zip(outputs, logits, strict=True)]
+        known = log_of(weights)
+        rest = [part.new_zeros(part.shape) for part in present]
+        own = leaf_weights(sources, matrix, [*logs, *rest], rows.batch)
+        return weights, torch.where(self.from_logits(device)[:, None], own, known)
+
+    def from_logits(self, device: torch.device) -> Tensor:
+        """Which leaves [leaves] have their weights from logits."""
+        network = self.leaf_sources_on(device).network
+        kinds = [
+            torch.full((outputs_of(use),), net.logits, device=device)
+            for net, use in zip(self.nets, self.ground.networks, strict=True)
+        ]
+        table = torch.cat([*kinds, torch.zeros(len(network) + 1, dtype=torch.bool, device=device)])
+        return table[network]  # -1: the last one
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -313,7 +382,7 @@ class ProgramModule(nn.Module):
 
         ``expected`` are the atoms that many more observations will be about.
         """
-        distinct = self.reader.distinct
+        ground, distinct = self.answering, self.reader.distinct
         known = sum(likelihood.count for likelihood, _ in self._groups)
         if known >= len(distinct):
             return
@@ -326,7 +395,7 @@ class ProgramModule(nn.Module):
                 return
         watch, outlook = self.limits.start(), Outlook(atoms=expected)
         compiled = likelihood_of(
-            self.ground, self.meaning, new, self.objective, watch=watch, outlook=outlook
+            ground, self.meaning, new, self.objective, watch=watch, outlook=outlook
         )
         self._groups.append((compiled, known))
 
@@ -337,16 +406,21 @@ class ProgramModule(nn.Module):
             self._groups = moved
         return moved
 
-    def _log(self, weights: Tensor, ids: Tensor) -> Tensor:
+    def _log(
+        self,
+        weights: Tensor,
+        ids: Tensor,
+        way: Callable[[Tensor, Likelihood, Tensor], Tensor] = log_probability,
+    ) -> Tensor:
         likelihoods = self.likelihoods(weights.device)
         if len(likelihoods) == 1:
-            return log_probability(weights, likelihoods[0][0], ids)
+            return way(weights, likelihoods[0][0], ids)
         result = weights.new_zeros(len(ids))
         for likelihood, first in likelihoods:
             members = ((ids >= first) & (ids < first + likelihood.count)).nonzero()[:, 0]
             if len(members):
                 columns = weights if weights.shape[1] == 1 else weights[:, members]
-                logs = log_probability(columns, likelihood, ids[members] - first)
+                logs = way(columns, likelihood, ids[members] - first)
                 result = result.index_copy(0, members, logs)
         return result
 
@@ -382,7 +456,16 @@ class ProgramModule(nn.Module):
 
     @cached_property
     def _vertices(self) -> Tensor:
-        return vertex_points(self.ground)
+        return vertex_points(self.answering)
+
+
+def _recording(tensor: Tensor) -> bool:
+    """Whether a GPU records what is done, so that numbers cannot be looked at."""
+    return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
+
+
+def _has_intervals(ground: GroundProgram) -> bool:
+    return any(isinstance(choice.weight, IntervalWeights) for choice in ground.choices)
 
 
 def _again(

@@ -66,18 +66,25 @@ class OutputReader(nn.Module):
         return self
 
     def forward(self, *inputs: Tensor) -> Tensor:
-        """The probabilities [rows, outcomes, values] for a batch of rows."""
+        """The probabilities [rows, outcomes, values] for a batch of rows.
+
+        A Boolean network has two values, true and false. Of logits, the results are logarithms:
+        what is nearly impossible keeps its digits.
+        """
         with guarded(f"the network of {self.statement.name}", None, self.statement.span):
             output = self.module(*inputs)
         raw = self._shaped(output, len(inputs[0]))
         if self.logits:
-            return torch.sigmoid(raw) if self.boolean else torch.softmax(raw, dim=-1)
+            if self.boolean:
+                return nn.functional.logsigmoid(torch.cat([raw, -raw], dim=-1))
+            return torch.log_softmax(raw, dim=-1)
         # Looking at numbers makes a GPU wait, so there it is done for the first batch only.
         if raw.device.type == "cpu" or not self._checked:
             self._check(raw.detach())
             self._checked = True
         if self.boolean:
-            return raw.clamp(0.0, 1.0)
+            true = raw.clamp(0.0, 1.0)
+            return torch.cat([true, 1.0 - true], dim=-1)
         positive = raw.clamp(min=0.0)
         return positive / positive.sum(dim=-1, keepdim=True)
 

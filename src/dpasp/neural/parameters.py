@@ -7,22 +7,55 @@ simplex; values that the program fixes keep their share.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
-from dpasp.logic.program import Parameter
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, UsageError
+from dpasp.logic.program import Choice, GroundProgram, IntervalWeights, Learned, Parameter
+from dpasp.semantics.meaning import Meaning
 
 LEAST = 1e-300  # what 0 counts as in a logarithm
+ByParameter = tuple[tuple[float, ...], ...]  # by parameter and head
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedIntervals:
+    """The ends of the learned intervals, by parameter and head."""
+
+    lower: ByParameter
+    upper: ByParameter
+
+    def put_into(self, ground: GroundProgram, meaning: Meaning) -> GroundProgram:
+        """A ground program with these intervals in place of what it learns.
+
+        Raises :class:`UsageError` under maxent, where a probability is a number.
+        """
+        if meaning.maxent:
+            message = "intervals were learned (imprecise), which have no meaning under maxent"
+            help = "ask under credal, or learn again without imprecise"
+            raise UsageError(Diagnostic("credal-under-maxent", message, help=help))
+
+        def bounded(choice: Choice) -> Choice:
+            if not isinstance(choice.weight, Learned):
+                return choice
+            which = choice.weight.parameter
+            return replace(choice, weight=IntervalWeights(self.lower[which], self.upper[which]))
+
+        return replace(ground, choices=tuple(map(bounded, ground.choices)))
 
 
 class Parameters(nn.Module):
     """The distributions of all parameters, as the rows of one padded matrix.
 
     A row has one entry for each head of its statement and one more for choosing nothing,
-    where that is possible.
+    where that is possible. After ``imprecise`` learning there are intervals beside the numbers;
+    all modules of the program answer with them.
     """
 
+    intervals: LearnedIntervals | None = None
     fixed: Tensor  # [parameters, width]: the values that stay, and 0 elsewhere
     free: Tensor  # [parameters, width]: which entries are learned
     logits: Tensor

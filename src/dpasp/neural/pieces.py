@@ -82,6 +82,32 @@ class CircuitPieces:
         """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
         return (self._gradient_of_logs if log else self._gradient)(weights, seeds, fields)
 
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
+        parts = []
+        total = torch.full_like(seeds, -torch.inf)
+        for piece in self.pieces:
+            rows, here = list(piece.questions), logs[piece.leaves]
+            found = piece.engine.gradient_by_logs(here, torch.ones_like(seeds[rows]), fields)[0]
+            parts.append(found + logs[piece.fallen].sum(dim=0))
+            total[rows] = torch.logaddexp(total[rows], parts[-1])
+        slopes = torch.zeros_like(logs)
+        for piece, part in zip(self.pieces, parts, strict=True):
+            rows = list(piece.questions)
+            up = torch.where(part.isfinite(), seeds[rows] * (part - total[rows]).exp(), 0.0)
+            back = piece.engine.gradient_by_logs(logs[piece.leaves], up, fields)[1]
+            slopes.index_add_(0, piece.leaves, back)
+            slopes[piece.fallen] += up.sum(dim=(0, 1))
+        return total, slopes
+
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Learning by a bound asks for no second derivatives."""
+        raise NotImplementedError
+
     def _gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
         total, slopes = torch.zeros_like(seeds), torch.zeros_like(weights)
         for piece in self.pieces:

@@ -17,10 +17,11 @@ from collections.abc import Callable
 from dataclasses import field
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from dpasp.circuits import Circuit
+from dpasp.circuits import FIELDS, Circuit
 from dpasp.circuits.tape import backward_tape, forward_tape
 from dpasp.dataclass import dataclass
 from dpasp.neural import cuda
@@ -76,6 +77,18 @@ class Walked:
         results, pullback = self.traced(weights, fields, log)
         return results, pullback(seeds)
 
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The derivatives along directions, by the native kernel on the CPU."""
+        return curvature_of(self.circuit, weights, seeds, directions, fields, log)
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`gradient` of logarithms, by the native kernel on the CPU."""
+        return by_logs_of(self.circuit, logs, seeds, fields)
+
     def _kernel(self, fields: Fields) -> TapeWalk:
         tape = forward_tape(self.circuit, fields)
         there = cuda.CutTape.of(tape, self.device)
@@ -103,6 +116,46 @@ class Walked:
             )
 
         return walk
+
+
+def threads_for(circuit: Circuit, weights: Tensor) -> int:
+    """How many threads evaluate a circuit: more than one only where there is work for them."""
+    work = circuit.statistics.edges * weights.shape[1]
+    return torch.get_num_threads() if work > 1 << 22 else 1
+
+
+def curvature_of(
+    circuit: Circuit,
+    weights: Tensor,
+    seeds: Tensor,
+    directions: Tensor,
+    fields: Fields,
+    log: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The derivatives along directions of the masses and of the gradient of Σ seeds · masses.
+
+    They are [questions, fields, batch] and [leaves, batch], as the seeds and the directions.
+    """
+    places = [FIELDS.index(name) for name in fields]
+    wide = np.zeros((circuit.questions, len(FIELDS), weights.shape[1]))
+    wide[:, places] = seeds.detach().cpu().numpy()
+    threads = threads_for(circuit, weights)
+    at, along = (tensor.detach().cpu().double().numpy() for tensor in (weights, directions))
+    tangents, second = circuit.curvature(at, wide, along, fields=fields, log=log, threads=threads)
+    return torch.from_numpy(tangents[:, places]).to(weights), torch.from_numpy(second).to(weights)
+
+
+def by_logs_of(
+    circuit: Circuit, logs: Tensor, seeds: Tensor, fields: Fields
+) -> tuple[Tensor, Tensor]:
+    """The logarithms of the masses under logarithms of weights, and the gradient by those."""
+    places = [FIELDS.index(name) for name in fields]
+    wide = np.zeros((circuit.questions, len(FIELDS), logs.shape[1]))
+    wide[:, places] = seeds.detach().cpu().numpy()
+    at = logs.detach().cpu().double().numpy()
+    threads = threads_for(circuit, logs)
+    masses, slopes = circuit.gradient(at, wide, log=True, of_logs=True, threads=threads)
+    return torch.from_numpy(masses[:, places]).to(logs), torch.from_numpy(slopes).to(logs)
 
 
 def _flat(seeds: Tensor) -> Tensor:

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -68,7 +69,7 @@ def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:
     size = leaves.layout(ground.choices).size
     fixed = leaves.weights(ground)
     parameter, network = np.full(size, -1), np.full(size, -1)
-    starts = np.cumsum([0, *(_outputs(use) for use in ground.networks)])
+    starts = np.cumsum([0, *(outputs_of(use) for use in ground.networks)])
     at, ends = 0, starts[-1]  # the leaves that say what is there come after the networks'
     for choice in ground.choices:
         count = leaves.leaf_count(choice)
@@ -97,7 +98,8 @@ def _width(use: GroundNetwork) -> int:
     return len(use.values) or 2
 
 
-def _outputs(use: GroundNetwork) -> int:
+def outputs_of(use: GroundNetwork) -> int:
+    """How many outputs a network has for an example."""
     return len(use.rows) * max(1, len(use.outcomes)) * _width(use)
 
 
@@ -125,15 +127,16 @@ class ExampleRows:
 
 
 def network_outputs(network: OutputReader, use: GroundNetwork, rows: ExampleRows) -> Tensor:
-    """The outputs [rows · outcomes · values, batch] of a network: all its rows in one go."""
+    """The outputs [rows · outcomes · values, batch] of a network: all its rows in one go.
+
+    Those of logits are logarithms.
+    """
     there = [rows.all_there(data_atoms(row)) for row in use.rows]
     if any(mask is not None for mask in there):
         outputs = _outputs_where_there(network, use, rows, there)
     else:
         inputs = [_inputs(row, rows.data, network) for row in use.rows]
         outputs = network(*(torch.cat(parts) for parts in zip(*inputs, strict=True)))
-    if network.boolean:
-        outputs = torch.cat([outputs, 1.0 - outputs], dim=-1)
     examples = len(outputs) // len(use.rows)
     return outputs.reshape(len(use.rows), examples, -1).transpose(1, 2).reshape(-1, examples)
 
@@ -150,8 +153,9 @@ def _outputs_where_there(
         if present.any()
     ]
     device = next(network.parameters(), torch.empty(0)).device
-    shape = (len(use.rows) * rows.batch, network.outcomes, network.values)
-    share = 0.5 if network.boolean else 1.0 / network.values
+    width = _width(use)
+    shape = (len(use.rows) * rows.batch, network.outcomes, width)
+    share = -math.log(width) if network.logits else 1.0 / width
     filled = torch.full(shape, share, dtype=torch.float64, device=device)
     if not inputs:
         return filled
@@ -211,3 +215,9 @@ def leaf_weights(
     if matrix is not None:
         parts.append(matrix.reshape(-1, 1).expand(-1, batch))
     return torch.cat([*parts, *outputs]).index_select(0, place.index)
+
+
+def log_of(weights: Tensor) -> Tensor:
+    """The logarithms; that of 0 is -inf, without a gradient."""
+    safe = torch.where(weights > 0, weights, 1.0).log()
+    return torch.where(weights > 0, safe, -torch.inf)

@@ -7,7 +7,7 @@ it learns, if it may run at all.
 >>> from dpasp.limits import UNLIMITED
 >>> program = dpasp.loads("?::a.")
 >>> job = Learners(program.__reduce__()[1][:2], ["a", "a", "not a"], {"niters": 9})
->>> semantics, objective, arrays, log = job.start(UNLIMITED)(1, UNLIMITED)  # the seed is 1
+>>> semantics, _, arrays, _, log = job.start(UNLIMITED)(1, UNLIMITED)  # the seed is 1
 >>> semantics, sorted(arrays), round(log, 3)  # log 2/3, log 2/3 and log 1/3
 ('stable, credal', ['probabilities.logits'], -1.91)
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,11 @@ from dpasp.program.program import Program, copied
 from dpasp.scale.pools import Pool
 from dpasp.semantics.objective import Objective
 
-# The semantics, the objective, what was learned, and the log-likelihood of the last pass.
-State = tuple[str, Objective, dict[str, NDArray[Any]], float]
+if TYPE_CHECKING:
+    from dpasp.neural.parameters import LearnedIntervals
+
+# As LearnedState, with arrays in place of tensors; and the log-likelihood of the last pass.
+State = tuple[str, Objective, dict[str, NDArray[Any]], "LearnedIntervals | None", float]
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,9 @@ class Learners:
             history = program.learn(self.observations, seed=seed, limits=limits, **self.options)
             state = program._torch.state()
             assert state is not None
-            semantics, objective, tensors = state
+            semantics, objective, tensors, intervals = state
             arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
-            return semantics, objective, arrays, last_log_likelihood(history)
+            return semantics, objective, arrays, intervals, last_log_likelihood(history)
 
         return learn
 
@@ -85,10 +88,10 @@ def learned(
     job = Learners(again, observations, options)
     members, logs = [], []
     with closing(pool.map(job, range(first, first + count), watch, fair=True)) as states:
-        for semantics, objective, arrays, log in states:
+        for semantics, objective, arrays, intervals, log in states:
             member = copied(again[0], again[1], None, None)
             tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
-            member._torch.set_state((semantics, objective, tensors))
+            member._torch.set_state((semantics, objective, tensors, intervals))
             members.append(member)
             logs.append(log)
     return members, logs

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from dpasp.learning.ensembles import Ensemble
     from dpasp.learning.history import History, Watcher
     from dpasp.learning.shortcuts import Shortcuts
+    from dpasp.learning.trainable import LearnedState
     from dpasp.neural.module import ProgramModule
     from dpasp.pictures.picture import Picture
 
@@ -512,7 +513,7 @@ class Program:
         (0.75, 0.75)
         """
         goal = Objective(objective, weight)
-        model = self._torch.trainable(started(limits), semantics, goal).model
+        model = self._torch.module(started(limits), semantics, goal)
         model.limits = limits
         self._warnings = model.ground.warnings
         return model
@@ -673,14 +674,15 @@ class Program:
         """Return the program's text with what was learned in place of ``?``, and no ``#learn``.
 
         A rule with a parameter for each value of a key becomes a rule for each; learned intervals
-        (``imprecise``) are written as intervals. What networks learned is no text: :meth:`save`
+        (``imprecise``) are written as intervals. Numbers are written with all their digits: they
+        read back as the same doubles. What networks learned is no text: :meth:`save`
         keeps it.
 
         >>> from dpasp import loads
         >>> coin = loads("?::heads. % a coin\\n#query heads.")
-        >>> _ = coin.learn([["heads"], ["heads"], ["heads"], ["not heads"]])
+        >>> _ = coin.learn([["heads"], ["not heads"]])
         >>> print(coin.learned_program(), end="")
-        0.75::heads. % a coin
+        0.5::heads. % a coin
         #query heads.
         """
         return self._torch.trainable().learned_program()
@@ -826,7 +828,7 @@ class Program:
 def copied(
     texts: tuple[tuple[str, str], ...],
     arguments: tuple[bool, dict[str, str], dict[str, object], dict[str, Reach], str | None],
-    learned: tuple[str, Objective, dict[str, Any]] | None,
+    learned: LearnedState | None,
     history: History | None,
 ) -> Program:
     """The program that ``Program.__reduce__`` described."""

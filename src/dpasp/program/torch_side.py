@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from dpasp.inference.answers import Answers
     from dpasp.learning.history import History
     from dpasp.learning.train import HowToLearn
-    from dpasp.learning.trainable import Trainable
+    from dpasp.learning.trainable import LearnedState, Trainable
+    from dpasp.neural.module import ProgramModule
 
 
 class TorchSide:
@@ -72,6 +73,15 @@ class TorchSide:
         need_torch()
         with self._making:
             return self._made(watch, semantics, objective)
+
+    def module(
+        self, watch: Watch, semantics: str | None, objective: Objective | None
+    ) -> ProgramModule:
+        """Return the module to answer with, under a semantics that its probabilities allow."""
+        if self._trainable is not None and semantics is not None:
+            meaning = Meaning(*effective_semantics(self.groundings.source, semantics))
+            self.with_intervals(self._trainable.model.ground, meaning)
+        return self.trainable(watch, semantics, objective).model
 
     def _made(self, watch: Watch, semantics: str | None, objective: Objective | None) -> Trainable:
         from dpasp.learning.trainable import Trainable
@@ -135,13 +145,11 @@ class TorchSide:
     def with_intervals(self, ground: GroundProgram, meaning: Meaning) -> GroundProgram:
         """Return a ground program with the learned intervals, if there are any.
 
-        Under maxent, where a probability is a number, the learned numbers count.
+        Raises :class:`UsageError` under maxent, where a probability is a number.
         """
-        if self._trainable is None or self._trainable.intervals is None or meaning.maxent:
+        if self._trainable is None or self._trainable.intervals is None:
             return ground
-        from dpasp.learning.imprecise import with_intervals
-
-        return with_intervals(ground, self._trainable.intervals)
+        return self._trainable.intervals.put_into(ground, meaning)
 
     def record(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return what was learned, and the iterations, as answers hold them."""
@@ -157,15 +165,17 @@ class TorchSide:
 
         return {"accuracy": accuracies(answers, labels)}
 
-    def state(self) -> tuple[str, Objective, dict[str, Any]] | None:
+    def state(self) -> LearnedState | None:
         """Return what :meth:`set_state` needs to make a copy; None if there is no module."""
         return None if self._trainable is None else self._trainable.state()
 
-    def set_state(self, state: tuple[str, Objective, dict[str, Any]] | None) -> None:
+    def set_state(self, state: LearnedState | None) -> None:
         """Take over what another side of the same program has learned."""
         if state is not None:
-            semantics, objective, tensors = state
-            self.trainable(UNLIMITED, semantics, objective).model.load_state_dict(tensors)
+            semantics, objective, tensors, intervals = state
+            model = self.trainable(UNLIMITED, semantics, objective).model
+            model.load_state_dict(tensors)
+            model.probabilities.intervals = intervals
 
 
 def need_torch() -> None:

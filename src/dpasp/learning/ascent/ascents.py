@@ -29,6 +29,9 @@ class LogLikelihood(Protocol):
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
 
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector, and the total gradient."""
 

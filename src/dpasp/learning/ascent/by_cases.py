@@ -129,11 +129,13 @@ class ByCases:
         return [[case.fallen for case in self.closed], self.open]
 
     def restored(self, state: list[Any]) -> ByCases:
-        """What was written as ``state``."""
+        """What was written as ``state``, in place of the cases that are here."""
         closed, still = ([tuple(map(tuple, case)) for case in cases] for cases in state)
-        cases = replace(self, open=tuple(still))
+        known = {case.fallen: case.engine for case in self.closed}
+        room = self.nodes + sum(engine.circuit.statistics.nodes for engine in known.values())
+        cases = replace(self, closed=(), open=tuple(still), nodes=room)
         for fallen in closed:
-            engine = cases._compiled(fallen)
+            engine = known.get(fallen) or cases._compiled(fallen)
             assert engine is not None
             cases = cases._closed(fallen, engine)
         return cases

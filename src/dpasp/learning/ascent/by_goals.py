@@ -131,8 +131,8 @@ class ByGoals:
         return replace(self, sides=tuple(sides))
 
     def _restored(self, growing: Growing, known: Sequence[int], step: int) -> Growing:
-        if not known:
-            return replace(growing, step=step)
+        if not known and growing.goal.numbers:
+            return Growing(growing.goal, step=step)
         circuit = self.budget.compiled(growing.goal, known, self.watch)
         return Growing(growing.goal, frozenset(known), circuit, step)
 
