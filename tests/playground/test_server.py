@@ -100,11 +100,53 @@ def test_other_names_are_refused(client: TestClient) -> None:
         assert hosted.get("/").status_code == code
 
 
-def test_what_is_no_request_is_refused(client: TestClient) -> None:
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("[]", "not a JSON object"),
+        ("{", "not JSON"),
+        ('"a"', "not a JSON object"),
+        ("", "not JSON"),
+        ("x" * 500_000, "more than 400,000 characters"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"id": 1, "a": ' + "[" * 100_000, "nested too deeply"),
+        (b"bytes", "bytes, not text"),
+        ('{"id": [1], "task": "check"}', "id"),
+        ('{"id": 1}', "no task"),
+        ('{"id": 1, "task": {}}', "no task"),
+        ('{"id": 1, "task": "dance"}', "no task 'dance'"),
+        ('{"id": 1, "task": "check"}', "`text`"),
+        ('{"id": 1, "task": "why", "text": "a."}', "`query`"),
+        ('{"id": 1, "task": "slide", "text": "a."}', "`semantics`"),
+        ('{"id": 1, "task": "models", "text": "a.", "first": 1e400}', "`first`"),
+    ],
+    ids=range(16),
+)
+def test_what_is_no_request_is_refused_in_words(
+    client: TestClient, message: str | bytes, words: str
+) -> None:
     with client.websocket_connect("/talk", headers=OWN) as socket_:
-        for text in ("[]", "{", '"a"', "x" * 500_000):
-            socket_.send_text(text)
-            assert "not a request" in socket_.receive_json()["refused"]
+        if isinstance(message, bytes):
+            socket_.send_bytes(message)
+        else:
+            socket_.send_text(message)
+        reply = socket_.receive_json()
+        assert words in reply.get("refused", "") + str(reply.get("errors", ""))
+        socket_.send_text('{"id": "next", "task": "stop"}')  # and the socket lives
+        assert socket_.receive_json() == {"id": "next", "ok": {}}
+
+
+def test_those_who_have_the_token_can_pass_it_on(client: TestClient) -> None:
+    assert client.get("/about.json").json()["token"] is None
+    guess = {"cookie": "dpasp-8017=guess"}
+    assert client.get("/about.json", headers=guess).json()["token"] is None
+    assert client.get("/about.json", headers=OWN).json()["token"] == "secret"
+
+
+def test_another_token_is_explained_by_the_page(client: TestClient) -> None:
+    found = client.get("/?token=guess")
+    assert (found.status_code, "set-cookie" in found.headers) == (403, False)
+    assert "main.js" in found.text
 
 
 def test_a_full_house_is_told() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import dpasp
 from dpasp.limits import Limits
 from dpasp.playground.about import example_programs, playground_facts
 from dpasp.playground.tasks import Desk
@@ -120,7 +121,75 @@ def test_what_is_no_request(desk: Desk) -> None:
     assert "no task" in refused(desk, "dance", DAY)["message"]
     assert "characters" in refused(desk, "check", "a. " * 40_000)["message"]
     assert "text" in desk.do({"task": "check"})["errors"][0]["message"]
-    assert "probability" in refused(desk, "slide", DAY, moved={"0.0": [7]})["message"]
+
+
+SLIDERS = "0.4::a. [0.1, 0.2]::b; [0.8, 0.9]::c. 0.2::d; 0.8::e. f :- a, b. #query f."
+
+
+@pytest.mark.parametrize(
+    ("task", "field", "value", "words"),
+    [
+        *((task, "text", 7, "`text`, a text") for task in ("check", "answer", "graph", "sliders")),
+        ("check", "text", 'a("\ud800").', "half a character"),
+        ("answer", "semantics", ["credal"], "`semantics`, a text"),
+        ("answer", "semantics", "dance", "not a semantics"),
+        ("why", "query", None, "`query`, a text"),
+        ("why", "query", {}, "`query`, a text"),
+        ("models", "first", "1", "`first`, a whole number"),
+        ("models", "first", True, "`first`, a whole number"),
+        ("models", "first", -1, "from 0 to"),
+        ("models", "first", 10**30, "from 0 to"),
+        ("slide", "semantics", "stable, credal", "`semantics`, a list"),
+        ("slide", "semantics", [None], "at most 10 names"),
+        ("slide", "semantics", ["credal"] * 11, "at most 10 names"),
+        ("slide", "last", [], "`last`, a text"),
+        ("slide", "moved", [], "`moved`, an object"),
+        ("slide", "moved", {"0.0": 0.5}, "one number, or two"),
+        ("slide", "moved", {"0.0": []}, "one number, or two"),
+        ("slide", "moved", {"0.0": [7]}, "7 is not a probability"),
+        ("slide", "moved", {"0.0": [True]}, "True is not a probability"),
+        ("slide", "moved", {"0.0": [float("nan")]}, "nan is not a probability"),
+        ("slide", "moved", {"9.9": [0.5]}, "no slider '9.9'"),
+        ("slide", "moved", {"0.0": [0.1, 0.2]}, "needs 1 of"),
+        ("slide", "moved", {"1.0": [0.2, 0.1]}, "above the upper"),
+        ("slide", "moved", {"2.0": [0.9], "2.1": [0.9]}, "sum to 1"),
+    ],
+)
+def test_fields_that_are_wrong_are_refused_in_words(
+    desk: Desk, task: str, field: str, value: object, words: str
+) -> None:
+    request = {"task": task, "text": SLIDERS, "query": "f", "moved": {}, "first": 0, "last": ""}
+    request["semantics"] = ["stable, credal"] if task == "slide" else "stable, credal"
+    assert "ok" in desk.do(request)
+    assert words in desk.do(request | {field: value})["errors"][0]["message"]
+
+
+def test_answers_are_said_as_on_the_command_line(desk: Desk) -> None:
+    text = "0.3::a. b :- a. #query b. #map b?."
+    exact, best = ask(desk, "answer", text)["answers"]
+    assert (exact["text"], best["text"]) == ("0.300000", "max ℙ(b?) = 0.700000 at not b")
+    sampled = "#inference sample, n = 50, seed = 1."
+    (estimate,) = ask(desk, "answer", f"0.3::a. #query a. {sampled}")["answers"]
+    printed = str(dpasp.loads(f"0.3::a. #query a. {sampled}").query(limits=desk.limits)[0])
+    assert printed == f"ℙ(a) = {estimate['text']}"
+    assert "95 %" in estimate["text"]
+
+
+def test_moved_answers_are_said_alike(desk: Desk) -> None:
+    moved = ask(desk, "slide", "0.3::a. #query a.", semantics=["credal"], moved={"0.0": [0.25]})
+    assert moved["answers"]["credal"] == [{"query": "a", "ends": [0.25, 0.25], "text": "0.250000"}]
+
+
+def test_many_problems_and_sliders_are_counted(desk: Desk) -> None:
+    reply = desk.do({"task": "check", "text": "1.5::a.\n" * 300})
+    assert (len(reply["errors"]), reply["left"]) == (100, 200)
+    found = ask(desk, "sliders", "".join(f"0.{i + 100}::a({i}). " for i in range(300)))
+    assert (len(found["sliders"]), found["left"]) == (200, 100)
+
+
+def test_warnings_of_answers_have_places(desk: Desk) -> None:
+    (warning,) = ask(desk, "answer", "0.3::wet.\n#query wett.")["warnings"]
+    assert (warning["code"], warning["line"], warning["column"]) == ("unknown-atom", 2, 8)
 
 
 def test_the_page_knows_the_language() -> None:

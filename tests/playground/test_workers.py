@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+
+pytest.importorskip("starlette")
 
 import dpasp
 from dpasp.limits import Limits, memory_in_use
 from dpasp.playground import workers
+from dpasp.playground.pages import READING, SHORT, Page
 from dpasp.playground.worker import PACKAGES
-from dpasp.playground.workers import Busy, PageWorker, Queue, Stopped
+from dpasp.playground.workers import Busy, Late, PageWorker, Queue, Stopped
 from tests.clocks import PATIENCE
+
+if TYPE_CHECKING:
+    from starlette.websockets import WebSocket
 
 ENDLESS = "p(0). p(X+1) :- p(X). #query p(1)."
 # paths through a dense graph: no way of compiling ends soon
@@ -201,5 +208,122 @@ def test_the_queue_refuses_politely() -> None:
         await asyncio.gather(*tasks)
         async with queue:
             pass
+
+    run(work())
+
+
+class Silent(PageWorker):
+    """A worker that answers only what ends."""
+
+    def __init__(self) -> None:
+        super().__init__(Limits(10.0))
+        self.asked: list[tuple[str, float | None]] = []
+
+    async def ask(self, request: Mapping[str, Any], seconds: float | None = None) -> dict[str, Any]:
+        self.asked.append((request["text"], seconds))
+        if request["text"] == "short":
+            return {"ok": request["task"]}
+        if seconds is not None:
+            raise Late("late")
+        await asyncio.Event().wait()  # never set
+        return {}
+
+
+class Spoken:
+    """A socket: what the page says goes in, what it hears comes out."""
+
+    def __init__(self) -> None:
+        self.said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    async def receive(self) -> dict[str, Any]:
+        return await self.said.get()
+
+    async def send_text(self, text: str) -> None:
+        self.heard.put_nowait(json.loads(text))
+
+    def say(self, id: int, task: str, text: str = "") -> None:
+        message = json.dumps({"id": id, "task": task, "text": text})
+        self.said.put_nowait({"type": "websocket.receive", "text": message})
+
+
+@asynccontextmanager
+async def opened(count: int, at_once: int) -> AsyncIterator[list[tuple[Spoken, Silent]]]:
+    """Some pages with silent workers, for so many long requests at once."""
+    short, long = Queue(at_once, 60), Queue(at_once, 60)
+    pages = []
+    for _ in range(count):
+        socket = Spoken()
+        page = Page(cast("WebSocket", socket), short, long, Limits(10.0))
+        page.worker = worker = Silent()
+        pages.append((socket, worker, asyncio.create_task(page.run())))
+    yield [(socket, worker) for socket, worker, _ in pages]
+    for socket, _, served in pages:
+        socket.said.put_nowait({"type": "websocket.disconnect"})
+        await served
+
+
+def test_short_work_does_not_wait_for_long_work() -> None:
+    async def work() -> None:
+        async with opened(4, at_once=2) as pages:
+            for socket, _ in pages[:3]:
+                socket.say(1, "answer", "endless")
+            while pages[2][1].asked != [("endless", SHORT)]:  # the third waits for its turn
+                await asyncio.sleep(0)
+            socket, worker = pages[3]
+            socket.say(1, "check", "short")
+            socket.say(2, "answer", "short")
+            assert await socket.heard.get() == {"id": 1, "ok": "check"}
+            assert await socket.heard.get() == {"id": 2, "ok": "answer"}
+            assert worker.asked == [("short", READING), ("short", SHORT)]
+
+    run(work())
+
+
+def test_a_program_that_cannot_be_read_in_time_holds_nobody_up() -> None:
+    async def work() -> None:
+        async with opened(1, at_once=1) as [(socket, worker)]:
+            socket.say(1, "check", "endless")
+            assert await socket.heard.get() == {"id": 1, "stopped": "late"}
+            socket.say(2, "answer", "short")
+            assert await socket.heard.get() == {"id": 2, "ok": "answer"}
+            assert worker.asked == [("endless", READING), ("short", None)]
+
+    run(work())
+
+
+def test_stop_ends_what_runs_and_what_waits() -> None:
+    async def work() -> None:
+        async with opened(2, at_once=1) as [(first, busy), (second, waiting)]:
+            first.say(1, "answer", "endless")
+            while not busy.asked:
+                await asyncio.sleep(0)
+            second.say(1, "answer", "endless")
+            second.say(2, "answer", "short")
+            while not waiting.asked:
+                await asyncio.sleep(0)
+            second.say(3, "stop")
+            heard = [await second.heard.get() for _ in range(3)]
+            assert {one["id"]: one.get("stopped") for one in heard} == {
+                1: "Stopped.",
+                2: "Stopped.",
+                3: None,
+            }
+            second.say(4, "answer", "short")
+            assert await second.heard.get() == {"id": 4, "ok": "answer"}
+            first.say(2, "stop")
+            heard = [await first.heard.get() for _ in range(2)]
+            assert {one["id"]: one.get("stopped") for one in heard} == {1: "Stopped.", 2: None}
+
+    run(work())
+
+
+def test_a_reply_that_is_too_long_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LARGEST", 1000)
+
+    async def work() -> None:
+        async with working() as worker:
+            with pytest.raises(Stopped, match="too long"):
+                await worker.ask(answer("n(1..100). a(X) :- n(X). #query a(X)."))
 
     run(work())

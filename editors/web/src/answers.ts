@@ -1,4 +1,4 @@
-/** Answers as bars and intervals, side by side for several semantics, and the sliders below. */
+/** Answers as bars and intervals, side by side for several semantics. */
 
 import { h } from "./dom";
 import type { Diagnostic } from "./talk";
@@ -9,8 +9,13 @@ export interface Answer {
   value?: number;
   lower?: number;
   upper?: number;
-  assignment?: Record<string, boolean | "undef">;
-  lower_assignment?: Record<string, boolean | "undef">;
+  interval?: number[]; // around an approximate answer
+  likely?: number[]; // inside the interval, with confidence 95 %
+  samples?: number;
+  exact?: false;
+  log10?: number | string | (number | string)[]; // of numbers too small to be written
+  undefined?: number | number[]; // the probability that it is undefined
+  text: string; // as the command line prints it
 }
 
 export interface Found {
@@ -25,34 +30,43 @@ export interface Found {
 /** What is known under one semantics: answers, why there are none, or nothing yet. */
 export type Outcome = { found: Found } | { problem: string; help: string } | { waiting: true };
 
-export type Ends = number[] | null;
+/** An answer with sliders moved; null where the evidence is impossible then. */
+export interface Moved {
+  query: string;
+  ends: number[] | null;
+  text: string | null;
+}
 
-/** The numbers of an answer; null where the evidence is impossible. */
+/** The numbers of an answer. */
 export function ends(answer: Answer): number[] {
   return [answer.value, answer.lower, answer.upper].filter((n): n is number => n !== undefined);
 }
 
-/** A number as it is shown. */
+/** A number as the command line prints it. */
 export function number(value: number): string {
-  if (value !== 0 && Math.abs(value) < 0.00005) return value.toExponential(2);
-  return value.toFixed(4);
+  const text = value.toFixed(6);
+  if (value === 0 || Number(text) !== 0) return text;
+  return value.toExponential(6).replace(/e([+-])(\d)$/, "e$10$2");
 }
 
 export function interval(numbers: number[]): string {
   return numbers.length === 1 ? number(numbers[0] ?? 0) : `[${numbers.map(number).join(", ")}]`;
 }
 
-/** A track from 0 to 1 with a bar or a segment; `before` is where it was. */
-export function track(numbers: number[], before: number[] | null = null): HTMLElement {
+/** A track from 0 to 1 with a bar or a segment. */
+export function track(numbers: number[], ...inside: HTMLElement[]): HTMLElement {
   const kind = numbers.length === 1 ? "value" : "bounds";
   const low = numbers.length === 1 ? 0 : (numbers[0] ?? 0);
   const high = numbers[numbers.length - 1] ?? 0;
-  const bar = h("span", { class: "bar" });
-  bar.style.left = `${100 * low}%`;
-  bar.style.width = `${100 * (high - low)}%`;
   const marks = (numbers.length === 1 ? [high] : [low, high]).map((at) => tick("tick", at));
-  const ghosts = (before ?? []).map((at) => tick("tick ghost", at));
-  return h("span", { class: `track ${kind}`, "aria-hidden": "true" }, bar, ...ghosts, ...marks);
+  return h("span", { class: `track ${kind}`, "aria-hidden": "true" }, ...inside, span("bar", low, high), ...marks);
+}
+
+function span(name: string, low: number, high: number): HTMLElement {
+  const element = h("span", { class: name });
+  element.style.left = `${100 * low}%`;
+  element.style.width = `${100 * (high - low)}%`;
+  return element;
 }
 
 function tick(name: string, at: number): HTMLElement {
@@ -68,7 +82,7 @@ export interface Handlers {
 /** All answers: one block a query, one line a semantics. */
 export function answersView(
   outcomes: Map<string, Outcome>,
-  moved: Map<string, Map<string, Ends>> | null,
+  moved: Map<string, Map<string, Moved>> | null,
   handlers: Handlers,
 ): HTMLElement {
   const names = [...outcomes.keys()];
@@ -101,7 +115,7 @@ function block(
   query: string,
   answers: Map<string, Answer>,
   names: string[],
-  moved: Map<string, Map<string, Ends>> | null,
+  moved: Map<string, Map<string, Moved>> | null,
   handlers: Handlers,
 ): HTMLElement {
   const probability = [...answers.values()].some((one) => one.kind === "probability");
@@ -112,48 +126,67 @@ function block(
     "why?",
   );
   const rows = [...answers].map(([name, answer]) =>
-    answer.kind === "map" ? mapRow(name, answer) : row(name, answer, moved?.get(name)?.get(query), names),
+    answer.kind === "map" ? mapRow(name, answer, names) : row(name, answer, moved?.get(name)?.get(query), names),
   );
   return h("div", { class: "block" }, h("div", { class: "query" }, title, probability && button), ...rows);
 }
 
-function row(name: string, answer: Answer, now: Ends | undefined, names: string[]): HTMLElement {
+function row(name: string, answer: Answer, now: Moved | undefined, names: string[]): HTMLElement {
+  const label = h("span", { class: "name" }, names.length > 1 ? name : "");
+  if (now?.ends === null)
+    return h("div", { class: "row" }, label, h("span", { class: "impossible" }, "the evidence is impossible now"), h("span"));
   const own = ends(answer);
-  const label = names.length > 1 ? name : "";
-  if (now === null)
-    return h(
-      "div",
-      { class: "row" },
-      h("span", { class: "name" }, label),
-      h("span", { class: "impossible" }, "the evidence is impossible now"),
-      h("span"),
-    );
-  const shown = now ?? own;
-  const text = interval(shown);
+  const shown = now?.ends ?? own;
+  const [text, precision] = now ? [now.text ?? "", ""] : said(answer);
+  const inside = now ? own.map((at) => tick("tick ghost", at)) : reaches(answer);
   return h(
     "div",
-    { class: "row", role: "group", "aria-label": `${name}: ${text}` },
-    h("span", { class: "name" }, label),
-    track(shown, now ? own : null),
+    {
+      class: now ? "row" : `row ${quality(answer)}`,
+      role: "group",
+      "aria-label": precision ? `${name}: ${text} (${precision})` : `${name}: ${text}`,
+    },
+    label,
+    track(shown, ...inside),
     h("output", { class: "number", title: shown.join(" … ") }, text),
+    precision && h("small", { class: "precision" }, precision),
   );
 }
 
-function mapRow(name: string, answer: Answer): HTMLElement {
-  const words = (values: Record<string, boolean | "undef">) =>
-    Object.entries(values)
-      .map(([atom, value]) => (value === true ? atom : value ? `undef ${atom}` : `not ${atom}`))
-      .join(", ") || "nothing";
-  const lines = [h("div", {}, h("code", {}, words(answer.assignment ?? {})))];
-  if (answer.lower_assignment)
-    lines.push(h("div", {}, "greatest lower: ", h("code", {}, words(answer.lower_assignment))));
-  return h(
-    "div",
-    { class: "row" },
-    h("span", { class: "name" }, name),
-    h("div", { class: "map" }, ...lines),
-    h("output", { class: "number" }, interval(ends(answer))),
-  );
+/** What kind of number it is: exact, an estimate from samples, or bounds that are sure. */
+function quality(answer: Answer): "exact" | "estimate" | "sure" {
+  if (answer.exact !== false) return "exact";
+  return answer.samples === undefined ? "sure" : "estimate";
+}
+
+/** The intervals around an answer that is not exact: the sure one, and the likely one in it. */
+function reaches(answer: Answer): HTMLElement[] {
+  if (quality(answer) === "exact" || !answer.interval) return [];
+  const [low = 0, high = 1] = answer.interval;
+  if (quality(answer) === "sure") return [span("reach", low, high)];
+  if (!answer.likely) return [span("whisker", low, high)];
+  return [span("reach", low, high), span("whisker", answer.likely[0] ?? 0, answer.likely[1] ?? 1)];
+}
+
+/** The number as text, and in other words how good it is and what else is known of it. */
+function said(answer: Answer): [string, string] {
+  const [, text = "", precision = ""] = /^(.*?)(?:  \((.*)\))?$/s.exec(answer.text) ?? [];
+  const powers = list(answer.log10).map((one) => (typeof one === "number" ? `10^${one.toFixed(1)}` : one));
+  const tiny = powers.length > 1 ? `[${powers.join(", ")}]` : (powers[0] ?? "");
+  const undefined_ = list(answer.undefined);
+  const more = undefined_.length && !answer.text.includes("undef") ? `undefined with probability ${interval(undefined_)}` : "";
+  return [tiny && !text.includes("10^") ? tiny : text, [precision, more].filter(Boolean).join("; ")];
+}
+
+function list<T>(given: T | T[] | null | undefined): T[] {
+  return given === null || given === undefined ? [] : Array.isArray(given) ? given : [given];
+}
+
+function mapRow(name: string, answer: Answer, names: string[]): HTMLElement {
+  const lines = answer.text.split("\n").map((line) => h("code", {}, line));
+  const label = h("span", { class: "name" }, names.length > 1 ? name : "");
+  const best = h("div", { class: "map" }, ...lines);
+  return h("div", { class: `row most ${quality(answer)}`, role: "group", "aria-label": `${name}: ${answer.text}` }, label, best);
 }
 
 function notes(name: string, outcome: Outcome, several: boolean): HTMLElement[] {
@@ -164,9 +197,10 @@ function notes(name: string, outcome: Outcome, several: boolean): HTMLElement[] 
   const { found } = outcome;
   const lines: HTMLElement[] = [];
   if (!found.answers.length)
-    lines.push(h("p", { class: "note" }, prefix, "The program asks nothing: add a line such as #query a."));
-  if (found.left) lines.push(h("p", { class: "note" }, prefix, `and ${found.left} more answers`));
-  for (const one of found.warnings) lines.push(h("p", { class: "note" }, prefix, "⚠ ", one.message));
+    lines.push(h("p", { class: "note" }, prefix?.cloneNode(true), "The program asks nothing: add a line such as #query a."));
+  if (found.left) lines.push(h("p", { class: "note" }, prefix?.cloneNode(true), `and ${found.left} more answers`));
+  for (const one of found.warnings)
+    if (one.line === null) lines.push(h("p", { class: "note" }, prefix?.cloneNode(true), "⚠ ", one.message, one.help && h("small", {}, ` ${one.help}`)));
   return lines;
 }
 

@@ -1,6 +1,6 @@
 /** The playground: a program on the left, what follows from it on the right. */
 
-import { answersView, type Ends, type Found, type Outcome } from "./answers";
+import { answersView, type Found, type Moved, type Outcome } from "./answers";
 import { find, h, later, select } from "./dom";
 import { Editor } from "./editor";
 import type { Directive } from "./language";
@@ -8,12 +8,14 @@ import { Stepper, type Models } from "./models";
 import { Semantics } from "./semantics";
 import { pack, unpack } from "./share";
 import { Sliders, type Positions, type Slider } from "./sliders";
-import { Tabs, type Tab } from "./tabs";
-import { Refusal, Talk, type Diagnostic } from "./talk";
+import { TABS, Tabs, type Tab } from "./tabs";
+import { Refusal, Talk, type Diagnostic, type State } from "./talk";
 import { whyView, type Reason } from "./why";
 
 interface About {
   version: string;
+  token: string | null; // for those who have shown it
+  longest: number; // characters of a program
   seconds: number;
   megabytes: number;
   logics: Record<string, string>;
@@ -23,22 +25,35 @@ interface About {
 }
 
 const STORED = "dpasp-program";
-const PATIENCE = 1000; // milliseconds that old work may go on while one types
-const about: About = await (await fetch("about.json")).json();
+const PATIENCE = 1000; // milliseconds that work on an earlier program may go on
+const LONGEST_LINK = 30_000; // characters; longer ones do not survive many programs that pass them on
+const about = await facts();
+
+async function facts(): Promise<About> {
+  return (await fetch("about.json", { cache: "no-store" })).json();
+}
 
 let run = 0; // the latest run; replies to earlier ones are forgotten
-let outcomes = new Map<string, Outcome>();
-let moved: Map<string, Map<string, Ends>> | null = null;
+let checked: string | null = null; // the text without mistakes that was checked last
+let notes: { errors: Diagnostic[]; warnings: Diagnostic[]; left: number } = { errors: [], warnings: [], left: 0 };
+let answered: { text: string | null; outcomes: Map<string, Outcome> } = { text: null, outcomes: new Map() }; // on the page
+let coming: typeof answered | null = null; // of the run under way
+let moved: Map<string, Map<string, Moved>> | null = null;
 let sliders: Sliders | null = null;
 let asked: { query: string; semantics: string } | null = null; // on the tab "why"
-let sound = false; // the program has no mistakes
 
-const talk = new Talk(connection, (count) => {
-  if (count) waitLong();
-  else find("working").hidden = true;
-});
-const waitLong = later(400, () => (find("working").hidden = talk.working === 0));
-const semantics = new Semantics(find("semantics"), about.logics, about.probabilities, () => void answer());
+/** The program that each of the other tabs is about, and which of its questions is answered. */
+const panels: Record<Exclude<Tab, "answers">, { text: string | null; wanted: string; shown: string }> = {
+  why: { text: null, wanted: "", shown: "" },
+  graph: { text: null, wanted: "", shown: "" },
+  models: { text: null, wanted: "", shown: "" },
+};
+
+const status = { offline: "", notice: "", working: false, text: "Connecting…", kind: "" };
+let timer = 0;
+
+const talk = new Talk(connection, () => window.setTimeout(work, 0), allowed);
+const semantics = new Semantics(find("semantics"), about.logics, about.probabilities, () => void choose());
 const tabs = new Tabs((tab) => void refresh(tab));
 const editor = new Editor(
   find("editor"),
@@ -49,57 +64,125 @@ const editor = new Editor(
 );
 const soon = later(350, () => void start());
 
-/** The program is another one: long work on the old one ends, the new one is read soon. */
+/** The program is another one: what is shown is not of it, and it is read soon. */
 function changed(): void {
+  run += 1;
+  status.notice = "";
   if (talk.working > PATIENCE) talk.stop();
+  grey();
+  tell();
   soon();
+}
+
+/** Grey whatever is not about the program in the editor, and take it out of reach. */
+function grey(): void {
+  const text = editor.text;
+  for (const tab of TABS) {
+    const panel = find(tab);
+    const shown = tab === "answers" ? answered : panels[tab];
+    const other = tab !== "answers" && panels[tab].wanted !== panels[tab].shown;
+    const stale = panel.childElementCount > 0 && (shown.text !== text || other);
+    panel.classList.toggle("stale", stale);
+    for (const part of panel.children) part.toggleAttribute("inert", stale && !part.matches(".bar-of-choices"));
+  }
 }
 
 // --- the program ----------------------------------------------------------------------------
 
-function connection(state: "open" | "closed" | "forbidden"): void {
+function connection(state: State, words: string): void {
+  status.offline = {
+    open: "",
+    closed: "The connection was lost; trying again…",
+    forbidden: "Nothing is answered here: this page needs the token of the link that `dpasp playground` printed. Open that link in this browser.",
+    refused: words,
+  }[state];
+  tell();
   if (state === "open") void start();
-  else if (state === "closed") say("The connection was lost; trying again…", "bad");
-  else say("This page needs the link that `dpasp playground` printed, with its token.", "bad");
+}
+
+/** Whether the server takes requests of this browser, or cannot be reached. */
+async function allowed(): Promise<boolean> {
+  try {
+    return (await facts()).token !== null;
+  } catch {
+    return true;
+  }
 }
 
 /** Check the program, then answer its questions. */
 async function start(): Promise<void> {
   const mine = ++run;
   const text = editor.text;
+  if (text.length > about.longest) {
+    const most = about.longest.toLocaleString("en");
+    const message = `This program has ${text.length.toLocaleString("en")} characters; the playground takes at most ${most}.`;
+    checked = null;
+    say(message, "bad");
+    return;
+  }
   store(text);
+  await idle();
+  if (mine !== run) return;
   try {
-    const found = await talk.ask<{ warnings: Diagnostic[]; semantics: string }>("check", { text });
+    const found = await talk.ask<{ warnings: Diagnostic[]; left: number; semantics: string }>("check", { text });
     if (mine !== run) return;
-    sound = true;
-    problems([], found.warnings);
+    checked = text;
+    notes = { errors: [], warnings: found.warnings, left: found.left };
     if (!semantics.touched) semantics.set([found.semantics]);
-    await answer();
-    void refresh(tabs.current);
+    await answer(mine, true);
+    if (mine === run) void refresh(tabs.current);
   } catch (error) {
     if (mine !== run || !(error instanceof Refusal)) return;
-    sound = false;
-    problems(error.diagnostics, []);
+    checked = null;
+    notes = { errors: error.diagnostics, warnings: [], left: error.left };
+    problems();
     if (!error.diagnostics.length) say(error.message, "bad");
   }
 }
 
-/** Ask under every chosen semantics, each shown as it comes. */
-async function answer(): Promise<void> {
-  if (!sound) return;
+/** Resolves when nothing is under way; work on an earlier program is stopped if it goes on. */
+async function idle(): Promise<void> {
+  while (talk.working) {
+    if (talk.working > PATIENCE) talk.stop();
+    else await new Promise((done) => window.setTimeout(done, 20));
+  }
+}
+
+/** The semantics are others: ask under those that are new. */
+async function choose(): Promise<void> {
+  if (checked !== editor.text) return;
   const mine = ++run;
+  await idle();
+  if (mine !== run) return;
+  await answer(mine, false);
+  if (mine === run) void refresh(tabs.current);
+}
+
+/** Ask under every chosen semantics, each shown as it comes; `again` also where it is answered. */
+async function answer(mine: number, again: boolean): Promise<void> {
   const text = editor.text;
+  const same = answered.text === text;
   if (sliders?.text !== text) {
     sliders = null; // those of another program
     moved = null;
   }
-  outcomes = new Map(semantics.names.map((name) => [name, outcomes.get(name) ?? { waiting: true }]));
-  draw();
+  const known = (name: string) => (same ? answered.outcomes.get(name) : undefined);
+  const first = (name: string): [string, Outcome] => {
+    const one = known(name);
+    return [name, one && "found" in one ? one : { waiting: true }];
+  };
+  const now = { text, outcomes: new Map(semantics.names.map(first)) };
+  coming = now;
+  if (same || answered.text === null) show(now); // otherwise the earlier answers stay, in grey
+  problems();
   for (const name of semantics.names) {
+    const one = now.outcomes.get(name);
+    if (!again && one && "found" in one) continue;
     const outcome = await outcomeOf(text, name);
     if (mine !== run) return;
-    outcomes.set(name, outcome);
-    draw();
+    now.outcomes.set(name, outcome);
+    show(now);
+    problems();
   }
   await showSliders(text, mine);
 }
@@ -113,25 +196,49 @@ async function outcomeOf(text: string, name: string): Promise<Outcome> {
   }
 }
 
-function draw(): void {
-  const view = answersView(outcomes, moved, { why: (query) => ask(query) });
+function show(now: typeof answered): void {
+  answered = now;
+  const view = answersView(answered.outcomes, moved, { why: (query) => ask(query) });
   find("answers").replaceChildren(view, ...(sliders ? [sliders.view] : []));
+  grey();
+}
+
+/** Stop what is under way, and say so at once. */
+function stop(): void {
+  run += 1;
+  waiting = null;
+  talk.stop();
+  const now = coming;
+  if (now?.text === editor.text) {
+    for (const [name, outcome] of now.outcomes)
+      if ("waiting" in outcome) now.outcomes.set(name, { problem: "Stopped.", help: "" });
+    show(now);
+  }
+  say("Stopped.", "fair");
 }
 
 // --- sliders ---------------------------------------------------------------------------------
 
+/** The semantics whose answers are exact: those have circuits that sliders can move. */
+function movable(): string[] {
+  const exact = (one: Outcome) => "found" in one && one.found.answers.every((answer) => answer.exact !== false);
+  return [...answered.outcomes].filter(([, one]) => exact(one)).map(([name]) => name);
+}
+
 /** Sliders that stand already stay where a hand has put them. */
 async function showSliders(text: string, mine: number): Promise<void> {
   if (sliders) return sliders.again();
+  if (!movable().length) return;
   try {
-    const { sliders: found } = await talk.ask<{ sliders: Slider[] }>("sliders", { text });
-    if (mine !== run) return;
-    sliders = found.length ? new Sliders(text, found, slide, (line) => editor.go(line, 1)) : null;
-    if (found.length) await evaluate({}, ""); // compiled now, so that the first move is quick too
+    const found = await talk.ask<{ sliders: Slider[]; left: number }>("sliders", { text });
+    if (mine !== run || !found.sliders.length) return;
+    sliders = new Sliders(text, found.sliders, found.left, slide, (line) => editor.go(line, 1));
+    const settled = await evaluate({}, ""); // compiled now, so that the first move is quick too
+    if (!settled) sliders = null;
   } catch {
     sliders = null;
   }
-  if (mine === run) draw();
+  if (mine === run) show(answered);
 }
 
 let moving = false;
@@ -140,6 +247,7 @@ let waiting: [Positions, string] | null = null;
 /** Answer the latest position; those in between are left out while one is under way. */
 function slide(positions: Positions, last: string): void {
   waiting = [positions, last];
+  find("answers").firstElementChild?.classList.add("stale"); // until those of the position are here
   if (!moving) void follow();
 }
 
@@ -157,19 +265,17 @@ async function follow(): Promise<void> {
 async function evaluate(positions: Positions, last: string): Promise<Positions | null> {
   const panel = sliders;
   if (!panel) return null;
-  const names = [...outcomes].filter(([, outcome]) => "found" in outcome).map(([name]) => name);
-  const request = { text: panel.text, moved: positions, last, semantics: names };
-  type Reply = { answers: Record<string, { query: string; ends: Ends }[]>; moved: Positions };
+  const request = { text: panel.text, moved: positions, last, semantics: movable() };
   try {
-    const found = await talk.ask<Reply>("slide", request);
+    const found = await talk.ask<{ answers: Record<string, Moved[]>; moved: Positions }>("slide", request);
     if (sliders !== panel) return null; // another program meanwhile
     const entries = Object.entries(found.answers);
-    const numbers = entries.map(([name, own]) => [name, new Map(own.map((one) => [one.query, one.ends]))] as const);
+    const numbers = entries.map(([name, own]) => [name, new Map(own.map((one) => [one.query, one]))] as const);
     moved = last ? new Map(numbers) : null;
-    redraw();
+    if (!waiting) redraw();
     return found.moved;
   } catch (error) {
-    if (error instanceof Refusal && last) say(error.message, "bad");
+    if (error instanceof Refusal && last && panel.text === editor.text) say(error.message, "bad");
     return null;
   }
 }
@@ -177,100 +283,135 @@ async function evaluate(positions: Positions, last: string): Promise<Positions |
 /** Draw the answers again; the sliders stay as they are, for a hand is on one of them. */
 function redraw(): void {
   const old = find("answers").firstElementChild;
-  const view = answersView(outcomes, moved, { why: (query) => ask(query) });
+  const view = answersView(answered.outcomes, moved, { why: (query) => ask(query) });
   if (old) old.replaceWith(view);
+  grey();
 }
 
 // --- the other tabs --------------------------------------------------------------------------
 
 function ask(query: string): void {
-  const name = [...outcomes].find(([, one]) => "found" in one)?.[0] ?? "stable, credal";
-  asked = { query, semantics: asked && outcomes.has(asked.semantics) ? asked.semantics : name };
+  const name = [...answered.outcomes].find(([, one]) => "found" in one)?.[0] ?? "stable, credal";
+  asked = { query, semantics: asked && answered.outcomes.has(asked.semantics) ? asked.semantics : name };
   tabs.show("why");
 }
 
+/** Bring a tab up to date; until then what it shows is greyed. */
 async function refresh(tab: Tab): Promise<void> {
-  if (!sound || tab === "answers") return;
   const text = editor.text;
-  const panel = find(tab);
+  if (tab === "answers" || checked !== text || answered.text !== text) return;
+  const known = queries();
+  const query = asked && known.includes(asked.query) ? asked.query : (known[0] ?? "");
+  const name = asked && semantics.names.includes(asked.semantics) ? asked.semantics : (semantics.names[0] ?? "");
+  asked = { query, semantics: name };
+  const panel = panels[tab];
+  const key = JSON.stringify({ graph: [text], why: [text, query, name], models: [text, name] }[tab]);
+  if (panel.shown === key) return;
+  panel.wanted = key;
+  grey();
+  let parts: (Node | string)[];
   try {
-    if (tab === "why") await showWhy(text, panel);
-    else if (tab === "graph") await showGraph(text, panel);
-    else await showModels(text, panel);
+    parts = await { why: whyParts, graph: graphParts, models: modelsParts }[tab](text, asked);
+    panel.shown = key;
   } catch (error) {
+    if (text !== editor.text || panel.wanted !== key) return;
     const first = error instanceof Refusal ? error.diagnostics[0] : undefined;
     const note = h("p", { class: "note problem" }, first?.message ?? String((error as Error).message));
-    panel.replaceChildren(...(tab === "why" ? [whyBar()] : []), note, first?.help ? h("p", { class: "note" }, first.help) : "");
+    parts = [...(tab === "graph" ? [] : [choices(tab)]), note, first?.help ? h("p", { class: "note" }, first.help) : ""];
+    panel.wanted = panel.shown = ""; // so that it is asked for again
   }
+  if (panel.wanted !== panel.shown) return; // another one is asked for meanwhile
+  panel.text = text;
+  find(tab).replaceChildren(...parts);
+  grey();
 }
 
 function queries(): string[] {
-  const found = [...outcomes.values()].flatMap((one) => ("found" in one ? one.found.answers : []));
+  const found = [...answered.outcomes.values()].flatMap((one) => ("found" in one ? one.found.answers : []));
   return [...new Set(found.filter((one) => one.kind === "probability").map((one) => one.query))];
 }
 
-function whyBar(): HTMLElement {
+/** What a tab is about: a query (on "why") and a semantics, to be chosen. */
+function choices(tab: "why" | "models"): HTMLElement {
   const again = (change: Partial<{ query: string; semantics: string }>) => {
     if (asked) asked = { ...asked, ...change };
-    void refresh("why");
+    void refresh(tab);
   };
   return h(
     "div",
     { class: "bar-of-choices" },
-    select("Query", queries(), asked?.query ?? "", (query) => again({ query })),
+    tab === "why" && select("Query", queries(), asked?.query ?? "", (query) => again({ query })),
     select("Semantics", semantics.names, asked?.semantics ?? "", (name) => again({ semantics: name })),
   );
 }
 
-async function showWhy(text: string, panel: HTMLElement): Promise<void> {
-  const known = queries();
-  const query = asked && known.includes(asked.query) ? asked.query : known[0];
-  const name = asked && semantics.names.includes(asked.semantics) ? asked.semantics : semantics.names[0];
-  if (!query || !name) {
-    panel.replaceChildren(h("p", { class: "note" }, "Ask something first, with a line such as #query a."));
-    return;
-  }
-  asked = { query, semantics: name };
-  const root = await talk.ask<Reason>("why", { text, ...asked });
-  panel.replaceChildren(whyBar(), whyView(root));
+type Question = { query: string; semantics: string };
+
+async function whyParts(text: string, question: Question): Promise<Node[]> {
+  if (!question.query) return [h("p", { class: "note" }, "Ask something first, with a line such as #query a.")];
+  const root = await talk.ask<Reason>("why", { text, ...question });
+  return [choices("why"), whyView(root)];
 }
 
-async function showGraph(text: string, panel: HTMLElement): Promise<void> {
+async function graphParts(text: string): Promise<Node[]> {
   const { svg } = await talk.ask<{ svg: string }>("graph", { text });
   const picture = h("div", { class: "picture" });
   picture.innerHTML = svg; // made by us, every text in it escaped
-  panel.replaceChildren(picture);
+  return [picture];
 }
 
-async function showModels(text: string, panel: HTMLElement): Promise<void> {
-  const name = asked && semantics.names.includes(asked.semantics) ? asked.semantics : (semantics.names[0] ?? "");
+async function modelsParts(text: string, { semantics: name }: Question): Promise<Node[]> {
   const stepper = new Stepper((first) => talk.ask<Models>("models", { text, semantics: name, first }));
-  const bar = h(
-    "div",
-    { class: "bar-of-choices" },
-    select("Semantics", semantics.names, name, (semantics_) => {
-      asked = { query: asked?.query ?? "", semantics: semantics_ };
-      void refresh("models");
-    }),
-  );
   await stepper.start();
-  panel.replaceChildren(bar, stepper.view);
+  return [choices("models"), stepper.view];
 }
 
 // --- what is said ----------------------------------------------------------------------------
 
+/** The outcome of the latest thing that was done. */
 function say(text: string, kind: "good" | "bad" | "fair"): void {
-  const state = find("state");
-  state.textContent = text;
-  state.className = kind;
+  status.text = text;
+  status.kind = kind;
+  tell();
 }
 
-function problems(errors: Diagnostic[], warnings: Diagnostic[]): void {
-  editor.mark(errors, warnings);
-  find("answers").classList.toggle("stale", errors.length > 0); // they are of an earlier program
+/** Something is under way, or has ended: after a moment the page says so. */
+function work(): void {
+  if (!talk.working) {
+    clearTimeout(timer);
+    timer = 0;
+    status.working = false;
+    tell();
+  } else if (!timer)
+    timer = window.setTimeout(() => {
+      status.working = talk.working > 0;
+      tell();
+    }, 400);
+}
+
+/** One thing at a time: what keeps the page from working, then what it does, then what came of it. */
+function tell(): void {
+  const { offline, notice, working, text, kind } = status;
+  const state = find("state");
+  const [said, look] = offline ? [offline, "bad"] : working ? ["Working…", ""] : notice ? [notice, "bad"] : [text, kind];
+  if (state.textContent !== said) state.textContent = said;
+  state.className = look;
+  find("working").hidden = !working || Boolean(offline);
+}
+
+/** List and mark the mistakes and warnings of the program, those of its answers too. */
+function problems(): void {
+  const { errors, left } = notes;
+  const warnings = new Map<string, Diagnostic>();
+  const found = [...(coming?.text === editor.text ? coming.outcomes.values() : [])];
+  const placed = found.flatMap((one) => ("found" in one ? one.found.warnings : [])).filter((one) => one.line !== null);
+  for (const one of errors.length ? [] : [...notes.warnings, ...placed])
+    warnings.set(JSON.stringify([one.code, one.line, one.column, one.message]), one);
+  editor.mark(errors, [...warnings.values()]);
+  grey();
   const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;
-  if (errors.length) say(count(errors.length, "mistake"), "bad");
-  else if (warnings.length) say(count(warnings.length, "warning"), "fair");
+  if (errors.length) say(count(errors.length + left, "mistake"), "bad");
+  else if (warnings.size) say(count(warnings.size + left, "warning"), "fair");
   else say("No mistakes", "good");
   const line = (one: Diagnostic, kind: string) =>
     h(
@@ -286,7 +427,8 @@ function problems(errors: Diagnostic[], warnings: Diagnostic[]): void {
     );
   find("problems").replaceChildren(
     ...errors.map((one) => line(one, "error")),
-    ...warnings.map((one) => line(one, "warning")),
+    ...[...warnings.values()].map((one) => line(one, "warning")),
+    left ? h("li", {}, `and ${left} more`) : "",
   );
 }
 
@@ -301,8 +443,7 @@ function store(text: string): void {
 }
 
 function put(text: string, names: string[] = []): void {
-  semantics.touched = names.length > 0;
-  if (names.length) semantics.set(names);
+  semantics.touched = semantics.set(names);
   asked = null;
   editor.text = text;
 }
@@ -335,18 +476,32 @@ document.addEventListener("keydown", (event) => {
 });
 
 find("share").addEventListener("click", async () => {
+  const letters = await pack({ text: editor.text, semantics: semantics.touched ? semantics.names : [] });
+  const token = await facts().then((now) => now.token, () => null);
   const link = new URL(location.href);
-  link.hash = `p=${await pack({ text: editor.text, semantics: semantics.touched ? semantics.names : [] })}`;
-  history.replaceState(null, "", link);
+  link.hash = `p=${letters}`;
+  link.search = token ? `token=${encodeURIComponent(token)}` : "";
+  const size = link.href.length;
+  const large = size > LONGEST_LINK || editor.text.length > about.longest;
   const field = find<HTMLInputElement>("link");
-  field.value = link.href;
+  const copied = find("copied");
+  find("holds").textContent = large
+    ? `This program is too large for a link: it would have ${size.toLocaleString("en")} characters, and many programs cut links off. Use Save, and pass on the file.`
+    : token
+      ? "The link holds the whole program and the token of this playground: who has it can use this playground while it runs. Nothing is stored anywhere."
+      : "The link holds the whole program, but not the token of this playground, which this page does not have: it works only where the playground was opened before.";
+  field.hidden = large;
+  field.value = large ? "" : link.href;
+  copied.textContent = "";
   find<HTMLDialogElement>("sharing").showModal();
+  if (large) return;
+  history.replaceState(null, "", link.hash); // the token does not stay in the address
   field.select();
   try {
     await navigator.clipboard.writeText(link.href);
-    find("copied").textContent = "Copied.";
+    copied.textContent = "Copied.";
   } catch {
-    find("copied").textContent = "Copy it from here.";
+    copied.textContent = "Copy it from here.";
   }
 });
 
@@ -356,18 +511,18 @@ find("theme").addEventListener("click", () => {
   document.documentElement.dataset["theme"] = dark ? "light" : "dark";
 });
 
-find("stop").addEventListener("click", () => talk.stop());
+find("stop").addEventListener("click", stop);
 find("foot").textContent = `dPASP ${about.version} · at most ${about.seconds} s and ${about.megabytes} MB · nothing leaves this server`;
 
 /** The program in the link, or the one of last time. */
 async function restore(): Promise<void> {
-  const packed = /^#p=([\w-]+)$/.exec(location.hash)?.[1];
-  if (packed) {
+  if (location.hash.startsWith("#p=")) {
     try {
-      const { text, semantics: names } = await unpack(packed);
+      const { text, semantics: names } = await unpack(location.hash.slice(3), 4 * about.longest + 10_000);
       put(text, names);
     } catch {
-      say("This link holds no program.", "bad");
+      status.notice = "This link holds no program that fits here; perhaps it was cut off.";
+      tell();
     }
     return;
   }
@@ -379,5 +534,5 @@ async function restore(): Promise<void> {
   }
 }
 
-window.addEventListener("hashchange", () => void restore());
+window.addEventListener("hashchange", () => location.hash && void restore());
 await restore();

@@ -35,7 +35,12 @@ export class Stepper {
   }
 
   private async go(to: number): Promise<void> {
-    if (to >= this.models.length && this.more) await this.load();
+    try {
+      if (to >= this.models.length && this.more) await this.load();
+    } catch (error) {
+      this.view.append(h("p", { class: "note problem" }, (error as Error).message));
+      return;
+    }
     this.at = Math.max(0, Math.min(to, this.models.length - 1));
     this.draw();
   }

@@ -37,9 +37,13 @@ export class Semantics {
     return [...this.buttons.keys()].filter((name) => this.chosen.has(name));
   }
 
-  set(names: string[]): void {
-    this.chosen = new Set(names.filter((name) => this.buttons.has(name)));
+  /** Choose those that there are; whether there are any. */
+  set(names: string[]): boolean {
+    const known = names.filter((name) => this.buttons.has(name));
+    if (!known.length) return false;
+    this.chosen = new Set(known);
     this.show();
+    return true;
   }
 
   private toggle(name: string): void {

@@ -1,6 +1,5 @@
 /** Sliders for the numbers that a program says. */
 
-import { interval } from "./answers";
 import { h } from "./dom";
 
 export interface Slider {
@@ -10,6 +9,12 @@ export interface Slider {
   ends: number[];
   instances: number;
   rivals: string[];
+}
+
+/** A position as one would write it in the program. */
+function written(ends: number[]): string {
+  const texts = ends.map((end) => String(Number(end.toPrecision(6))));
+  return texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`;
 }
 
 export type Positions = Record<string, number[]>;
@@ -26,6 +31,7 @@ export class Sliders {
   constructor(
     readonly text: string,
     private readonly sliders: Slider[],
+    left: number, // sliders that are not shown
     private readonly moved: (positions: Positions, last: string) => void,
     go: (line: number) => void,
   ) {
@@ -33,6 +39,7 @@ export class Sliders {
     const head = h("div", { class: "sliders-head" }, h("h2", {}, "What if?"), this.reset);
     this.view = h("section", { class: "sliders", "aria-label": "Sliders for the probabilities" }, head);
     for (const slider of sliders) this.view.append(this.row(slider, go));
+    if (left) this.view.append(h("p", { class: "note" }, `and ${left} more numbers without a slider`));
   }
 
   /** Ask once more for the positions as they are. */
@@ -48,7 +55,7 @@ export class Sliders {
         if (document.activeElement !== input) input.value = String(ends[i] ?? 0);
       });
       const number = this.numbers.get(slider.name);
-      if (number) number.textContent = interval(ends);
+      if (number) number.textContent = written(ends);
     }
     this.positions = positions;
   }
@@ -69,7 +76,7 @@ export class Sliders {
       return input;
     });
     this.inputs.set(slider.name, inputs);
-    const number = h("output", { class: "number" }, interval(slider.ends));
+    const number = h("output", { class: "number" }, written(slider.ends));
     this.numbers.set(slider.name, number);
     const many = slider.instances > 1 ? `×${slider.instances}` : "";
     const label = h(
@@ -92,7 +99,7 @@ export class Sliders {
     }
     this.positions = { ...this.positions, [slider.name]: ends };
     const number = this.numbers.get(slider.name);
-    if (number) number.textContent = interval(ends);
+    if (number) number.textContent = written(ends);
     this.reset.hidden = false;
     this.last = slider.name;
     this.again();

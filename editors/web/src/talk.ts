@@ -15,6 +15,7 @@ export class Refusal extends Error {
   constructor(
     readonly diagnostics: Diagnostic[],
     message: string,
+    readonly left = 0, // diagnostics that are not listed
   ) {
     super(message);
   }
@@ -25,7 +26,9 @@ interface Waiting {
   reject: (reason: Refusal) => void;
 }
 
-type Listener = (state: "open" | "closed" | "forbidden") => void;
+/** How the connection stands; "refused" comes with the server's own words. */
+export type State = "open" | "closed" | "forbidden" | "refused";
+type Listener = (state: State, words: string) => void;
 
 /** A connection that opens again when it breaks. */
 export class Talk {
@@ -34,10 +37,13 @@ export class Talk {
   private next = 1;
   private tries = 0;
   private since = 0;
+  private words = ""; // of a server that takes no requests now
 
+  /** `allowed` finds out whether the server would take this browser's requests. */
   constructor(
     private readonly listener: Listener,
-    private readonly busy: (count: number) => void,
+    private readonly busy: () => void,
+    private readonly allowed: () => Promise<boolean>,
   ) {
     this.connect();
   }
@@ -50,7 +56,7 @@ export class Talk {
     if (!this.waiting.size) this.since = performance.now();
     return new Promise<T>((resolve, reject) => {
       this.waiting.set(id, { resolve: resolve as (value: never) => void, reject });
-      this.busy(this.waiting.size);
+      this.busy();
       this.socket?.send(JSON.stringify({ id, task, ...request }));
     });
   }
@@ -58,7 +64,7 @@ export class Talk {
   /** End what is under way; everything that waits is refused. */
   stop(): void {
     if (!this.waiting.size) return;
-    this.socket?.send(JSON.stringify({ task: "stop" }));
+    this.socket?.send(JSON.stringify({ id: this.next++, task: "stop" }));
     this.refuseAll("Stopped.");
   }
 
@@ -70,34 +76,40 @@ export class Talk {
   private connect(): void {
     const url = new URL("talk", location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    url.hash = "";
+    url.hash = url.search = "";
     const socket = new WebSocket(url);
-    let opened = false;
     this.socket = socket;
     socket.onopen = () => {
-      opened = true;
-      this.tries = 0;
-      this.listener("open");
+      this.words = "";
+      this.listener("open", "");
     };
     socket.onmessage = (event) => this.receive(JSON.parse(String(event.data)));
-    socket.onclose = () => {
-      this.refuseAll("The connection was lost.");
-      this.listener(opened || this.tries > 0 ? "closed" : "forbidden");
-      this.tries += 1;
-      window.setTimeout(() => this.connect(), Math.min(10_000, 500 * 2 ** this.tries));
-    };
+    socket.onclose = () => void this.closed();
+  }
+
+  private async closed(): Promise<void> {
+    this.refuseAll("The connection was lost.");
+    window.setTimeout(() => this.connect(), Math.min(10_000, 500 * 2 ** ++this.tries));
+    if (this.words) this.listener("refused", this.words);
+    else this.listener((await this.allowed()) ? "closed" : "forbidden", "");
   }
 
   private receive(reply: Record<string, unknown>): void {
-    const id = reply["id"] as number;
+    const id = reply["id"] as number | null;
+    if (id === null) {
+      this.words = String(reply["refused"] ?? ""); // to nobody in particular: it closes now
+      return;
+    }
+    this.tries = 0;
     const waiting = this.waiting.get(id);
     this.waiting.delete(id);
-    this.busy(this.waiting.size);
+    this.busy();
     if (!waiting) return;
     if ("ok" in reply) waiting.resolve(reply["ok"] as never);
     else if ("errors" in reply) {
       const found = reply["errors"] as Diagnostic[];
-      waiting.reject(new Refusal(found, found[0]?.message ?? "Something is wrong."));
+      const left = Number(reply["left"] ?? 0);
+      waiting.reject(new Refusal(found, found[0]?.message ?? "Something is wrong.", left));
     } else if ("bug" in reply) {
       waiting.reject(new Refusal([], `This is a bug in dPASP: ${String(reply["bug"])}`));
     } else {
@@ -108,7 +120,7 @@ export class Talk {
   private refuseAll(why: string): void {
     const all = [...this.waiting.values()];
     this.waiting.clear();
-    this.busy(0);
+    this.busy();
     for (const one of all) one.reject(new Refusal([], why));
   }
 }

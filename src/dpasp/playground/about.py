@@ -14,12 +14,15 @@ from dpasp.limits import Limits
 from dpasp.version import __version__
 
 EXAMPLES = Path(__file__).parent / "examples"
+MOST_CHARACTERS = 100_000  # characters of a program
 
 
-def playground_facts(limits: Limits) -> dict[str, Any]:
-    """Everything, as JSON values."""
+def playground_facts(limits: Limits, token: str | None = None) -> dict[str, Any]:
+    """Everything, as JSON values; the ``token`` for those who have shown it."""
     return {
         "version": __version__,
+        "token": token,
+        "longest": MOST_CHARACTERS,
         "seconds": limits.seconds,
         "megabytes": limits.megabytes,
         "logics": {logic.value: SEMANTICS[logic.value] for logic in Logic},

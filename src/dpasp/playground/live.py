@@ -13,6 +13,7 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
+from dpasp.inference.answers import bounds_text
 from dpasp.inference.asked import ask
 from dpasp.inference.credal.extremes import extremes
 from dpasp.inference.engines.circuit import OnCircuit, on_circuit
@@ -29,6 +30,7 @@ from dpasp.logic.program import (
 from dpasp.semantics.meaning import Meaning
 
 SliderEnds = tuple[float, ...]  # one number, or the two ends of an interval
+ROUNDING = 1e-9  # by which numbers that sum to 1 may miss it
 INSIDE = 0.5  # a probability that leaves every value possible
 
 
@@ -122,7 +124,8 @@ class Live:
             possible = number.possible[0] > 0 and number.consistent[0] > 0
             ends = (number.lower,) if meaning.maxent else (number.lower, number.upper)
             shown = [float(end[0]) for end in ends] if possible else None
-            answers.append({"query": query.text, "ends": shown})
+            text = None if shown is None else bounds_text(shown)
+            answers.append({"query": query.text, "ends": shown, "text": text})
         return answers
 
     def settled(self, moved: Mapping[str, SliderEnds], last: str) -> dict[str, SliderEnds]:
@@ -131,23 +134,42 @@ class Live:
         Those that share a distribution with it give way in proportion, so that they sum to 1
         (or to at most 1, where nothing may happen).
         """
-        every = {slider.name: tuple(moved.get(slider.name, slider.ends)) for slider in self.sliders}
-        slider = next((candidate for candidate in self.sliders if candidate.name == last), None)
-        if slider is None or not slider.rivals:
-            return every
-        if any(len(every[name]) > 1 for name in (last, *slider.rivals)):
-            _check_room([every[name] for name in (last, *slider.rivals)])
-            return every
+        every = {slider.name: slider.ends for slider in self.sliders}
+        for name, ends in moved.items():
+            if name not in every:
+                raise UsageError(f"there is no slider {name!r}")
+            if len(ends) != len(every[name]):
+                raise UsageError(f"the slider {name!r} needs {len(every[name])} of {list(ends)}")
+            if ends[0] > ends[-1]:
+                raise UsageError(f"the lower end of the slider {name!r} is above the upper one")
+        every |= moved
+        if last in every:
+            self._give_way(every, last)
+        for slider in self.sliders:
+            self._check_room(slider, every)
+        return every
+
+    def _give_way(self, every: dict[str, SliderEnds], last: str) -> None:
+        """Leave what is not taken by the slider moved last to those that share with it."""
+        slider = next(slider for slider in self.sliders if slider.name == last)
         wished = every[last][0]
         rest = sum(every[name][0] for name in slider.rivals)
         nothing = self.ground.choices[slider.choices[0]].nothing
+        if any(len(every[name]) > 1 for name in (last, *slider.rivals)):
+            return
         if wished + rest <= 1 and nothing:
-            return every
-        left = 1 - wished
+            return
         for name in slider.rivals:
             share = every[name][0] / rest if rest > 0 else 1 / len(slider.rivals)
-            every[name] = (left * share,)
-        return every
+            every[name] = ((1 - wished) * share,)
+
+    def _check_room(self, slider: Slider, every: Mapping[str, SliderEnds]) -> None:
+        """Refuse a distribution whose numbers cannot have the sum 1."""
+        ends = [every[name] for name in (slider.name, *slider.rivals)]
+        nothing = self.ground.choices[slider.choices[0]].nothing
+        least, most = sum(interval[0] for interval in ends), sum(interval[-1] for interval in ends)
+        if least > 1 + ROUNDING or (most < 1 - ROUNDING and not nothing):
+            raise UsageError("these values of a disjunction leave no probabilities that sum to 1")
 
     def _choices(self, moved: Mapping[str, SliderEnds]) -> tuple[Choice, ...]:
         """The choices with the probabilities that the sliders show."""
@@ -159,12 +181,6 @@ class Live:
             replace(choice, weight=_weight(ends[i])) if i in ends else choice
             for i, choice in enumerate(self.ground.choices)
         )
-
-
-def _check_room(ends: Sequence[SliderEnds]) -> None:
-    """Refuse intervals of one distribution that leave no numbers with the sum 1."""
-    if sum(interval[0] for interval in ends) > 1 or sum(interval[-1] for interval in ends) < 1:
-        raise UsageError("the intervals of this disjunction leave no probabilities that sum to 1")
 
 
 def _weight(ends: Sequence[SliderEnds]) -> FixedWeights | IntervalWeights:

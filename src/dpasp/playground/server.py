@@ -61,7 +61,7 @@ class Settings:
 
 def application(settings: Settings) -> ASGIApp:
     """The playground as an ASGI application."""
-    queue = Queue(settings.at_once, settings.waiting)
+    short, long = (Queue(settings.at_once, settings.waiting) for _ in range(2))
     open_pages: set[Page] = set()
 
     async def index(request: Request) -> Response:
@@ -69,7 +69,7 @@ def application(settings: Settings) -> ASGIApp:
         if token is None:
             return FileResponse(STATIC / "index.html")
         if not hmac.compare_digest(token.encode(), settings.token.encode()):
-            return PlainTextResponse("This link has another token.", 403)
+            return FileResponse(STATIC / "index.html", 403)  # it shows the program, and says why
         # The browser keeps what follows # in the link; the token does not stay in it.
         response = Response(status_code=303, headers={"location": "./"})
         response.set_cookie(settings.cookie, token, httponly=True, samesite="strict")
@@ -81,7 +81,8 @@ def application(settings: Settings) -> ASGIApp:
         return FileResponse(files[name]) if name in files else PlainTextResponse("", 404)
 
     async def told(request: Request) -> Response:
-        return JSONResponse(playground_facts(settings.limits))
+        token = settings.token if has_token(request, settings) else None
+        return JSONResponse(playground_facts(settings.limits, token))
 
     async def talk(socket: WebSocket) -> None:
         if not is_ours(socket, settings):
@@ -92,12 +93,12 @@ def application(settings: Settings) -> ASGIApp:
             await socket.send_text(json.dumps({"id": None, "refused": FULL}))
             await socket.close(4429)
             return
-        page = Page(socket, queue, settings.limits)
+        page = Page(socket, short, long, settings.limits)
         open_pages.add(page)
         try:
             await page.run()
         except WebSocketDisconnect:
-            pass
+            pass  # it went while it was told something
         finally:
             open_pages.discard(page)
 
@@ -112,10 +113,15 @@ def application(settings: Settings) -> ASGIApp:
 
 def is_ours(connection: HTTPConnection, settings: Settings) -> bool:
     """Whether a page is one of ours: it shows the token, and it comes from this server."""
-    cookie = connection.cookies.get(settings.cookie, "")
     origin = urlsplit(connection.headers.get("origin", ""))
     same = origin.scheme in ("http", "https") and origin.netloc == connection.headers.get("host")
-    return same and hmac.compare_digest(cookie.encode(), settings.token.encode())
+    return same and has_token(connection, settings)
+
+
+def has_token(connection: HTTPConnection, settings: Settings) -> bool:
+    """Whether a browser has shown the token before."""
+    cookie = connection.cookies.get(settings.cookie, "")
+    return hmac.compare_digest(cookie.encode(), settings.token.encode())
 
 
 def guarded_application(application: ASGIApp, settings: Settings) -> ASGIApp:

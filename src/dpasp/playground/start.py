@@ -55,7 +55,7 @@ def serve_playground(wishes: Wishes, tell: Callable[[str], None]) -> None:
         log_level="error",
         lifespan="off",
         ws="websockets-sansio",
-        ws_max_size=2**20,
+        ws_max_size=2**24,  # what is larger than a request is refused in words up to here
         server_header=False,
         timeout_graceful_shutdown=SHUT_DOWN,
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from dpasp.display.dependencies import dependencies_picture
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
-from dpasp.inference.answers import Answers
+from dpasp.inference.answers import Answer, Answers, MapAnswer
 from dpasp.language import ast
 from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.files import Reach
@@ -17,20 +17,29 @@ from dpasp.language.text.lexer import tokens
 from dpasp.limits import Limits
 from dpasp.logic.ground import check_without_grounding
 from dpasp.logic.reading import program_of_texts
-from dpasp.playground.live import Live
+from dpasp.playground.about import MOST_CHARACTERS
+from dpasp.playground.live import Live, SliderEnds
 from dpasp.playground.why import why
 from dpasp.program import Program
 from dpasp.semantics.meaning import Meaning
+from dpasp.shown import harmless, printable
 
 FILE = "program.plp"
-LONGEST = 100_000  # characters of a program
 MODELS = 100  # that are sent at once
-MOST_NUMBERS = 200  # answers that the page shows
+FARTHEST = 100_000  # models that the page may step over
+MOST_NUMBERS = 200  # answers, and sliders, that the page shows
+MOST_PROBLEMS = 100  # mistakes, or warnings, that the page lists
+MOST_SEMANTICS = 10  # that a slider moves at once: all there are
+SMALLER = "make the program smaller, or write #inference bounds. into it"
 HELP = {
-    "time-limit": "make the program smaller, or write #inference bounds. into it",
-    "memory-limit": "make the program smaller, or write #inference bounds. into it",
+    "time-limit": SMALLER,
+    "memory-limit": SMALLER,
+    "not-exact": SMALLER,
+    "stopped-early": "make the program smaller",
     "python-not-allowed": "the playground runs no Python: use `dpasp run` for this program",
 }
+Kind = TypeVar("Kind", str, int, list[Any], dict[str, Any])
+KINDS: dict[type, str] = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
 Request = Mapping[str, Any]
 Reply = dict[str, Any]
 
@@ -58,11 +67,14 @@ class Desk:
         try:
             task = self._tasks.get(str(request.get("task")))
             if task is None:
-                raise UsageError(f"there is no task {request.get('task')!r}")
+                known = ", ".join(self._tasks)
+                raise UsageError(
+                    f"there is no task {request.get('task')!r}", help=f"one of {known}"
+                )
             with without_warnings():
                 return {"ok": task(request)}
         except Error as error:
-            return {"errors": [_for_a_page(problem).to_dict() for problem in error.diagnostics]}
+            return _listed("errors", error.diagnostics)
         except MemoryError:
             return {"errors": [self._watch().out_of_memory().diagnostics[0].to_dict()]}
 
@@ -74,7 +86,7 @@ class Desk:
         warnings = [*source.warnings, *check_without_grounding(source), *_not_here(source)]
         logic, probability = effective_semantics(source, None)
         return {
-            "warnings": [warning.to_dict() for warning in warnings],
+            **_listed("warnings", warnings),
             "semantics": f"{logic.value}, {probability.value}",
         }
 
@@ -85,24 +97,31 @@ class Desk:
 
     def sliders(self, request: Request) -> Reply:
         """The numbers that can be moved."""
-        live = self._moving(request)
-        return {"sliders": [slider.to_dict() for slider in live.sliders]}
+        every = self._moving(request).sliders
+        return {
+            "sliders": [slider.to_dict() for slider in every[:MOST_NUMBERS]],
+            "left": max(0, len(every) - MOST_NUMBERS),
+        }
 
     def slide(self, request: Request) -> Reply:
         """The answers with some numbers moved, under several semantics, from their circuits."""
+        names = _field(request, "semantics", list)
+        if len(names) > MOST_SEMANTICS or not all(isinstance(name, str) for name in names):
+            raise UsageError(f"`semantics` is a list of at most {MOST_SEMANTICS} names")
+        moved = {name: _ends(name, ends) for name, ends in _field(request, "moved", dict).items()}
+        last = _field(request, "last", str, "")
         live, program = self._moving(request), self._of(request)
-        moved = {str(k): tuple(map(_share, v)) for k, v in dict(request["moved"]).items()}
-        settled = live.settled(moved, str(request.get("last", "")))
+        settled = live.settled(moved, last)
         watch = self.limits.start()
         by_name = {}
-        for name in list(request["semantics"])[:10]:
-            meaning = Meaning(*effective_semantics(program.source, str(name)))
+        for name in names:
+            meaning = Meaning(*effective_semantics(program.source, name))
             by_name[name] = live.answers(meaning, settled, watch)
         return {"answers": by_name, "moved": {k: list(v) for k, v in settled.items()}}
 
     def why(self, request: Request) -> Reply:
         """The reasons of one answer, as a tree."""
-        query = str(request["query"])
+        query = _field(request, "query", str)
         return why(self._of(request), query, _semantics(request), self.limits).to_dict()
 
     def graph(self, request: Request) -> Reply:
@@ -112,7 +131,9 @@ class Desk:
 
     def models(self, request: Request) -> Reply:
         """Some models with the total choices they belong to, from the one with a number on."""
-        first = max(0, int(request.get("first", 0)))
+        first = _field(request, "first", int, 0)
+        if not 0 <= first <= FARTHEST:
+            raise UsageError(f"`first` is a number from 0 to {FARTHEST:,}")
         last = first + MODELS
         every = self._of(request).models(
             last + 1, semantics=_semantics(request), limits=self.limits
@@ -211,36 +232,63 @@ def _for_a_page(problem: Diagnostic) -> Diagnostic:
     )
 
 
+def _listed(name: str, problems: Sequence[Diagnostic]) -> Reply:
+    """Some diagnostics under their name, and how many are left out."""
+    shown = [_for_a_page(problem).to_dict() for problem in problems[:MOST_PROBLEMS]]
+    return {name: shown, "left": max(0, len(problems) - MOST_PROBLEMS)}
+
+
 def _answers(answers: Answers) -> Reply:
     record = answers.to_dict()
+    some = answers.answers[:MOST_NUMBERS]
     return {
-        "answers": record["answers"][:MOST_NUMBERS],
-        "left": max(0, len(record["answers"]) - MOST_NUMBERS),
+        "answers": [answer.to_dict() | {"text": _said(answer)} for answer in some],
+        "left": max(0, len(answers) - MOST_NUMBERS),
         "semantics": f"{answers.logic}, {answers.probability}",
         "engine": answers.engine,
         "inconsistent": answers.inconsistent,
-        "warnings": [warning.to_dict() for warning in answers.warnings],
+        "warnings": _listed("warnings", answers.warnings)["warnings"],
         "statistics": record["statistics"],
     }
 
 
+def _said(answer: Answer | MapAnswer) -> str:
+    """An answer as the command line prints it; of a probability, what follows its name."""
+    return str(answer).removeprefix(f"{printable(harmless(f'ℙ({answer.query})'))} = ")
+
+
+def _field(request: Request, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
+    """A field of a request, which is of a kind; :class:`UsageError` where it is not."""
+    found = request.get(name, default)
+    if not isinstance(found, kind) or isinstance(found, bool):
+        raise UsageError(f"the request {request['task']!r} needs `{name}`, {KINDS[kind]}")
+    if isinstance(found, str) and not found.isascii():
+        try:
+            found.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"`{name}` has half a character: a lone surrogate") from None
+    return found
+
+
 def _text(request: Request) -> str:
-    text = request.get("text")
-    if not isinstance(text, str):
-        raise UsageError("a request has a program's text")
-    if len(text) > LONGEST:
-        raise UsageError(f"a program in the playground has at most {LONGEST:,} characters")
+    text = _field(request, "text", str)
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(f"a program in the playground has at most {MOST_CHARACTERS:,} characters")
     return text.replace("\r\n", "\n")
 
 
 def _semantics(request: Request) -> str:
-    return str(request.get("semantics", ""))
+    return _field(request, "semantics", str, "")
 
 
-def _share(number: object) -> float:
-    if not isinstance(number, int | float) or not 0 <= number <= 1:
-        raise UsageError(f"{number!r} is not a probability")
-    return float(number)
+def _ends(name: str, numbers: object) -> SliderEnds:
+    """Where a slider stands: one probability, or a lower and an upper one."""
+    if not isinstance(numbers, list) or len(numbers) not in (1, 2):
+        raise UsageError(f"the slider {name!r} needs one number, or two")
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
+            raise UsageError(f"{number!r} is not a probability")
+    return tuple(map(float, numbers))
 
 
 def _span(text: str, start: int, end: int) -> Span:

@@ -1,4 +1,4 @@
-"""Workers: a child process for each page, with a queue in front of all of them."""
+"""Workers: a child process for each page, and the queues in front of all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ KEPT = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV")
 
 BUSY = "The playground is busy: {} requests are waiting. Please try again in a moment."
 DIED = "The work needed more memory than it may have, and was ended."
-LATE = "The work took longer than it may, and was ended."
+LATE = "The work took longer than {:g} s, and was ended."
+LONG = "The reply is too long to be shown."
 STOPPED = "Stopped."
 
 
@@ -30,6 +31,10 @@ class Busy(Exception):
 
 class Stopped(Exception):
     """The work was ended from outside; the text says why."""
+
+
+class Late(Stopped):
+    """The work took longer than it was given."""
 
 
 class PageWorker:
@@ -46,24 +51,33 @@ class PageWorker:
         """Whether there is a process."""
         return self._process is not None and self._process.returncode is None
 
-    async def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The reply to a request; :class:`Stopped` if the process was ended before it came."""
+    async def ask(self, request: Mapping[str, Any], seconds: float | None = None) -> dict[str, Any]:
+        """The reply to a request; :class:`Stopped` if the process was ended before it came.
+
+        It is ended where the work takes more than so many seconds (:class:`Late`), by default a
+        little more than the limit that it knows itself, and where the one who asks is cancelled.
+        """
         self.used = time.monotonic()
+        allowed = (self.limits.seconds or 0.0) + GRACE if seconds is None else seconds
+        line = json.dumps(dict(request)).encode() + b"\n"
         try:
             if not self.alive:
                 await self._start()
             process = self._process
             assert process is not None
             assert process.stdin is not None
-            process.stdin.write(json.dumps(dict(request)).encode() + b"\n")
+            process.stdin.write(line)
             await process.stdin.drain()
-            reply = await self._line((self.limits.seconds or 0.0) + GRACE)
+            reply = await self._line(allowed)
             if reply.pop("last", False):
                 self.stop()  # the next request starts another one
             return reply
-        except (ConnectionError, OSError) as error:
+        except OSError as error:
             self.stop()
             raise Stopped(DIED) from error
+        except asyncio.CancelledError:
+            self.stop()
+            raise
         finally:
             self.used = time.monotonic()
 
@@ -86,7 +100,7 @@ class PageWorker:
         limits = (str(self.limits.seconds), str(self.limits.megabytes))
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
         # One thread each: many pages share the machine.
-        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, *command, *limits,
             stdin=asyncio.subprocess.PIPE,
@@ -106,10 +120,10 @@ class PageWorker:
             line = await asyncio.wait_for(process.stdout.readline(), seconds)
         except TimeoutError:
             self.stop()
-            raise Stopped(LATE) from None
+            raise Late(LATE.format(seconds)) from None
         except (ValueError, asyncio.LimitOverrunError) as error:  # a reply that is too long
             self.stop()
-            raise Stopped(DIED) from error
+            raise Stopped(LONG) from error
         if not line:
             stopped_here = self._process is None
             self.stop()
@@ -128,6 +142,11 @@ class Queue:
     def __post_init__(self) -> None:
         self._free = asyncio.Semaphore(self.at_once)
         self._inside = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether a request that comes now has to wait."""
+        return self._free.locked()
 
     async def __aenter__(self) -> None:
         if self._inside >= self.at_once + self.waiting:
