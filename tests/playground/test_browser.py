@@ -464,6 +464,25 @@ def through(page: Page, change: Callable[[str, dict[str, Any]], dict[str, Any] |
     page.reload()
 
 
+def test_a_connection_that_breaks_is_made_again(page: Page) -> None:
+    write(page, DAY)
+    until(page, "nap", "[0.000000, 0.700000]")
+    sockets: list[WebSocketRoute] = []
+
+    def route(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        if len(sockets) > 1:
+            socket.connect_to_server()
+        else:
+            socket.on_message(lambda message: socket.close())
+
+    page.route_web_socket(re.compile("/talk$"), route)
+    page.reload()
+    expect(page.locator("#state")).to_contain_text("connection was lost", timeout=LIMIT)
+    until(page, "nap", "[0.000000, 0.700000]")
+    expect(page.locator("#state")).to_have_text("No mistakes", timeout=LIMIT)
+
+
 def test_a_full_house_is_told(page: Page) -> None:
     def route(socket: WebSocketRoute) -> None:
         socket.send(json.dumps({"id": None, "refused": "As many pages as can be served."}))

@@ -262,11 +262,10 @@ def _field(request: Request, name: str, kind: type[Kind], default: Kind | None =
     found = request.get(name, default)
     if not isinstance(found, kind) or isinstance(found, bool):
         raise UsageError(f"the request {request['task']!r} needs `{name}`, {KINDS[kind]}")
-    if isinstance(found, str) and not found.isascii():
-        try:
-            found.encode()
-        except UnicodeEncodeError:
-            raise UsageError(f"`{name}` has half a character: a lone surrogate") from None
+    try:
+        str(found).encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"`{name}` has half a character: a lone surrogate") from None
     return found
 
 
