@@ -500,6 +500,7 @@ def test_a_warning_of_an_answer_has_its_place(page: Page) -> None:
     warning = page.locator("#problems li.warning")
     expect(warning).to_contain_text("line 2", timeout=LIMIT)
     expect(warning).to_contain_text("wett cannot occur", timeout=LIMIT)
+    expect(warning).to_contain_text("did you mean 'wet'?", timeout=LIMIT)
     expect(page.locator("#state")).to_have_text("1 warning", timeout=LIMIT)
     assert page.locator(".cm-lintRange-warning").inner_text() == "wett"
     page.locator("#tab-answers").focus()

@@ -36,6 +36,7 @@ HELP = {
     "memory-limit": SMALLER,
     "not-exact": SMALLER,
     "stopped-early": "make the program smaller",
+    "impossible-evidence": "ask without it, or change the program",
     "python-not-allowed": "the playground runs no Python: use `dpasp run` for this program",
 }
 Kind = TypeVar("Kind", str, int, list[Any], dict[str, Any])
