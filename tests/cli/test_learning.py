@@ -56,6 +56,17 @@ def test_a_line_for_each_iteration_when_asked_for(dpasp: Command) -> None:
     assert dpasp("run", "-q", text=text).err == ""
 
 
+def test_what_has_not_converged_and_what_has_no_error_is_told(dpasp: Command) -> None:
+    hidden = '?::b. 0.1::s. a :- b, s. #learn "seen.csv", niters = 3, tolerance = 1e-9. #query a.\n'
+    done = dpasp("run", text=hidden)
+    assert "warning: learning has not converged after 3 passes" in done.err
+    assert "(no standard error: it is at an edge, 0 or 1)" in done.err
+    said = dpasp("run", "--json", text=hidden).json
+    assert said["history"][-1]["converged"] is False
+    assert said["learned"][0]["errors"] == [None]
+    assert said["learned"][0]["error_reasons"] == ["it is at an edge, 0 or 1"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

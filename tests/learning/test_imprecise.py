@@ -225,6 +225,33 @@ def test_what_is_not_determined_has_no_error() -> None:
     assert [record["errors"] for record in records] == [[None], [None], [None]]
 
 
+def test_where_there_is_no_error_a_reason_is_told() -> None:
+    edge, open_ = "it is at an edge, 0 or 1", "the observations do not determine it"
+    seen = [["c"]] * 20 + [["not c"]] * 80
+    for niters in (8, None):  # on its way to 0 (0.0045), or there
+        program = dpasp.loads("?::a. 0.3::b. c :- a. c :- b.")
+        program.learn(seen, niters=niters)
+        [record] = program.learned()
+        assert (record["errors"], record["error_reasons"]) == ([None], [edge])
+    two = dpasp.loads("?::a. ?::b. c :- a, b.")
+    two.learn(seen)
+    assert [record["error_reasons"] for record in two.learned()] == [[open_], [open_]]
+    three = dpasp.loads("?::r; 0.2::g; ?::b; ?::w.")
+    three.learn([["r"]] * 20 + [["g"]] * 80 + [["b"]] * 10)
+    [record] = three.learned()
+    assert record["errors"][0] == pytest.approx(0.8 * math.sqrt(2 / 9 / 30), rel=1e-4)
+    assert record["error_reasons"] == [None, "it is not learned", None, edge]
+
+
+def test_far_from_the_maximum_there_is_no_error() -> None:
+    program = dpasp.loads("0.9?::a. 0.5::s. w :- a, s.")
+    program.learn([["w"]] * 200 + [["not w"]] * 800, niters=1)
+    [record] = program.learned()
+    assert record["error_reasons"] == ["what was learned is not at a maximum of the likelihood"]
+    program.learn([["w"]] * 200 + [["not w"]] * 800)
+    assert "error_reasons" not in program.learned()[0]
+
+
 def test_errors_are_the_spread_of_what_is_learned() -> None:
     random = np.random.default_rng(2)
     found, told = [], []

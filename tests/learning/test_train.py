@@ -19,6 +19,7 @@ from dpasp.learning.history import Moment, StopReason
 from dpasp.learning.interrupts import LATER
 from dpasp.learning.options import learn_options
 from dpasp.learning.steps import Learner
+from dpasp.learning.train import ConvergenceWarning
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.walks import Walked
 from tests.clocks import Given
@@ -318,3 +319,58 @@ def test_options_are_whole_numbers_and_switches() -> None:
     values = [found.niters, found.batch, found.seed, found.patience, found.workers, found.shuffle]
     assert values == [5, None, 0, 3, 2, False]
     assert [type(value) for value in values[-3:]] == [int, int, bool]
+
+
+# --- until it has converged --------------------------------------------------------------------
+
+# Three of four times what is learned is hidden: every pass goes a quarter of the way that is left.
+HIDDEN = "?::a. 0.1::s. w :- a, s. ?::b. 0.1::t. v :- b, t."
+WON = [["w", "v"]] * 2 + [["w", "not v"]] * 6 + [["not w", "v"]] * 4 + [["not w", "not v"]] * 188
+
+
+def test_expectation_maximisation_goes_on_until_it_has_converged() -> None:
+    program = dpasp.loads(HIDDEN)
+    history = program.learn(WON)
+    assert history.converged
+    assert history.reason.value == "the log-likelihood has converged"
+    assert 30 < len(history) < 1000
+    assert [record.converged for record in history[-2:]] == [None, True]
+    assert history.to_list()[-1]["converged"] is True
+    assert [record["values"][0] for record in program.learned()] == pytest.approx(
+        [0.4, 0.3], abs=1e-4
+    )
+    far = dpasp.loads(HIDDEN).learn(WON, niters=len(history) + 200)
+    assert len(far) == len(history) + 200
+    assert far[-1].log_likelihood == pytest.approx(history[-1].log_likelihood, rel=1e-8)
+    near = dpasp.loads(HIDDEN).learn(WON, tolerance=1e-3)
+    assert len(near) < len(history)
+
+
+def test_what_has_not_converged_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpasp.learning.train.MOST_PASSES", 5)
+    with pytest.warns(ConvergenceWarning, match="not converged after 5 passes"):
+        history = dpasp.loads(HIDDEN).learn(WON)
+    assert history.converged is False
+    assert history.to_list()[-1]["converged"] is False
+    assert "it has not converged" in str(history)
+    told = dpasp.loads(HIDDEN).learn(WON, niters=5)  # as was asked for
+    assert len(told) == 5
+    assert told.converged is False
+    assert "converged" not in told.to_list()[-1]
+
+
+def test_where_the_likelihood_goes_up_and_down_nothing_is_said_of_its_end() -> None:
+    for options in ({"alg": "lagrange"}, {"batch": 50}, {"likelihood": "sampled", "samples": 10}):
+        history = dpasp.loads(HIDDEN).learn(WON, **options)
+        assert (len(history), history.converged) == (30, None)
+        with pytest.raises(dpasp.DataError, match="leave tolerance out"):
+            dpasp.loads(HIDDEN).learn(WON, tolerance=1e-6, **options)
+
+
+def test_going_on_with_what_has_converged_is_the_same(tmp_path: Path) -> None:
+    whole = dpasp.loads(HIDDEN).learn(WON)
+    dpasp.loads(HIDDEN).learn(WON, niters=7, checkpoint=tmp_path / "c")
+    rest = dpasp.loads(HIDDEN).learn(WON, resume=tmp_path / "c", checkpoint=tmp_path / "d")
+    assert rest.to_list() == whole.to_list()
+    again = dpasp.loads(HIDDEN).learn(WON, resume=tmp_path / "d")
+    assert again.to_list() == whole.to_list()

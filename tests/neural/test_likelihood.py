@@ -166,8 +166,8 @@ def test_observations_as_roots_or_as_leaves(text: str) -> None:
     single = likelihood_of(
         one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, outlook=Outlook(few=0)
     )
-    assert isinstance(roots, AsRoots)
-    assert isinstance(single, AsLeaves)
+    assert isinstance(roots.joint, AsRoots)
+    assert isinstance(single.joint, AsLeaves)
     weights = random_weights(one, len(seen))
     first, second = roots.log(weights, seen.ids), single.log(weights, seen.ids)
     assert torch.allclose(first[0].exp(), second[0].exp(), atol=1e-14)
@@ -189,7 +189,7 @@ def test_undetermined_atoms_are_roots() -> None:
     assert isinstance(
         likelihood_of(
             one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, outlook=Outlook(few=0)
-        ),
+        ).joint,
         AsRoots,
     )
 

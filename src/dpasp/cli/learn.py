@@ -115,6 +115,8 @@ def _with_error(record: Mapping[str, Any], place: int) -> str:
     error = record["errors"][place] if "errors" in record else None
     if error is not None:
         text += f" ± {error:.6f}"
+    elif reason := record.get("error_reasons", {place: None})[place]:
+        text += f" (no standard error: {reason})"
     if "lower" in record:
         text += f" in [{record['lower'][place]:.6f}, {record['upper'][place]:.6f}]"
     return text

@@ -2,7 +2,8 @@
 
 The observed information is the negative second derivative of the log-likelihood by the
 probabilities, along the simplex; its inverse is the covariance of what was learned. Gradients
-come from the circuit, their differences are central ones.
+come from the circuit, their differences are central ones. Where that says nothing, there is a
+reason in place of a number.
 
 >>> import dpasp
 >>> program = dpasp.loads("?::a. #query a.")
@@ -11,9 +12,14 @@ come from the circuit, their differences are central ones.
 ['0.0685']
 >>> f"{(0.75 * 0.25 / 40) ** 0.5:.4f}"  # that of 40 throws of a coin
 '0.0685'
+>>> _ = program.learn(["a"] * 30)
+>>> program.learned()[0]["errors"], program.learned()[0]["error_reasons"]
+([None], ['it is at an edge, 0 or 1'])
 """
 
 from __future__ import annotations
+
+from enum import Enum
 
 import torch
 from torch import Tensor
@@ -23,8 +29,25 @@ from dpasp.learning.steps import Learner
 
 EDGE = 1e-6  # below this a probability is at the border, where the curvature says nothing
 STEP = 1e-4  # of a difference, as a share of the smaller of the two probabilities that change
-FLAT = 1e-9  # a curvature below this share of the largest is none
-Errors = list[list[float | None]]
+FLAT = 1e-6  # a curvature below this is none, of directions that are scaled to have 1
+WIDEST = 0.5  # no probability spreads further than this
+
+
+class NoError(Enum):
+    """Why a learned probability has no standard error; the value is what a person reads."""
+
+    EDGE = "it is at an edge, 0 or 1"
+    UNDETERMINED = "the observations do not determine it"
+    UNFINISHED = "what was learned is not at a maximum of the likelihood"
+    FIXED = "it is not learned"
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """The standard error of every head of every parameter, or why there is none."""
+
+    values: list[list[float | None]]
+    reasons: list[list[NoError | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +79,41 @@ class Fit:
         return directions
 
     def standard_errors(self) -> Errors:
-        """The standard error of every head of every parameter.
-
-        None where the observations do not determine it, or where it is at the border.
-        """
-        directions = self.directions()
+        """The standard error of every head of every parameter."""
+        parameters = self.learner.model.probabilities
+        table, free = parameters().detach().cpu(), parameters.free.cpu()
         sizes = [len(parameter.initial) for parameter in self.learner.model.ground.parameters]
-        errors: Errors = [[None] * size for size in sizes]
-        covariance, known = _inverse(self._information(directions))
+        errors = Errors(
+            [[None] * size for size in sizes],
+            [
+                [NoError.EDGE if free[row, i] else NoError.FIXED for i in range(size)]
+                for row, size in enumerate(sizes)
+            ],
+        )
+        directions = self.directions()
+        information = self._information(directions)
+        slopes = self._slopes(directions) if directions else information.new_zeros(0)
+        # What the likelihood would rather have beyond an edge is held there, one after the other.
+        active = list(range(len(directions)))
+        while active:
+            covariance, known = _inverse(information[active][:, active])
+            step = covariance @ slopes[active]
+            beyond = [
+                (float(over), i)
+                for i, over in zip(active, _beyond(table, directions, active, step), strict=True)
+                if over > 0 and known[active.index(i)]
+            ]
+            if not beyond:
+                break
+            active.remove(max(beyond)[1])
         for falls in {(d.row, d.falls) for d in directions}:
-            same = [i for i, d in enumerate(directions) if (d.row, d.falls) == falls]
-            for i in same:
-                d = directions[i]
-                _set(errors, d.row, d.rises, covariance[i, i], bool(known[i]))
-            variance = covariance[same][:, same].sum()
-            _set(errors, *falls, variance, bool(known[same].all()))
+            same = [n for n, i in enumerate(active) if _falls(directions[i]) == falls]
+            for n in same:
+                d = directions[active[n]]
+                _set(errors, d.row, d.rises, covariance[n, n], step[n], bool(known[n]))
+            if same:
+                together = covariance[same][:, same].sum(), step[same].sum()
+                _set(errors, *falls, *together, bool(known[same].all()))
         return errors
 
     @torch.no_grad()
@@ -100,18 +143,50 @@ class Fit:
         return torch.stack([slopes[d.row, d.rises] - slopes[d.row, d.falls] for d in directions])
 
 
+def _falls(direction: Direction) -> tuple[int, int]:
+    """The value that falls in a direction."""
+    return direction.row, direction.falls
+
+
+def _beyond(
+    table: Tensor, directions: list[Direction], active: list[int], step: Tensor
+) -> list[float]:
+    """By active direction, how far a step to the maximum of the likelihood leads beyond 0 or 1."""
+    falling: dict[tuple[int, int], float] = {}
+    for i, much in zip(active, step.tolist(), strict=True):
+        key = _falls(directions[i])
+        falling[key] = falling.get(key, 0.0) + much
+    beyond = []
+    for i, much in zip(active, step.tolist(), strict=True):
+        d = directions[i]
+        below = float(table[d.row, d.rises]) + much  # where the one that rises would be
+        other = float(table[d.row, d.falls]) - falling[_falls(d)]
+        beyond.append(max(EDGE - below, EDGE - other if much > 0 else 0.0))
+    return beyond
+
+
 def _inverse(information: Tensor) -> tuple[Tensor, Tensor]:
     """The covariance, and which directions the information determines."""
-    if not len(information):
-        return information, information.new_zeros(0, dtype=torch.bool)
-    values, vectors = torch.linalg.eigh(information)
-    good = values > FLAT * float(values.abs().max().clamp(min=FLAT))
-    known = (vectors[:, ~good].square().sum(dim=1)) < FLAT
-    scaled = vectors[:, good] / values[good].sqrt()
-    return scaled @ scaled.T, known
+    scale = information.diagonal().clamp(min=0.0).sqrt()
+    none = scale == 0
+    unit = torch.where(none, 1.0, scale)
+    scaled = torch.where(none[:, None] | none, 0.0, information / (unit[:, None] * unit))
+    values, vectors = torch.linalg.eigh(scaled)
+    good = values > FLAT
+    known = ((vectors[:, ~good].square().sum(dim=1)) < FLAT) & ~none
+    half = vectors[:, good] / values[good].sqrt() / unit[:, None]
+    return half @ half.T, known
 
 
-def _set(errors: Errors, row: int, place: int, variance: Tensor, known: bool) -> None:
+def _set(errors: Errors, row: int, place: int, variance: Tensor, step: Tensor, known: bool) -> None:
     """Note the error of a head; choosing nothing has none of its own."""
-    if place < len(errors[row]) and known:
-        errors[row][place] = float(variance.sqrt())
+    if place >= len(errors.values[row]):
+        return
+    error = float(variance.clamp(min=0.0).sqrt())
+    reason = None
+    if not known or error > WIDEST:
+        reason = NoError.UNDETERMINED
+    elif abs(float(step)) > error:
+        reason = NoError.UNFINISHED
+    errors.reasons[row][place] = reason
+    errors.values[row][place] = error if reason is None else None

@@ -31,6 +31,7 @@ class StopReason(Enum):
     """Why learning stopped; the value is what a person reads."""
 
     DONE = "all iterations are done"
+    CONVERGED = "the log-likelihood has converged"
     PATIENCE = "the likelihood has not improved for as many iterations as patience allows"
 
 
@@ -39,7 +40,8 @@ class Record:
     """One iteration: the log-likelihood summed over the examples seen, before each step.
 
     ``likelihood`` says what that is: exact, a lower bound (then it is at most ``gap`` more), or
-    sampled (an estimate).
+    sampled (an estimate). ``converged`` is said of the last one, where learning was to stop when
+    the log-likelihood rises no more.
     """
 
     iteration: int
@@ -47,6 +49,7 @@ class Record:
     validation: float | None = None  # the same of the examples held out, after the iteration
     likelihood: AscentKind = "exact"
     gap: float | None = None
+    converged: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; validation only where there is some, likelihood where it is not exact."""
@@ -58,6 +61,8 @@ class Record:
             fields["validation"] = self.validation
         if self.likelihood != "exact":
             fields["likelihood"] = self.likelihood
+        if self.converged is not None:
+            fields["converged"] = self.converged
         return fields if self.gap is None else fields | {"gap": self.gap}
 
 
@@ -71,6 +76,7 @@ class History(Sequence[Record]):
     seconds: float = field(default=0.0, compare=False)
     # seconds until the first step was done, compiling included
     first_step: float | None = field(default=None, compare=False)
+    converged: bool | None = None  # None: a rule or a likelihood of which it cannot be said
 
     @overload
     def __getitem__(self, key: int) -> Record: ...
@@ -106,11 +112,12 @@ class History(Sequence[Record]):
         first, last = self.records[0].log_likelihood, self.records[-1].log_likelihood
         count, gap = len(self.records), self.records[-1].gap
         what = ASCENT_WORDS[self.records[-1].likelihood]
+        unfinished = ", and it has not converged" if self.converged is False else ""
         off = "" if gap is None else f" (at most {gap:.6f} below the exact one)"
         return (
             f"{count} iteration{'s' * (count != 1)} over {self.examples:,} "
             f"example{'s' * (self.examples != 1)}: {what} {first:.6f} → {last:.6f}{off}; "
-            f"{self.reason.value} ({self.seconds:.1f} s)"
+            f"{self.reason.value}{unfinished} ({self.seconds:.1f} s)"
         )
 
     def _repr_html_(self) -> str:

@@ -17,6 +17,9 @@ from dpasp.semantics.objective import Objective
 
 NETWORK_RATE = 0.001
 PARAMETER_RATE = 0.1
+PASSES = 30  # over the examples, where nothing else is said,
+MOST_PASSES = 1000  # and of expectation maximisation, which stops by itself
+TOLERANCE = 1e-9  # what the log-likelihood may still rise, as a share of it
 DEFAULT_BATCH = 100  # examples a step, for a program with networks that says nothing else
 
 
@@ -25,7 +28,8 @@ class LearnOptions:
     """How to learn; None is what depends on the program."""
 
     lr: float | None = None
-    niters: int = 30
+    niters: int | None = None
+    tolerance: float | None = None
     batch: int | None = None
     alg: str | None = None
     momentum: float = 0.0

@@ -206,7 +206,7 @@ def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -
 
 def _possible(likelihood: Likelihood, weights: Tensor, ids: Tensor, group: LeafGroups) -> Tensor:
     """By leaf and column, whether the value is possible with the observation."""
-    slopes = likelihood.log(weights, ids)[1]
+    slopes = likelihood.joint.log(weights, ids)[1]
     return with_omitted(slopes, weights, group, weights.new_ones(1)) > SAME
 
 

@@ -281,12 +281,28 @@ class Learner:
         for part in torch.split(batch, CHUNK if self.examples.data else max(1, len(batch))):
             share = self.steps.group.share(part)
             seen = self._look(*self._weights_and_logs(share), share)
-            whole = with_omitted(seen.slopes, seen.weights, self.groups, seen.mass)
+            tries = self._tries(seen, share)
+            whole = with_omitted(seen.slopes, seen.weights, self.groups, tries)
             counts += self._by_parameter(seen.weights * whole)
             total += seen.total
             self._add_gap(seen)
         self.steps.group.add([counts, total])
         return counts, total
+
+    def _tries(self, seen: SeenBatch, batch: Tensor) -> Tensor:
+        """How many total choices are drawn, in the mean, for the examples of each column.
+
+        It is one for each, unless some have no model: those were drawn too, and not seen
+        (Cussens 2001). Their values count, or the others would pass for all that were drawn.
+        """
+        ids = self.examples.ids[batch]
+        if self.examples.data:
+            tries = self.observed.tries(seen.weights, ids) if len(ids) else None
+            return seen.mass if tries is None else tries
+        counts = torch.bincount(ids, minlength=self.observed.count).to(seen.weights.dtype)
+        every = torch.arange(len(counts), device=counts.device)
+        tries = self.observed.tries(seen.weights, every)
+        return seen.mass if tries is None else (tries @ counts).reshape(1)
 
     @torch.no_grad()
     def seen_counts(self, examples: Tensor) -> Tensor:
@@ -302,9 +318,11 @@ class Learner:
         for place in torch.split(torch.arange(len(ids), device=ids.device), COLUMNS):
             observed, rows = ids[place], examples[place] if self.examples.data else place
             weights = self._weights(rows).expand(-1, len(place))
-            whole = with_omitted(
-                self.observed.log(weights, observed)[1], weights, self.groups, weights.new_ones(1)
-            )
+            tries = self.observed.tries(weights, observed)
+            mass = weights.new_ones(1) if tries is None else tries
+            slopes = self.observed.log(weights, observed)[1]
+            # What was drawn and had no model counts for its share, and an example for one.
+            whole = with_omitted(slopes, weights, self.groups, mass) / mass
             seen = weights * whole * times[place] * self._tells(observed, rows)
             counts += self._by_parameter(seen)
         return counts

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -30,7 +32,14 @@ from dpasp.learning.history import History, Moment, Record, StopReason, Watcher,
 from dpasp.learning.imprecise import check_imprecise
 from dpasp.learning.interrupts import StepStopped, StopRequest, interrupts
 from dpasp.learning.optimisers import optimisers
-from dpasp.learning.options import DEFAULT_BATCH, PARAMETER_RATE, LearnOptions
+from dpasp.learning.options import (
+    DEFAULT_BATCH,
+    MOST_PASSES,
+    PARAMETER_RATE,
+    PASSES,
+    TOLERANCE,
+    LearnOptions,
+)
 from dpasp.learning.parallel import ProcessGroup
 from dpasp.learning.possible import check_possible
 from dpasp.learning.shortcuts import warn_of_shortcuts
@@ -44,6 +53,11 @@ from dpasp.neural.observations import Observations
 from dpasp.neural.repeatable import repeatable
 
 REPORTS = 0.1  # seconds between two reports of progress
+ROUNDED = 1e-14  # a smaller share of the log-likelihood is rounding
+
+
+class ConvergenceWarning(UserWarning):
+    """Learning stopped before the log-likelihood had converged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +191,15 @@ class Loop:
         self.captured = None
         if job.options.capture:
             self.captured = Captured(learner.step, self.size, device, job.span)
+        # With all examples at once the likelihood never falls, and one sees where it goes.
+        kind = learner.ascent.kind
+        self.judged = learner.steps.rule == "fixpoint" and kind != "sampled"
+        self.judged &= self.size == len(self.train)
+        self.tolerance = job.options.tolerance
+        if self.judged and job.options.niters is None:
+            self.tolerance = self.tolerance or TOLERANCE
+        self.passes = job.options.niters or (MOST_PASSES if self.judged else PASSES)
+        self._check_tolerance()
         self.begun = self.started = self._reported = time.monotonic()
         self.first_step: float | None = None
 
@@ -186,7 +209,10 @@ class Loop:
             unfinished.restore(self, self.job.how.resume)
         reason = StopReason.DONE
         with interrupts(self.job.how.watch) as request:
-            while self.position.iteration < self.job.options.niters:
+            while self.position.iteration < self.passes:
+                if self.tolerance is not None and self._to_come() <= self.tolerance:
+                    reason = StopReason.CONVERGED
+                    break
                 self.iterate(request)
                 if self._is_patient():
                     continue
@@ -197,7 +223,50 @@ class Loop:
         elif self.learner.average is not None:
             self.learner.average.settle()
         seconds = time.monotonic() - self.started
-        return History(self.position.records, reason, len(self.train), seconds, self.first_step)
+        records, converged = self.position.records, self._converged()
+        if self.tolerance is not None and records:
+            records = (*records[:-1], replace(records[-1], converged=converged))
+            if reason is StopReason.DONE and converged is False:
+                self._warn()
+        return History(records, reason, len(self.train), seconds, self.first_step, converged)
+
+    def _check_tolerance(self) -> None:
+        """Refuse to stop by the log-likelihood where it goes up and down."""
+        if self.tolerance is not None and not self.judged:
+            message = "tolerance is of fixpoint, with all examples at once and without sampling"
+            help = "leave tolerance out, and say niters or patience"
+            raise DataError(Diagnostic("learn-tolerance", message, self.job.span, help))
+
+    def _to_come(self) -> float:
+        """What the log-likelihood will still rise, as a share of it, if it goes on as it did.
+
+        The steps shrink by the same factor each in the end, so what is to come is a geometric
+        series (Aitken): a slow rise is not taken for the end of it.
+        """
+        last = [record.log_likelihood for record in self.position.records[-3:]]
+        if len(last) < 3:
+            return math.inf
+        size = max(1.0, abs(last[2]))
+        before, now = abs(last[1] - last[0]), abs(last[2] - last[1])
+        if now <= ROUNDED * size:
+            return 0.0
+        return math.inf if now >= before else now * now / (before - now) / size
+
+    def _converged(self) -> bool | None:
+        """Whether the log-likelihood rises no more; None where that cannot be said."""
+        if not self.judged:
+            return None
+        return self._to_come() <= (self.tolerance or TOLERANCE)
+
+    def _warn(self) -> None:
+        last = [record.log_likelihood for record in self.position.records[-2:]]
+        warnings.warn(
+            f"learning has not converged after {self.passes:,} passes: the log-likelihood rose by "
+            f"{last[-1] - last[0]:.2g} in the last one; say niters = {10 * self.passes}, or a "
+            'larger tolerance, or another rule, such as alg = "lagrange"',
+            ConvergenceWarning,
+            stacklevel=2,
+        )
 
     def _split(self, examples: int) -> tuple[Tensor, Tensor]:
         """The examples to learn from, and those held out."""
@@ -232,7 +301,7 @@ class Loop:
             for step in range(self.position.step, len(batches)):
                 self._check(request, total)
                 done = self.position.iteration + step / len(batches)
-                self.learner.schedule(done / self.job.options.niters)
+                self.learner.schedule(done / self.passes)
                 self.learner.ascent.begin(self.position.iteration, step)
                 while (gained := self._step(batches[step], request)) is None:
                     self._check(request, total)
@@ -318,7 +387,7 @@ class Loop:
         self.job.how.watcher(
             Moment(
                 self.position.iteration + 1,
-                self.job.options.niters,
+                self.passes,
                 done,
                 len(self.train),
                 total / max(done, 1),

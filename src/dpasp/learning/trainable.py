@@ -298,7 +298,10 @@ class Trainable:
                 record["key"] = {name: str(value) for name, value in parameter.key}
             record["values"] = values[: len(parameter.initial)]
             if errors is not None:
-                record["errors"] = errors[place]
+                record["errors"] = errors.values[place]
+                reasons = [reason and reason.value for reason in errors.reasons[place]]
+                if any(reasons):
+                    record["error_reasons"] = reasons
             if self.intervals is not None:
                 record["lower"] = list(self.intervals.lower[place])
                 record["upper"] = list(self.intervals.upper[place])

@@ -5,6 +5,9 @@ many, one circuit serves all: the truth of every observed atom is a leaf, and an
 observation is a pattern of 0 and 1 at those leaves (possible where the choices determine
 the atoms). Intervals of probabilities are :mod:`dpasp.neural.extremes`'s.
 
+Where some total choices have no model, either is divided by the probability that there is
+one, as answers are: P(O) is P(O and consistent) / P(consistent).
+
 >>> from dpasp import loads
 >>> from dpasp.neural.observations import ObservationReader
 >>> ground = loads("0.3::a. 0.5::b. c :- a. c :- b.").ground()
@@ -13,6 +16,9 @@ the atoms). Intervals of probabilities are :mod:`dpasp.neural.extremes`'s.
 >>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64).expand(-1, 3)
 >>> likelihood.log(weights, seen.ids)[0].exp()
 tensor([0.6500, 0.3500, 0.6500], dtype=torch.float64)
+>>> constrained = loads("0.3::a. 0.5::b. c :- a. c :- b. :- a, b.").ground()
+>>> likelihood_of(constrained, Meaning(), seen.distinct).log(weights, seen.ids)[0].exp()
+tensor([0.5882, 0.4118, 0.5882], dtype=torch.float64)
 """
 
 from __future__ import annotations
@@ -25,27 +31,34 @@ import torch
 from torch import Tensor
 
 from dpasp.circuits import Options
+from dpasp.circuits.consistency import consistency
 from dpasp.dataclass import dataclass
 from dpasp.errors import InferenceError, SizeLimit
+from dpasp.inference.relaxing.goals import determined_part
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
-from dpasp.neural.engines import MassEngine, masses, native_engine, no_further
+from dpasp.neural.engines import MassEngine, NativeEngine, masses, native_engine, no_further
 from dpasp.neural.extremes import AtExtremes, at_extremes
 from dpasp.neural.mixtures import (
     LEAST_LINEAR,
     MassMixture,
+    consistent_mass,
     log_of_mixture,
     log_or_never,
     mixture_of,
+    tries_of,
 )
 from dpasp.neural.observations import Observation, questions_of
 from dpasp.semantics.dependencies import determined
+from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.objective import Objective
 
 FEW = 64  # distinct observations that are worth a root each,
 LONG = 2000  # unless they have more literals than this together
+WORK = 1_000_000  # of compiling by itself whether there is a model: up to about a second
+ALWAYS = GroundQuery((), (), "", NOWHERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,14 @@ class AsRoots:
     def count(self) -> int:
         """How many distinct observations there are."""
         return self.engine.questions
+
+    @property
+    def joint(self) -> AsRoots:
+        """That an observation holds and there is a model: the same here."""
+        return self
+
+    def tries(self, weights: Tensor, ids: Tensor) -> None:
+        """Every total choice counts."""
 
     def to(self, device: torch.device) -> AsRoots:
         """The same on a device."""
@@ -83,7 +104,10 @@ class AsRoots:
         if mix.single and self.engine.scaled:
             return _in_log_space(self, weights, seeds)
         by_field, slopes = self.engine.gradient(weights, seeds, mix.fields)
-        mixed = (by_field[ids, :, columns] * mix.coefficients[ids]).sum(1) + mix.constant[ids]
+        rates = mix.coefficients[ids]
+        # A field that no column asks for is not computed.
+        mixed = torch.where(rates == 0, 0.0, by_field[ids, :, columns] * rates).sum(1)
+        mixed = mixed + mix.constant[ids]
         return _logarithm(self, weights, seeds, mixed, slopes)
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -137,6 +161,14 @@ class AsLeaves:
         """How many distinct observations there are."""
         return len(self.evidence)
 
+    @property
+    def joint(self) -> AsLeaves:
+        """That an observation holds and there is a model: the same here."""
+        return self
+
+    def tries(self, weights: Tensor, ids: Tensor) -> None:
+        """Every total choice counts."""
+
     def to(self, device: torch.device) -> AsLeaves:
         """The same on a device."""
         if self.evidence.device == device:
@@ -189,7 +221,78 @@ class AsLeaves:
         return logs, total
 
 
-Likelihood = AsRoots | AsLeaves | AtExtremes
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """The probability of observations given that there is a model, where some lack one.
+
+    ``consistent`` has one observation: that there is a model.
+    """
+
+    joint: AsRoots | AsLeaves
+    consistent: AsRoots | AsLeaves
+
+    @property
+    def count(self) -> int:
+        """How many distinct observations there are."""
+        return self.joint.count
+
+    @property
+    def engine(self) -> MassEngine:
+        """What evaluates the observations."""
+        return self.joint.engine
+
+    def to(self, device: torch.device) -> Normalised:
+        """The same on a device."""
+        return Normalised(self.joint.to(device), self.consistent.to(device))
+
+    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
+        logs, slopes = self.joint.log(weights, ids)
+        given, down = self.consistent.log(weights, torch.zeros_like(ids))
+        possible = logs != -torch.inf
+        return torch.where(possible, logs - given, logs), torch.where(possible, slopes - down, 0.0)
+
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        found, slopes = self.joint.log_by_logs(logs, ids)
+        given, down = self.consistent.log_by_logs(logs, torch.zeros_like(ids))
+        possible = found != -torch.inf
+        found = torch.where(possible, found - given, found)
+        return found, torch.where(possible, slopes - down, 0.0)
+
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        logs = self.joint.composed(weights, ids)
+        given = self.consistent.composed(weights, torch.zeros_like(ids))
+        return torch.where(logs == -torch.inf, logs, logs - given)
+
+    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [distinct observations] under one weight vector, and the total gradient."""
+        logs, slopes = self.joint.log_shared(weights, counts)
+        given, down = self.consistent.log(weights, _first(weights))
+        possible = logs != -torch.inf
+        seen = torch.where(possible, counts, 0.0).sum()
+        return torch.where(possible, logs - given, logs), slopes - seen * down
+
+    def probability(self, weights: Tensor) -> Tensor:
+        """The probabilities [distinct observations, batch], where each is a root."""
+        assert isinstance(self.joint, AsRoots)
+        assert isinstance(self.consistent, AsRoots)
+        given = self.consistent.probability(weights)[0]
+        return self.joint.probability(weights) / given.clamp(min=LEAST_LINEAR)
+
+    def tries(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """How many total choices [batch] are drawn, in the mean, until one has a model."""
+        given = self.consistent.log(weights, _first(weights).expand(weights.shape[1]))[0]
+        return tries_of(given).expand(len(ids))
+
+
+Likelihood = AsRoots | AsLeaves | Normalised | AtExtremes
+
+
+def _first(weights: Tensor) -> Tensor:
+    """The number of the first observation, where the weights are."""
+    return torch.zeros(1, dtype=torch.int64, device=weights.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +368,11 @@ def _curvature(likelihood: Likelihood, weights: Tensor, ids: Tensor, along: Tens
 
 def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
     """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
+    if isinstance(likelihood, Normalised):
+        joint = log_probability(weights, likelihood.joint, ids)
+        first = _first(weights).expand(weights.shape[1])
+        given = log_probability(weights, likelihood.consistent, first)
+        return torch.where(joint == -torch.inf, joint, joint - given)
     if weights.shape[1] == 1 and len(ids) != 1:
         if isinstance(likelihood, AsRoots):
             return log_of_mixture(weights, likelihood.engine, likelihood.mixture)[:, 0][ids]
@@ -309,12 +417,59 @@ def likelihood_of(
     if (many or outlook.atoms) and not intervals:
         as_leaves = _leaf_for_each(ground, meaning, observations, watch, outlook)
         if as_leaves is not None:
-            return as_leaves
+            return _normalised(as_leaves, ground, meaning, watch)
     questions = questions_of(observations)
     engine = native_engine(ground, meaning, questions, watch=watch, options=outlook.options)
     if intervals:
-        return at_extremes(ground, meaning, observations, objective, engine)
-    return AsRoots(engine, mixture_of(engine.definite, meaning, observations, objective.lower))
+        sure = surely_consistent(ground, meaning) or never_missing(engine, ground)
+        return at_extremes(ground, meaning, observations, objective, engine, normalised=not sure)
+    mixture = mixture_of(engine.definite, meaning, observations, objective.lower)
+    return _normalised(AsRoots(engine, mixture), ground, meaning, watch)
+
+
+def surely_consistent(ground: GroundProgram, meaning: Meaning) -> bool:
+    """Whether it can be seen from the rules that every total choice has a model."""
+    if meaning.has_undefined_model:
+        return True
+    if not all(rule.head or rule.choice for rule in ground.rules):
+        return False
+    if determined(ground.rules, len(ground.symbols)).all():
+        return True
+    part = determined_part(ground, meaning)
+    return part is not None and not part.constraints
+
+
+def never_missing(engine: NativeEngine, ground: GroundProgram) -> bool:
+    """Whether it can be seen from a circuit that every total choice has a model."""
+    return consistency(engine.circuit, layout(ground.choices)).never
+
+
+def _normalised(
+    joint: AsRoots | AsLeaves, ground: GroundProgram, meaning: Meaning, watch: Watch
+) -> AsRoots | AsLeaves | Normalised:
+    """The observations given that there is a model; the same if there always is one.
+
+    Whether there is one is compiled by itself where that is little work, since every step
+    evaluates it; else the circuit of the observations tells it, too.
+    """
+    assert isinstance(joint.engine, NativeEngine)
+    as_roots = isinstance(joint, AsRoots)
+    if surely_consistent(ground, meaning) or (as_roots and never_missing(joint.engine, ground)):
+        return joint
+    if joint.engine.circuit.statistics.way != "enumerated":
+        try:
+            engine = native_engine(
+                ground, meaning, [ALWAYS], watch=watch, options=Options(work=WORK)
+            )
+        except (InferenceError, SizeLimit):
+            pass
+        else:
+            if never_missing(engine, ground):
+                return joint
+            return Normalised(joint, AsRoots(engine, consistent_mass(1)))
+    if as_roots:
+        return Normalised(joint, AsRoots(joint.engine, consistent_mass(joint.count)))
+    return Normalised(joint, replace(joint, evidence=torch.ones_like(joint.evidence[:1])))
 
 
 def _leaf_for_each(
@@ -333,14 +488,11 @@ def _leaf_for_each(
         return None
     more = (atom for atom in outlook.atoms if known[atom])
     atoms = tuple(sorted({*more, *(literal.atom for literal in literals)}))
-    always = GroundQuery((), (), "", NOWHERE)
     try:
-        engine = native_engine(ground, meaning, [always], atoms, watch, outlook.options)
+        engine = native_engine(ground, meaning, [ALWAYS], atoms, watch, outlook.options)
     except (InferenceError, SizeLimit):
         return None
-    whole, zero = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
-    mixture = MassMixture(("consistent",), whole, zero, True)
-    return AsLeaves(engine, mixture, atoms, _evidence(observations, atoms))
+    return AsLeaves(engine, consistent_mass(1), atoms, _evidence(observations, atoms))
 
 
 def _evidence(observations: Sequence[Observation], atoms: Sequence[int]) -> Tensor:

@@ -24,6 +24,7 @@ from dpasp.neural.walks import Fields
 from dpasp.semantics.meaning import Meaning
 
 LEAST_LINEAR = 1e-290  # below this, linear space has no digits left
+MOST_TRIES = 1e15  # as far as they are counted: no step can be made smaller than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,18 @@ def mixture_of(
         # A total choice without stable models has one model, in which all is undefined.
         rows[:, -1] = -constant
     return MassMixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
+
+
+def consistent_mass(questions: int) -> MassMixture:
+    """The probability that there is a model, whatever the question."""
+    rows = torch.ones(questions, 1, dtype=torch.float64)
+    return MassMixture(("consistent",), rows, torch.zeros(questions, dtype=torch.float64), True)
+
+
+def tries_of(log_consistent: Tensor) -> Tensor:
+    """How many total choices are drawn, in the mean, until one has a model."""
+    tries = (-log_consistent).exp().clamp(min=1.0, max=MOST_TRIES)
+    return torch.where(log_consistent.isfinite(), tries, 1.0)
 
 
 def log_of_mixture(weights: Tensor, engine: MassEngine, mixture: MassMixture) -> Tensor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +32,7 @@ from dpasp.neural.labels import LabelReader, in_listed_order, places
 from dpasp.neural.likelihood import (
     AsLeaves,
     Likelihood,
+    Normalised,
     Outlook,
     likelihood_of,
     log_probability,
@@ -148,7 +150,7 @@ class ProgramModule(nn.Module):
         data: DataByName | None = None,
         query: QueryTexts | None = None,
     ) -> Tensor:
-        """log P(O) [batch] of one observation for each row, not normalised by consistency.
+        """log P(O) [batch] of one observation for each row; total choices without models are out.
 
         Observations come in any shape that :mod:`dpasp.language.observations` reads. With a
         ``query`` such as ``"sum(Z)"`` they are integers: the numbers of the columns of
@@ -389,8 +391,10 @@ class ProgramModule(nn.Module):
         new = distinct[known:]
         if self._groups:
             last, first = self._groups[-1]
-            more = last.extended(new) if isinstance(last, AsLeaves) else None
+            joint = last.joint
+            more = joint.extended(new) if isinstance(joint, AsLeaves) else None
             if more is not None:
+                more = replace(last, joint=more) if isinstance(last, Normalised) else more
                 self._groups[-1] = more, first
                 return
         watch, outlook = self.limits.start(), Outlook(atoms=expected)

@@ -45,6 +45,46 @@ class CircuitPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class Certain:
+    """The engine of a case that is not compiled: as if all of it had what is asked."""
+
+    questions: ClassVar[int] = 1
+    size: ClassVar[int] = 0
+    scaled: ClassVar[bool] = False
+
+    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
+        """All of the probability."""
+        return weights.new_ones(1, len(fields), weights.shape[1])
+
+    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
+        """All of it, or its logarithm, whatever the weights are."""
+        values = self.masses(weights, fields)
+        return values.log() if log else values, lambda _: torch.zeros_like(weights)
+
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """All of it, and no slope."""
+        return self.traced(weights, fields, log)[0], torch.zeros_like(weights)
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithm of all of it, and no slope."""
+        return torch.zeros_like(seeds), torch.zeros_like(logs)
+
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Learning by a bound asks for no second derivatives."""
+        raise NotImplementedError
+
+    def to(self, device: torch.device) -> Certain:
+        """The same."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
 class CircuitPieces:
     """CircuitPieces as one engine; a question that no piece is about has no mass."""
 

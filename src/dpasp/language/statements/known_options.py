@@ -57,6 +57,7 @@ TEXT = Allowed("text in quotes", lambda value: isinstance(value, str), ('"…"',
 LEARN = {
     "lr": POSITIVE,
     "niters": COUNT,
+    "tolerance": POSITIVE,
     "batch": COUNT,
     "alg": _word("lagrange", "neurasp", "fixpoint", "em", "gradient"),
     "momentum": SHARE,

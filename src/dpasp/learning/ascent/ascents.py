@@ -35,6 +35,12 @@ class LogLikelihood(Protocol):
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector, and the total gradient."""
 
+    def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
+        """How many total choices [batch] are drawn until one has a model; None: one, always.
+
+        The weights are those of each observation, or one column for all of them.
+        """
+
 
 class Ascent(Protocol):
     """What is ascended, and how far it may be from the likelihood."""

@@ -1,8 +1,9 @@
 """A lower bound of the likelihood: that of the circuits which are there.
 
 What is compiled says what the observations have at least, under any parameters; so its logarithm
-is below the likelihood's, and what raises it is worth as much. Between iterations more is
-compiled, where the parameters of now make it matter.
+is below the likelihood's, and what raises it is worth as much. Where some total choices have no
+model, it is divided by what the others have at most. Between iterations more is compiled, where
+the parameters of now make it matter.
 
 >>> import dpasp
 >>> history = dpasp.loads("?::a. b :- a.").learn([["b"], ["not b"]], niters=2, likelihood="bound")
@@ -20,7 +21,7 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.learning.history import AscentKind
-from dpasp.neural.likelihood import AsRoots
+from dpasp.neural.likelihood import AsRoots, Normalised
 from dpasp.neural.mixtures import MassMixture
 from dpasp.neural.pieces import CircuitPieces
 from dpasp.semantics.leaves import Weights
@@ -43,8 +44,15 @@ class Source(Protocol):
     def mixture(self) -> MassMixture:
         """What a probability is of their masses."""
 
-    def most(self, weights: Tensor, probability: Tensor) -> Tensor:
-        """The probability [observations, batch] that each has at most."""
+    @property
+    def consistent(self) -> AsRoots | None:
+        """The probability of a model, at most; None where there always is one."""
+
+    def most(self, weights: Tensor, joint: Tensor) -> Tensor:
+        """The probability [observations, batch] that each has at most.
+
+        ``joint`` is what each has at least together with a model.
+        """
 
     def tightened(self, weights: Weights, iteration: int) -> Self:
         """With more of it compiled."""
@@ -62,14 +70,15 @@ class BoundAscent:
     """The lower bound by a source, on a device."""
 
     source: Source
-    likelihood: AsRoots
+    likelihood: AsRoots | Normalised
     iteration: int = -1  # after which it was last tightened
     kind: ClassVar[AscentKind] = "bound"
 
     @classmethod
     def of(cls, source: Source, iteration: int = -1) -> BoundAscent:
         """The bound that a source gives now."""
-        return cls(source, AsRoots(source.engine, source.mixture), iteration)
+        joint, given = AsRoots(source.engine, source.mixture), source.consistent
+        return cls(source, joint if given is None else Normalised(joint, given), iteration)
 
     def to(self, device: torch.device) -> BoundAscent:
         """The same on a device."""
@@ -77,8 +86,10 @@ class BoundAscent:
 
     def above(self, weights: Tensor, ids: Tensor) -> Tensor:
         """By how much log P [batch] is above the bound, at most."""
-        low = self.likelihood.probability(weights.detach())
-        high = self.source.most(weights.detach(), low)
+        low = joint = self.likelihood.joint.probability(weights.detach())
+        if isinstance(self.likelihood, Normalised):
+            low = self.likelihood.probability(weights.detach())
+        high = self.source.most(weights.detach(), joint)
         place = ids, torch.arange(len(ids), device=ids.device)
         if weights.shape[1] == 1:
             place = ids, torch.zeros_like(ids)
@@ -102,7 +113,7 @@ class BoundAscent:
         return self._with(self.source.restored(source), iteration)
 
     def _with(self, source: Source, iteration: int) -> BoundAscent:
-        device = self.likelihood.mixture.constant.device
+        device = self.likelihood.joint.mixture.constant.device
         return BoundAscent.of(source, iteration).to(device)
 
     def begin(self, iteration: int, step: int) -> None:

@@ -13,8 +13,9 @@ worth nothing in the lower bound, and all of its probability in the upper one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ from dpasp.inference.engines.circuit import on_circuit
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine
-from dpasp.neural.mixtures import MassMixture, mixture_of
+from dpasp.neural.likelihood import AsRoots, never_missing, surely_consistent
+from dpasp.neural.mixtures import MassMixture, consistent_mass, mixture_of
 from dpasp.neural.observations import Observation, questions_of
-from dpasp.neural.pieces import CircuitPiece, CircuitPieces
+from dpasp.neural.pieces import Certain, CircuitPiece, CircuitPieces
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.objective import Objective
@@ -41,6 +43,7 @@ STEPS = 1000  # cases that are split or compiled in one go,
 ATTEMPTS = 16  # and those among them that the compiler tries
 WORK = 5_000_000  # of one of them
 ENUMERATED = 256  # total choices that are enumerated where there is no way to compile them
+LEAST = 1e-300  # what a probability of 0 counts as, to divide by
 CLOSE = 1e-6  # an open probability below this is worth no more work
 
 
@@ -68,7 +71,10 @@ class ByCases:
     @property
     def engine(self) -> CircuitPieces:
         """The circuits of the cases that are compiled."""
-        place, pieces = layout(self.ground.choices), []
+        return CircuitPieces(tuple(self._pieces()), len(self.observations))
+
+    def _pieces(self) -> Iterator[CircuitPiece]:
+        place = layout(self.ground.choices)
         every = tuple(range(len(self.observations)))
         for case in self.closed:
             fallen = dict(case.fallen)
@@ -79,8 +85,33 @@ class ByCases:
             ]
             leaves = torch.from_numpy(np.concatenate(kept) if kept else np.empty(0, np.int64))
             fell = torch.tensor(self._leaves(case.fallen), dtype=torch.int64)
-            pieces.append(CircuitPiece(case.engine, every, leaves, fell))
-        return CircuitPieces(tuple(pieces), len(every))
+            yield CircuitPiece(case.engine, every, leaves, fell)
+
+    @property
+    def consistent(self) -> AsRoots | None:
+        """The probability of a model, at most: of open cases all; None where there always is one.
+
+        The circuit of every observation tells it; that of the first does.
+        """
+        if self._total:
+            return None
+        none = torch.empty(0, dtype=torch.int64)
+        rest = [
+            CircuitPiece(Certain(), (0,), none, torch.tensor(self._leaves(fallen)).long())
+            for fallen in self.open
+        ]
+        engine = CircuitPieces((*self._pieces(), *rest), len(self.observations))
+        return AsRoots(engine, consistent_mass(len(self.observations)))
+
+    @cached_property
+    def _total(self) -> bool:
+        """Whether every total choice surely has a model, those of open cases aside."""
+        if surely_consistent(self.ground, self.meaning):
+            return True
+        return all(
+            never_missing(case.engine, restricted(self.ground, dict(case.fallen)))
+            for case in self.closed
+        )
 
     @property
     def exact(self) -> list[bool]:
@@ -93,12 +124,15 @@ class ByCases:
         definite = all(case.engine.definite for case in self.closed)
         return mixture_of(definite, self.meaning, self.observations, self.lower)
 
-    def most(self, weights: Tensor, probability: Tensor) -> Tensor:
-        """The probability [observations, batch] that each has at most."""
+    def most(self, weights: Tensor, joint: Tensor) -> Tensor:
+        """The probability [observations, batch] that each has at most: in open cases, always."""
         rest = weights.new_zeros(weights.shape[1])
         for fallen in self.open:
             rest += weights[self._leaves(fallen)].prod(dim=0)
-        return probability + rest
+        given = self.consistent
+        if given is None:
+            return joint + rest
+        return (joint + rest) / given.to(weights.device).probability(weights)[0].clamp(min=LEAST)
 
     def tightened(self, weights: Weights, iteration: int) -> ByCases:
         """With more cases compiled, the most probable ones under the weights first."""

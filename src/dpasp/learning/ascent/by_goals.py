@@ -1,7 +1,8 @@
 """Lower and upper bounds of observations that the choices of a program determine.
 
 Each observation is a goal (see :mod:`dpasp.inference.relaxing`): what surely holds of it when
-some choices are unknown has a circuit, and so has its complement.
+some choices are unknown has a circuit, and so has its complement. Where constraints leave some
+total choices without a model, that there is one is one more goal.
 
 >>> import dpasp
 >>> ground = dpasp.loads("?::a. b :- a. {c}.").ground()
@@ -26,10 +27,12 @@ from dpasp.inference.bounding.unknown_choices import Budget, Growing
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine
+from dpasp.neural.likelihood import AsRoots
 from dpasp.neural.mixtures import MassMixture
 from dpasp.neural.observations import Observation
 from dpasp.neural.pieces import CircuitPiece, CircuitPieces
 from dpasp.semantics.leaves import Weights, layout
+from dpasp.semantics.masses import ROUNDING
 from dpasp.semantics.meaning import Meaning
 
 WORK = 1_000_000  # of an attempt to know more, shared by all observations,
@@ -45,34 +48,60 @@ FIELD = ("a",)
 
 @dataclass(frozen=True)
 class ByGoals:
-    """For each observation, what surely makes it hold and what surely makes it fail."""
+    """For each observation, what surely makes it hold and what surely makes it fail.
+
+    With constraints, the last of the sides are those of there being a model.
+    """
 
     sides: tuple[tuple[Growing, Growing], ...]
-    counts: tuple[int, ...]  # examples of each observation
+    counts: tuple[int, ...]  # examples of each
     leaves: int
     budget: Budget
     watch: Watch
+    constrained: bool = False
+
+    @property
+    def _observed(self) -> tuple[tuple[Growing, Growing], ...]:
+        """The sides of the observations."""
+        return self.sides[:-1] if self.constrained else self.sides
 
     @property
     def engine(self) -> CircuitPieces:
         """The circuits of what makes the observations hold."""
-        return self._engine([held for held, _ in self.sides])
+        return self._engine([held for held, _ in self._observed])
+
+    @property
+    def consistent(self) -> AsRoots | None:
+        """The probability of a model, at most; None where there always is one."""
+        if not self.constrained:
+            return None
+        held, fails = self.sides[-1]
+        one = torch.ones(1, 1, dtype=torch.float64)
+        if held.whole:  # no more than it has at least
+            return AsRoots(self._engine([held]), MassMixture(FIELD, one, 0.0 * one[0], True))
+        slack = one[0] + ROUNDING  # what is left of 1 is rounded up
+        return AsRoots(self._engine([fails]), MassMixture(FIELD, -one, slack, False))
 
     @property
     def exact(self) -> list[bool]:
         """Which observations have no more than their bound."""
-        return [held.whole for held, _ in self.sides]
+        return [held.whole for held, _ in self._observed]
 
     @property
     def mixture(self) -> MassMixture:
         """A probability is one mass of the circuits."""
-        rows = torch.ones(len(self.sides), 1, dtype=torch.float64)
+        rows = torch.ones(len(self._observed), 1, dtype=torch.float64)
         return MassMixture(FIELD, rows, torch.zeros(len(rows), dtype=torch.float64), True)
 
-    def most(self, weights: Tensor, probability: Tensor) -> Tensor:
+    def most(self, weights: Tensor, joint: Tensor) -> Tensor:
         """The probability [observations, batch] that each has at most."""
-        against = self._engine([fails for _, fails in self.sides]).to(weights.device)
-        return 1.0 - against.masses(weights, FIELD)[:, 0]
+        against = self._engine([fails for _, fails in self._observed]).to(weights.device)
+        most = 1.0 - against.masses(weights, FIELD)[:, 0]
+        if not self.constrained:
+            return most
+        # Of the mass of models, that of the observation is a part.
+        given = self._engine([self.sides[-1][0]]).to(weights.device).masses(weights, FIELD)[0]
+        return most / torch.maximum(most, given).clamp(min=LEAST)
 
     def tightened(self, weights: Weights, iteration: int) -> ByGoals:
         """With more choices known, as far as the budget and a part of the time go.
@@ -170,6 +199,10 @@ def bound_by_goals(
             part.complement([(-literal,) for literal in literals]),
         )
         sides.append((Growing(goals[0]), Growing(goals[1])))
+    counts = tuple(observations.values())
+    if part.constraints:
+        sides.append((Growing(part.goal([()])), Growing(part.complement([]))))
+        counts = (*counts, sum(counts))
     share = max(1, 2 * len(sides))
     budget = Budget(
         max(100, nodes // share),
@@ -177,4 +210,4 @@ def bound_by_goals(
         min(500, max(20, REASONS // share)),
     )
     leaves = layout(ground.choices).size
-    return ByGoals(tuple(sides), tuple(observations.values()), leaves, budget, watch)
+    return ByGoals(tuple(sides), counts, leaves, budget, watch, bool(part.constraints))

@@ -4,7 +4,8 @@ By Fisher's identity the gradient of log P(O) by p_x is the mean of [X = x] / p_
 choices drawn given O. So worlds are drawn, with what can be of O pushed into their choices, and
 each is accepted in proportion to its weight and to the share of its models that satisfy O: those
 that are accepted are draws given O, exactly. Of choices that O does not depend on nothing is
-drawn: they keep their probability (Rao and Blackwell).
+drawn: they keep their probability (Rao and Blackwell). Where some total choices have no model,
+others are drawn given that there is one, and log P(consistent) is subtracted with its gradient.
 
 >>> from dpasp.language import parse
 >>> from dpasp.logic import ground
@@ -37,6 +38,8 @@ from dpasp.language.ast import NOWHERE
 from dpasp.learning.history import AscentKind
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.neural.likelihood import surely_consistent
+from dpasp.neural.mixtures import tries_of
 from dpasp.neural.observations import Observation, observation_brief
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import Array
@@ -61,9 +64,13 @@ class SampledAscent:
 
     kind: ClassVar[AscentKind] = "sampled"
 
-    def __init__(self, sources: Sequence[_Source], draws: Draws) -> None:
+    def __init__(
+        self, sources: Sequence[_Source], draws: Draws, consistent: _Source | None = None
+    ) -> None:
         self.sources, self.draws = tuple(sources), draws
+        self.consistent = consistent  # worlds with a model, if not all have one
         self._moment = (0, 0)
+        self._kept: tuple[object, tuple[float, Weights]] | None = None
 
     @classmethod
     def of(
@@ -74,7 +81,9 @@ class SampledAscent:
         draws: Draws,
     ) -> SampledAscent:
         """What draws worlds of the observations of a program."""
-        return cls([_Source(ground, meaning, literals, draws) for literals in observations], draws)
+        sources = [_Source(ground, meaning, literals, draws) for literals in observations]
+        sure = surely_consistent(ground, meaning)
+        return cls(sources, draws, None if sure else _Source(ground, meaning, (), draws))
 
     @property
     def likelihood(self) -> SampledAscent:
@@ -131,7 +140,27 @@ class SampledAscent:
     def _drawn(self, number: int, weights: Tensor) -> tuple[Tensor, Tensor]:
         key = (self.draws.seed, *self._moment, number)
         log, slopes = self.sources[number].drawn(weights.detach().cpu().double().numpy(), key)
+        if self.consistent is not None:
+            given, down = self._given(weights)
+            log, slopes = log - given, slopes - down
         return weights.new_tensor(log), torch.from_numpy(slopes).to(weights)
+
+    def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
+        """How many total choices [batch] are drawn until one has a model; None: one, always."""
+        if self.consistent is None:
+            return None
+        given = [self._given(weights[:, i])[0] for i in range(weights.shape[1])]
+        return tries_of(weights.new_tensor(given)).expand(len(ids))
+
+    def _given(self, weights: Tensor) -> tuple[float, Weights]:
+        """log P of there being a model, and its gradient; drawn once for the same weights."""
+        assert self.consistent is not None
+        array = weights.detach().cpu().double().numpy()
+        asked = (self._moment, array.tobytes())
+        if self._kept is None or self._kept[0] != asked:
+            key = (self.draws.seed, *self._moment, len(self.sources))
+            self._kept = asked, self.consistent.drawn(array, key)
+        return self._kept[1]
 
 
 class _Source:
