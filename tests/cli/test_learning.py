@@ -56,6 +56,7 @@ def test_a_line_for_each_iteration_when_asked_for(dpasp: Command) -> None:
     assert dpasp("run", "-q", text=text).err == ""
 
 
+@pytest.mark.filterwarnings("default")  # the command prints it
 def test_what_has_not_converged_and_what_has_no_error_is_told(dpasp: Command) -> None:
     hidden = '?::b. 0.1::s. a :- b, s. #learn "seen.csv", niters = 3, tolerance = 1e-9. #query a.\n'
     done = dpasp("run", text=hidden)

@@ -18,8 +18,9 @@ from dpasp.semantics.objective import Objective
 NETWORK_RATE = 0.001
 PARAMETER_RATE = 0.1
 PASSES = 30  # over the examples, where nothing else is said,
-MOST_PASSES = 1000  # and of expectation maximisation, which stops by itself
-TOLERANCE = 1e-9  # what the log-likelihood may still rise, as a share of it
+MOST_PASSES = 2000  # and of expectation maximisation, which stops by itself
+# What the log-likelihood may still rise, as a share of it: a probability has half as many digits.
+TOLERANCE = 1e-12
 DEFAULT_BATCH = 100  # examples a step, for a program with networks that says nothing else
 
 

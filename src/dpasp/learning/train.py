@@ -259,11 +259,12 @@ class Loop:
         return self._to_come() <= (self.tolerance or TOLERANCE)
 
     def _warn(self) -> None:
-        last = [record.log_likelihood for record in self.position.records[-2:]]
+        left = self._to_come() * max(1.0, abs(self.position.records[-1].log_likelihood))
+        more = f"about {left:.2g}" if math.isfinite(left) else "nobody knows how much"
         warnings.warn(
-            f"learning has not converged after {self.passes:,} passes: the log-likelihood rose by "
-            f"{last[-1] - last[0]:.2g} in the last one; say niters = {10 * self.passes}, or a "
-            'larger tolerance, or another rule, such as alg = "lagrange"',
+            f"learning has not converged after {self.passes:,} passes: the log-likelihood would "
+            f"still rise by {more}; say niters = {10 * self.passes}, or a larger tolerance, or "
+            'another rule, such as alg = "lagrange"',
             ConvergenceWarning,
             stacklevel=2,
         )

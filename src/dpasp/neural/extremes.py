@@ -180,7 +180,8 @@ class AtExtremes:
         observed = [self._traced(s, wide)[0].view(shape)[ids, place] for s in self.sides]
         given = self.engine.traced(wide, ("consistent",), log=True)[0][0, 0]
         tries = tries_of(given).view(batch, vertices)[place]
-        return sum((tries * share).sum(dim=1) for share in self._shared_out(observed)[1])
+        shares = torch.stack(self._shared_out(observed)[1])
+        return (tries * shares).sum(dim=(0, 2))
 
     def _traced(self, side: Side, wide: Tensor) -> tuple[Tensor, Back]:
         """log P [observations, columns], and what takes seeds of it back to slopes."""

@@ -453,8 +453,9 @@ def _normalised(
     evaluates it; else the circuit of the observations tells it, too.
     """
     assert isinstance(joint.engine, NativeEngine)
-    as_roots = isinstance(joint, AsRoots)
-    if surely_consistent(ground, meaning) or (as_roots and never_missing(joint.engine, ground)):
+    if surely_consistent(ground, meaning):
+        return joint
+    if isinstance(joint, AsRoots) and never_missing(joint.engine, ground):
         return joint
     if joint.engine.circuit.statistics.way != "enumerated":
         try:
@@ -467,7 +468,7 @@ def _normalised(
             if never_missing(engine, ground):
                 return joint
             return Normalised(joint, AsRoots(engine, consistent_mass(1)))
-    if as_roots:
+    if isinstance(joint, AsRoots):
         return Normalised(joint, AsRoots(joint.engine, consistent_mass(joint.count)))
     return Normalised(joint, replace(joint, evidence=torch.ones_like(joint.evidence[:1])))
 

@@ -394,8 +394,8 @@ class ProgramModule(nn.Module):
             joint = last.joint
             more = joint.extended(new) if isinstance(joint, AsLeaves) else None
             if more is not None:
-                more = replace(last, joint=more) if isinstance(last, Normalised) else more
-                self._groups[-1] = more, first
+                whole = replace(last, joint=more) if isinstance(last, Normalised) else more
+                self._groups[-1] = whole, first
                 return
         watch, outlook = self.limits.start(), Outlook(atoms=expected)
         compiled = likelihood_of(

@@ -86,10 +86,13 @@ class BoundAscent:
 
     def above(self, weights: Tensor, ids: Tensor) -> Tensor:
         """By how much log P [batch] is above the bound, at most."""
-        low = joint = self.likelihood.joint.probability(weights.detach())
+        joint = self.likelihood.joint
+        assert isinstance(joint, AsRoots)
+        least_joint = joint.probability(weights.detach())
+        low = least_joint
         if isinstance(self.likelihood, Normalised):
             low = self.likelihood.probability(weights.detach())
-        high = self.source.most(weights.detach(), joint)
+        high = self.source.most(weights.detach(), least_joint)
         place = ids, torch.arange(len(ids), device=ids.device)
         if weights.shape[1] == 1:
             place = ids, torch.zeros_like(ids)
