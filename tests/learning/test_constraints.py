@@ -22,7 +22,13 @@ from dpasp.learning.options import learn_options
 from dpasp.learning.rules import leaf_groups, with_omitted
 from dpasp.limits import UNLIMITED
 from dpasp.logic import GroundProgram, ground
-from dpasp.neural.likelihood import Normalised, Outlook, likelihood_of, log_probability
+from dpasp.neural.likelihood import (
+    Likelihood,
+    Normalised,
+    Outlook,
+    likelihood_of,
+    log_probability,
+)
 from dpasp.neural.observations import ObservationReader, Observations, questions_of
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.leaves import weights as leaf_weights
@@ -147,9 +153,16 @@ def test_gradcheck_beside_constraints() -> None:
         way = likelihood_of(one, meaning, seen.distinct)
         for columns in (1, len(seen)):
             weights = columns_of(one, columns, 1).requires_grad_()
-            assert torch.autograd.gradcheck(
-                lambda w, way=way, ids=seen.ids: log_probability(w, way, ids), (weights,)
-            )
+
+            def logs(w: Tensor, way: Likelihood = way, ids: Tensor = seen.ids) -> Tensor:
+                return log_probability(w, way, ids)
+
+            assert torch.autograd.gradcheck(logs, (weights,))
+            assert torch.autograd.gradgradcheck(logs, (weights,))
+        found, slopes = way.log_by_logs(weights.detach().log(), seen.ids)
+        again, by_weights = way.log(weights.detach(), seen.ids)
+        assert torch.allclose(found, again)
+        assert torch.allclose(slopes, by_weights * weights.detach())
 
 
 def test_log_prob_is_the_logarithm_of_prob() -> None:
@@ -321,10 +334,12 @@ def test_intervals_beside_constraints() -> None:
     for lower in (0.0, 0.3, 1.0):
         way = likelihood_of(one, Meaning(), observed.distinct, Objective("hurwicz", lower))
         ends, learned = columns_of(one, 3, 5).split(2)
-        assert torch.autograd.gradcheck(
-            lambda w, way=way: log_probability(torch.cat([ends, w]), way, observed.ids),  # noqa: B023
-            (learned.requires_grad_(),),
-        )
+
+        def logs(w: Tensor, way: Likelihood = way, ends: Tensor = ends) -> Tensor:
+            return log_probability(torch.cat([ends, w]), way, observed.ids)
+
+        assert torch.autograd.gradcheck(logs, (learned.requires_grad_(),))
+        assert torch.autograd.gradgradcheck(logs, (learned,))
 
 
 # --- bounds and samples ------------------------------------------------------------------------
