@@ -421,7 +421,7 @@ def likelihood_of(
     questions = questions_of(observations)
     engine = native_engine(ground, meaning, questions, watch=watch, options=outlook.options)
     if intervals:
-        sure = surely_consistent(ground, meaning) or never_missing(engine, ground)
+        sure = never_missing(engine, ground) or surely_consistent(ground, meaning)
         return at_extremes(ground, meaning, observations, objective, engine, normalised=not sure)
     mixture = mixture_of(engine.definite, meaning, observations, objective.lower)
     return _normalised(AsRoots(engine, mixture), ground, meaning, watch)
@@ -453,9 +453,9 @@ def _normalised(
     evaluates it; else the circuit of the observations tells it, too.
     """
     assert isinstance(joint.engine, NativeEngine)
-    if surely_consistent(ground, meaning):
-        return joint
     if isinstance(joint, AsRoots) and never_missing(joint.engine, ground):
+        return joint  # the circuit mostly knows it, without a look at the rules
+    if surely_consistent(ground, meaning):
         return joint
     if joint.engine.circuit.statistics.way != "enumerated":
         try:

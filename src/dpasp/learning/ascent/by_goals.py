@@ -1,7 +1,7 @@
 """Lower and upper bounds of observations that the choices of a program determine.
 
-Each observation is a goal (see :mod:`dpasp.inference.relaxing`): what surely holds of it when
-some choices are unknown has a circuit, and so has its complement. Where constraints leave some
+Each observation is a goal (see :mod:`dpasp.inference.bounding.relaxed`): what surely holds of it
+when some choices are unknown has a circuit, and so has its complement. Where constraints leave some
 total choices without a model, that there is one is one more goal.
 
 >>> import dpasp
