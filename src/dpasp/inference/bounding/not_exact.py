@@ -46,7 +46,7 @@ from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap, GroundQuery
 from dpasp.semantics.masses import Question
 
-CASES = 0.4  # this share of the time is for bounds, the rest for samples
+CASES = 0.65  # this share of the time is for bounds, the rest for samples
 RELAXED = 0.7  # this share of the time for bounds is for those with unknown choices
 WITHIN = 0.7  # this share of all time is for bounds where probabilities are intervals
 DRAWN = 0.5  # after this share of the time for samples,
