@@ -73,20 +73,21 @@ class _WithLogarithms:
 
         Under credal it is one number where the bounds are the same. It is -inf for 0.
         """
-        logs = self._logs()
+        logs = self.logarithms()
         return logs[0] if np.all(_same(logs[0], logs[-1])) else None
 
     @property
     def log10_lower(self) -> AnswerNumber | None:
         """The logarithm of the lower probability; None under maxent."""
-        return None if len(self._logs()) == 1 else self._logs()[0]
+        return None if len(self.logarithms()) == 1 else self.logarithms()[0]
 
     @property
     def log10_upper(self) -> AnswerNumber | None:
         """The logarithm of the upper probability; None under maxent."""
-        return None if len(self._logs()) == 1 else self._logs()[1]
+        return None if len(self.logarithms()) == 1 else self.logarithms()[1]
 
-    def _logs(self) -> tuple[AnswerNumber, ...]:
+    def logarithms(self) -> tuple[AnswerNumber, ...]:
+        """The logarithm of each of the ``numbers``."""
         if self.logs is not None:
             return self.logs
         with np.errstate(divide="ignore"):
@@ -95,7 +96,7 @@ class _WithLogarithms:
 
     def _log_fields(self) -> dict[str, object]:
         """The logarithms that the JSON form has: those of numbers where doubles end."""
-        numbers, logs = self.numbers, self._logs()
+        numbers, logs = self.numbers, self.logarithms()
         names = ["log10"] if len(logs) == 1 else ["log10_lower", "log10_upper"]
         if len(logs) > 1 and self.log10 is not None:
             names, numbers, logs = ["log10", *names], (numbers[0], *numbers), (logs[0], *logs)
@@ -202,7 +203,7 @@ class Answer(_WithLogarithms):
     def rows_text(self) -> list[str]:
         """The numbers of every test row, as text."""
         numbers = np.broadcast_arrays(*self.numbers)
-        logs = np.broadcast_arrays(*self._logs())
+        logs = np.broadcast_arrays(*self.logarithms())
         pairs = zip(zip(*numbers, strict=True), zip(*logs, strict=True), strict=True)
         return [bounds_text(row, row_logs) for row, row_logs in pairs]
 
@@ -313,7 +314,7 @@ class MapAnswer(_WithLogarithms):
 
     def __str__(self) -> str:
         value = self.upper if self.value is None else self.value
-        logs = self._logs()
+        logs = self.logarithms()
         best = (value, logs[-1])
         parts = [("max ℙ", best, self.assignment, self.ties, self.more_ties, self.most)]
         if self.lower_assignment is not None and not self._coincide():
@@ -343,7 +344,9 @@ class MapAnswer(_WithLogarithms):
         """Whether the lower and the upper probability say the same."""
         low, high = self.lower or 0.0, self.upper or 0.0
         ties = (self.assignment, *self.ties), (self.lower_assignment, *self.lower_ties)
-        most = self.most == self.lower_most and bool(_same(self._logs()[0], self._logs()[-1]))
+        most = self.most == self.lower_most and bool(
+            _same(self.logarithms()[0], self.logarithms()[-1])
+        )
         return high - low <= SAME * high and ties[0] == ties[1] and most
 
     def _repr_html_(self) -> str:
@@ -520,6 +523,11 @@ def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> st
     if same and logs is not None and high < SMALLEST:
         same = bool(_same(logs[0], logs[-1]))
     return interval_text(numbers[:1], logs and logs[:1]) if same else interval_text(numbers, logs)
+
+
+def log10_of(number: float) -> float:
+    """The logarithm (base 10); -inf for 0."""
+    return math.log10(number) if number > 0 else -math.inf
 
 
 def _filled(**fields: Any) -> dict[str, Any]:

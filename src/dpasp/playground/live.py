@@ -7,6 +7,7 @@ form that holds for all positions of the sliders; a move is one evaluation of it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -122,7 +123,11 @@ class Live:
             possible = number.possible[0] > 0 and number.consistent[0] > 0
             ends = (number.lower,) if meaning.maxent else (number.lower, number.upper)
             shown = [float(end[0]) for end in ends] if possible else None
-            answers.append({"query": query.text, "ends": shown})
+            answer: dict[str, Any] = {"query": query.text, "ends": shown}
+            if number.logs is not None and possible:  # where doubles end; None for that of 0
+                logs = [float(log[0]) for log in number.logs[: len(ends)]]
+                answer["log10"] = [None if log == -math.inf else log for log in logs]
+            answers.append(answer)
         return answers
 
     def settled(self, moved: Mapping[str, SliderEnds], last: str) -> dict[str, SliderEnds]:

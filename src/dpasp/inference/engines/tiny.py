@@ -90,8 +90,8 @@ def log10_answers(
 ) -> tuple[Array, Array] | None:
     """The logarithms (base 10) of the lower and the upper answers [questions, batch].
 
-    ``numbers`` are the answers to these ``questions``, and NaN where there is none. None where every answer is 0 or in
-    the range of doubles, so that the numbers say as much.
+    ``numbers`` are the answers to these ``questions``, and NaN where there is none. None where
+    every answer is 0 or in the range of doubles, so that the numbers say as much.
     """
     lower, upper = numbers
     small = ((lower < SMALLEST) | (upper < SMALLEST)).any(axis=0)

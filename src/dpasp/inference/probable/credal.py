@@ -216,7 +216,7 @@ def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]
 def _look(
     known: dict[TotalChoice, float], rows: Sequence[TotalChoice], vertices: Sequence[Vertex]
 ) -> None:
-    """Add the logarithms of the lower probabilities of total choices whose models all satisfy the evidence."""
+    """Add the lower probabilities (logarithms) of total choices that surely have the evidence."""
     if not rows:
         return
     starts = np.array(vertices[0].task.layout.starts[:-1], dtype=np.int64)
