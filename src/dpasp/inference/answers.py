@@ -141,6 +141,9 @@ class Answer(_WithLogarithms):
     A probability may be below the range of floating-point numbers, and its number then is 0:
     ``log10`` (``log10_lower``, ``log10_upper``) is its logarithm. Where some are, ``logs`` are
     those of all ``numbers``.
+
+    Where models may leave the query undefined, ``undefined`` is how probable that is given the
+    evidence: one number under maxent, the lower and the upper one under credal.
     """
 
     query: str
@@ -157,6 +160,7 @@ class Answer(_WithLogarithms):
     effective: float | None = None
     r_hat: float | None = None
     logs: tuple[AnswerNumber, ...] | None = field(default=None, repr=False)
+    undefined: AnswerNumber | tuple[AnswerNumber, ...] | None = None
 
     def __eq__(self, other: object) -> bool:
         """Whether the same is answered to the same query, in every row."""
@@ -196,6 +200,7 @@ class Answer(_WithLogarithms):
             chains=self.chains,
             effective=self.effective,
             r_hat=None if self.r_hat is None or math.isinf(self.r_hat) else self.r_hat,
+            undefined=None if self.undefined is None else np.array(self.undefined).T.tolist(),
             exact=None if self.exact else False,
             **self._log_fields(),
         )
@@ -211,7 +216,8 @@ class Answer(_WithLogarithms):
         name = printable(harmless(f"ℙ({self.query})"))
         if not np.ndim(self.numbers[0]):
             text = interval_text if self.interval is not None else bounds_text
-            return f"{name} = {text(self.numbers, self.logs)}{self._precision()}"
+            number = text(self.numbers, self.logs)
+            return f"{name} = {number}{self._precision()}{self._undefined_text()}"
         lines = [f"  {i:5d}  {text}" for i, text in enumerate(self.rows_text())]
         if len(lines) > 2 * EDGE:
             left = f"  …      {len(lines) - 2 * EDGE:,} more"
@@ -226,8 +232,22 @@ class Answer(_WithLogarithms):
             sure = "" if self.likely is None else f"surely {interval_text(self.interval)}; "
             likely = interval_text(self.likely or self.interval)
             return f"  ({sure}95 %: {likely}, {self.samples} {self._kind_of_samples()})"
-        within = "" if self.value is None else f"within {interval_text(self.interval)}, "
+        ends = self._interval_logs()
+        within = "" if self.value is None else f"within {interval_text(self.interval, ends)}, "
         return f"  ({within}gap {decimal_text(float(self.gap or 0.0))})"
+
+    def _interval_logs(self) -> tuple[AnswerNumber, ...] | None:
+        """The logarithms (base 10) of the ends of an interval that is the answer itself."""
+        if self.logs is None or np.any(self.gap):
+            return None
+        return self.logs[0], self.logs[-1]
+
+    def _undefined_text(self) -> str:
+        """How probable it is that the query is undefined, where it can be."""
+        if self.undefined is None:
+            return ""
+        ends = self.undefined if isinstance(self.undefined, tuple) else (self.undefined,)
+        return f"  (undefined: {bounds_text(ends)})"
 
     def _kind_of_samples(self) -> str:
         if self.chains is None:

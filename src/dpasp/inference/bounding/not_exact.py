@@ -29,7 +29,7 @@ from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.best_found import best_found
-from dpasp.inference.bounding.bounds import close_in
+from dpasp.inference.bounding.bounds import close_in, not_zero
 from dpasp.inference.bounding.cases import Cases, forced_by_evidence
 from dpasp.inference.bounding.formulas import bounds_of, unsure_answers
 from dpasp.inference.bounding.most_probable import opened
@@ -170,7 +170,7 @@ def _closed_in(asked: Asked, prepared: Prepared) -> tuple[Cases, list[Answer], f
         bounds = relaxed.narrowed(bounds)
         if solved is not None:
             bounds, lost = solved.joined(bounds), max(lost, solved.inconsistent)
-    sure = [b.answer(q.text) for q, b in zip(queries, bounds, strict=True)]
+    sure = [not_zero(asked, b).answer(q.text) for q, b in zip(queries, bounds, strict=True)]
     return cases, sure, lost
 
 
