@@ -114,7 +114,7 @@ def _over_vertices(
         vectors = batch.reshape(len(batch), shape[0] * shape[1])
         vertex_masses = ratio_masses(evaluator, vectors, asked.layout, asked.watch)
         bounds = masses.lower_upper(vertex_masses, asked.meaning)
-        logs = log10_answers(evaluator, vectors, asked.layout, asked.meaning, bounds, asked.watch)
+        logs = log10_answers(asked, evaluator, vectors, bounds)
         new = [
             of_masses(
                 vertex_masses[i],

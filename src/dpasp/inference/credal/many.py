@@ -105,14 +105,13 @@ class _Search:
         """The masses [batch] of the question."""
         return ratio_masses(self.evaluator, weights, self.asked.layout, watch)[self.question]
 
-    def log10(self, weights: Weights, found: Masses, watch: Watch) -> tuple[Array, Array] | None:
+    def log10(self, weights: Weights, found: Masses) -> tuple[Array, Array] | None:
         """The logarithms (base 10) of the bounds [batch], where doubles end."""
         lower, upper = (
             bound[np.newaxis] for bound in masses.lower_upper(found, self.asked.meaning)
         )
         place = slice(self.question, self.question + 1)
-        meaning, layout = self.asked.meaning, self.asked.layout
-        logs = log10_answers(self.evaluator, weights, layout, meaning, (lower, upper), watch, place)
+        logs = log10_answers(self.asked, self.evaluator, weights, (lower, upper), place)
         return logs and (logs[0][0], logs[1][0])
 
 
@@ -217,7 +216,7 @@ def _batches(search: _Search, parts: Iterator[Weights], watch: Watch) -> Iterato
     for batch in parts:
         shape = (batch.shape[1], 1)
         vertex_masses = search.masses(batch, watch)
-        logs = search.log10(batch, vertex_masses, watch)
+        logs = search.log10(batch, vertex_masses)
         yield of_masses(vertex_masses, search.asked.meaning, batch[:, :, np.newaxis], shape, logs)
 
 

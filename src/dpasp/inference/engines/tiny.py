@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, InferenceError
+from dpasp.inference.asked import Asked
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights
@@ -80,12 +81,10 @@ def enlarged(
 
 
 def log10_answers(
+    asked: Asked,
     evaluator: Evaluator,
     weights: Weights,
-    layout: LeafLayout,
-    meaning: Meaning,
     numbers: tuple[Array, Array],
-    watch: Watch = UNLIMITED,
     questions: slice = slice(None),
 ) -> tuple[Array, Array] | None:
     """The logarithms (base 10) of the lower and the upper answers [questions, batch].
@@ -95,14 +94,14 @@ def log10_answers(
     """
     lower, upper = numbers
     small = ((lower < SMALLEST) | (upper < SMALLEST)).any(axis=0)
-    if not (meaning.maxent and evaluator.circuit is not None):  # else shares may be tiny, too
-        small &= log_least(weights, layout) < LOG_TINY
+    if not (asked.meaning.maxent and evaluator.circuit is not None):  # else shares may be tiny, too
+        small &= log_least(weights, asked.layout) < LOG_TINY
     if not small.any():
         return None
-    masses = evaluator.log_masses(weights[:, small], watch)[questions]
+    masses = evaluator.log_masses(weights[:, small], asked.watch)[questions]
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log10(lower), np.log10(upper)
-        found = log_lower_upper(masses, meaning)
+        found = log_lower_upper(masses, asked.meaning)
     below = False
     for log, number, precise in zip(logs, numbers, found, strict=True):
         where = number[:, small] < SMALLEST
