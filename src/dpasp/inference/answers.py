@@ -74,7 +74,7 @@ class _WithLogarithms:
         Under credal it is one number where the bounds are the same. It is -inf for 0.
         """
         logs = self.logarithms()
-        return logs[0] if np.all(_same(logs[0], logs[-1])) else None
+        return logs[0] if np.all(_same_logs(logs[0], logs[-1])) else None
 
     @property
     def log10_lower(self) -> AnswerNumber | None:
@@ -107,7 +107,7 @@ class _WithLogarithms:
         }
 
 
-def _same(low: AnswerNumber, high: AnswerNumber) -> NDArray[np.bool_]:
+def _same_logs(low: AnswerNumber, high: AnswerNumber) -> NDArray[np.bool_]:
     """Where two logarithms are the same up to rounding."""
     with np.errstate(invalid="ignore"):  # the logarithms of two zeros
         close = np.abs(np.subtract(high, low)) <= SAME * np.maximum(1.0, np.abs(high))
@@ -365,7 +365,7 @@ class MapAnswer(_WithLogarithms):
         low, high = self.lower or 0.0, self.upper or 0.0
         ties = (self.assignment, *self.ties), (self.lower_assignment, *self.lower_ties)
         most = self.most == self.lower_most and bool(
-            _same(self.logarithms()[0], self.logarithms()[-1])
+            _same_logs(self.logarithms()[0], self.logarithms()[-1])
         )
         return high - low <= SAME * high and ties[0] == ties[1] and most
 
@@ -541,7 +541,7 @@ def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> st
     low, high = float(numbers[0]), float(numbers[-1])
     same = high - low <= SAME * high
     if same and logs is not None and high < SMALLEST:
-        same = bool(_same(logs[0], logs[-1]))
+        same = bool(_same_logs(logs[0], logs[-1]))
     return interval_text(numbers[:1], logs and logs[:1]) if same else interval_text(numbers, logs)
 
 
