@@ -10,11 +10,12 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.bounds import by_cases
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
+from dpasp.inference.bounding.unknown_choices import RelaxedBounds
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.language.ast import Probability
-from dpasp.limits import UNLIMITED
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.meaning import Meaning
-from tests.clocks import looks
+from tests.clocks import Given, looks
 from tests.inference.test_sampling import asked_of, with_queries, without_intervals
 from tests.semantics.test_masses import masses
 
@@ -228,3 +229,24 @@ def test_only_exact_engines_can_be_told_to_be_exact() -> None:
     assert program.query(engine="enumerate", exact=True)[0].numbers == (0.3, 0.3)
     with pytest.raises(dpasp.UsageError, match="does not give exact answers"):
         program.query(engine="sample", exact=True)
+
+
+def test_auto_gives_sure_bounds_their_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock stands still, so that every part sees the time that it is given."""
+    given: dict[str, float] = {}
+
+    def late(asked: Asked) -> None:
+        given["exact"] = asked.watch.remaining() or 0.0
+        raise asked.watch.out_of_time()
+
+    close_in = RelaxedBounds.close_in
+
+    def noted(self: RelaxedBounds, wanted: float, watch: Watch) -> None:
+        given["bounds"] = watch.remaining() or 0.0
+        close_in(self, wanted, watch)
+
+    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
+    monkeypatch.setattr(RelaxedBounds, "close_in", noted)
+    dpasp.loads(grid(3)).query(limits=Given().limits(30.0))
+    assert given["exact"] == pytest.approx(15.0)
+    assert given["bounds"] >= 30.0 / 5

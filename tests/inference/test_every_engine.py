@@ -58,3 +58,42 @@ def test_no_engine_refuses_intervals(place: str, engine: str, logic: str) -> Non
     check(text, engine, f"{logic}, credal")
     with pytest.raises(dpasp.ProgramError, match="no meaning under maxent"):
         dpasp.loads(text).query(semantics=f"{logic}, maxent", engine=engine)
+
+
+ODD = "0.6::b. 0.5::x. a :- not a, not b. c :- x, not d. d :- x, not c. e :- x, a. "
+
+
+@pytest.mark.parametrize("engine", ["auto", "compile", "enumerate", "bounds", "sample"])
+@pytest.mark.parametrize("logic", ["wellfounded", "partial", "lstable", "smproblog"])
+def test_what_is_undefined_is_told(engine: str, logic: str) -> None:
+    """ℙ(a) + ℙ(not a) + ℙ(undef a) = 1: the third is not left out where it is positive."""
+    text = ODD + f"#semantics {logic}, maxent. #query a. #query not a. #query undef a. #query b."
+    options = {"seed": 5, "n": 2_000} if engine == "sample" else {}
+    found = dpasp.loads(text).query(engine=engine, **options)
+    holds, fails, undefined, other = found
+    assert holds.undefined == fails.undefined == undefined.value
+    assert holds.value + fails.value + holds.undefined == pytest.approx(1.0)
+    assert holds.undefined == pytest.approx(0.4, abs=0.05 if engine == "sample" else 1e-9)
+    assert undefined.undefined is None
+    assert (other.undefined is not None) == (logic == "smproblog")
+    assert f"(undefined: {holds.undefined:.6f})" in str(holds)
+    assert found.to_dict()["answers"][0]["undefined"] == holds.undefined
+
+
+@pytest.mark.parametrize("logic", ["wellfounded", "partial", "lstable", "smproblog", "stable"])
+def test_undefined_bounds_and_conjunctions(logic: str) -> None:
+    text = ODD + "#query c. #query a, x. #query e, x | x. #query c, not d. #query a | b."
+    for engine in ("compile", "enumerate"):
+        c, pair, both, loop, given = dpasp.loads(text).query(
+            semantics=f"{logic}, credal", engine=engine, inconsistent="normalize"
+        )
+        expected = {
+            "wellfounded": ((0.5, 0.5), (0.2, 0.2), (0.4, 0.4), (0.5, 0.5)),
+            "partial": ((0.0, 0.5), (0.2, 0.2), (0.4, 0.4), (0.0, 0.5)),
+            "lstable": (None, (0.2, 0.2), (0.4, 0.4), None),
+            "smproblog": ((0.4, 0.4), (0.4, 0.4), None, (0.4, 0.4)),
+            "stable": (None, None, None, None),
+        }[logic]
+        for answer, ends in zip((c, pair, both, loop), expected, strict=True):
+            assert answer.undefined == (None if ends is None else pytest.approx(ends))
+        assert given.undefined is None

@@ -230,6 +230,25 @@ def test_a_target_no_number_reaches() -> None:
     assert all(one.reach == (None, None) for one in why.sensitivity)
 
 
+@pytest.mark.parametrize("semantics", ["credal", "maxent"])
+def test_a_number_that_the_answer_does_not_depend_on_reaches_no_target(semantics: str) -> None:
+    loop = "0.5::u. a :- u, not b. b :- u, not a. #query a | a."
+    (why,) = dpasp.loads(loop).explain(semantics=semantics, target=0.25)
+    assert {end for one in why.sensitivity for end in one.reach} == {None}
+    (why,) = dpasp.loads(loop).explain(semantics=semantics, target=1.0)
+    assert {end for one in why.sensitivity for end in one.reach} == {0.5}  # it is 1 already
+
+
+def test_a_target_that_is_nearly_met_is_not_met() -> None:
+    """What no number changes is 0, and a number that is small goes no higher than it can."""
+    (why,) = dpasp.loads("0.5::u. 0.5::v. a :- u, not u. #query a.").explain(target=1e-8)
+    assert {end for one in why.sensitivity for end in one.reach} == {None}
+    (why,) = dpasp.loads("0.5::u. 0.9999999::v. a :- u, v. #query a.").explain(target=1.0)
+    assert next(one for one in why.sensitivity if one.name == "0.5::u").reach == (None, None)
+    (why,) = dpasp.loads("0.5::u. #query u.").explain(target=1e-8)
+    assert why.sensitivity[0].reach == pytest.approx((1e-8, 1e-8))
+
+
 def test_a_number_that_must_stay_a_distribution() -> None:
     text = "0.3::a; 0.2::b; 0.5::c. d :- a. d :- c. #semantics maxent. #query d."
     (why,) = dpasp.loads(text).explain(target=0.9)

@@ -290,3 +290,12 @@ def test_intervals_that_the_evidence_does_not_depend_on_count_by_themselves() ->
 def test_thirty_intervals_that_say_nothing() -> None:
     (found,) = dpasp.loads("[0,1]::a(1..30). #mpe.").query()
     assert (found.lower, found.upper) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("evidence", ["not b", "not d", "not b, not d"])
+def test_an_interval_from_0_to_1_that_the_evidence_does_not_touch(evidence: str) -> None:
+    """Every value of it can have probability 0, and so every total choice."""
+    program = dpasp.loads(f"[0,1]::a. 0.8::b. 0.3::c. d :- b, c. #mpe | {evidence}.")
+    (exact,), (found,) = program.query(engine="enumerate"), program.query(engine="compile")
+    assert str(found) == str(exact)
+    assert found.lower == 0.0

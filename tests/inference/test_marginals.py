@@ -220,6 +220,18 @@ def test_only_what_is_shown() -> None:
     assert [answer.query for answer in answers] == ["b", "f(1)", "f(2)"]
 
 
+def test_a_term_and_an_atom_of_one_name_are_one() -> None:
+    """It is shown where the condition holds or the atom is true, as in clingo."""
+    text = """0.3::c(1). a(1) :- c(1). 0.4::a(2). 0.5::d. c(2) :- d. c(3).
+    #show a(X) : c(X). #show a/1."""
+    program = dpasp.loads(text)
+    answers = program.marginals(semantics="maxent")
+    assert [answer.query for answer in answers] == ["a(1)", "a(2)", "a(3)"]
+    assert answers.to_numpy().tolist() == pytest.approx([0.3, 0.7, 1.0])
+    for model in program.models():
+        assert len(set(model.true)) == len(model.true)
+
+
 def test_atoms_that_models_choose_have_bounds() -> None:
     text = "0.4::a(1..20). {b(X)} :- a(X)."
     answers = dpasp.loads(text).marginals(evidence="a(3)")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+
 import numpy as np
 import pytest
 
@@ -77,10 +80,110 @@ def test_most_probable(semantics: str) -> None:
     assert all(value for name, value in every.assignment.items() if name != "z")
 
 
-def test_a_probability_below_all_numbers_is_0() -> None:
-    (answer,) = dpasp.loads("0.6::x(1..2000). #semantics maxent. #mpe.").query()
-    assert answer.value == 0.0
-    assert all(answer.assignment.values())
+@pytest.mark.parametrize("semantics", ["maxent", "credal"])
+def test_the_most_probable_values_of_many_choices(semantics: str) -> None:
+    for chance in ("0.6", "[0.6, 0.6]"):
+        text = f"{chance}::x(1..2000). 0.5::z. #semantics {semantics}. #mpe. #mpe | z."
+        if semantics == "maxent" and chance[0] == "[":
+            continue
+        for answer, z in zip(dpasp.loads(text).query(), (0.5, 1.0), strict=True):
+            assert isinstance(answer, dpasp.MapAnswer)
+            assert answer.log10 == pytest.approx(2000 * math.log10(0.6) + math.log10(z))
+            assert f"= 10^{answer.log10:.1f} at x(1)" in str(answer)
+            assert answer.to_dict()["log10"] == answer.log10
+            assert all(answer.assignment[f"x({i})"] for i in (1, 2000))
+
+
+IMPROBABLE = """
+1e-40::x(1..9). all :- x(X) : X = 1..9. 0.5::z. y :- z, not u. u :- z, not y.
+#query all. #query y, all. #query all | z. #query all | x(1). #query y | all. #query x(1), not x(1).
+"""
+LOGS = {  # by semantics and query, the lower and the upper one
+    "credal": [(-360, -360), (None, -360 + math.log10(0.5)), (-360, -360), (-320, -320)],
+    "maxent": [(-360, -360), (-360 + math.log10(0.25),) * 2, (-360, -360), (-320, -320)],
+}
+
+
+@pytest.mark.parametrize("engine", ["compile", "enumerate", "bounds", "auto"])
+@pytest.mark.parametrize("semantics", ["maxent", "credal"])
+def test_a_probability_below_all_numbers_has_a_logarithm(engine: str, semantics: str) -> None:
+    *small, given, never = dpasp.loads(IMPROBABLE).query(engine=engine, semantics=semantics)
+    for answer, (low, high) in zip(small, LOGS[semantics], strict=True):
+        assert isinstance(answer, dpasp.Answer)
+        ends = answer.logarithms()
+        assert ends[0] == pytest.approx(-math.inf if low is None else low)
+        assert ends[-1] == pytest.approx(high)
+        assert f"10^{high:.1f}" in str(answer)
+        assert f"10^{high:.1f}" in answer._repr_html_()
+        record = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+        assert record["log10" if semantics == "maxent" else "log10_upper"] == ends[-1]
+        assert ("log10" in record) == (low is not None)
+        assert answer.log10 == (None if low is None else ends[0])
+    assert np.allclose(given.numbers, 0.25 if semantics == "maxent" else (0.0, 0.5))
+    assert set(never.logarithms()) == {-math.inf}
+    assert "10^" not in str(never)
+    assert "log10" not in never.to_dict()
+
+
+def test_the_logarithm_of_any_probability() -> None:
+    value, bounds = dpasp.Answer("a", value=0.01), dpasp.Answer("a", lower=0.1, upper=1.0)
+    assert (value.log10, value.log10_lower) == (-2.0, None)
+    assert (bounds.log10, bounds.log10_lower, bounds.log10_upper) == (None, -1.0, 0.0)
+    assert "log10" not in value.to_dict()
+    rows = dpasp.Answer(
+        "a", value=np.array([0.0, 0.0, 0.5]), logs=(np.array([-400, -np.inf, -0.3]),)
+    )
+    assert rows.to_dict()["log10"] == [-400, None, -0.3]
+    assert [line.split()[1] for line in str(rows).splitlines()[1:]] == [
+        "10^-400.0",
+        "0.000000",
+        "0.500000",
+    ]
+    assert str(dpasp.Answer("a", value=1e-310)) == "ℙ(a) = 10^-310.0"
+
+
+def test_many_facts_at_once() -> None:
+    text = "0.9::a(1..9000). q :- a(X) : X = 1..9000. #query q."
+    (answer,) = dpasp.loads(text).query()
+    assert str(answer) == "ℙ(q) = 10^-411.8"
+
+
+@pytest.mark.parametrize("engine", ["compile", "bounds"])
+def test_one_of_very_many_models(engine: str) -> None:
+    text = "{a(1..1110)}. q :- a(X) : X = 1..1110. #query q. #semantics maxent."
+    (answer,) = dpasp.loads(text).query(engine=engine)
+    assert answer.log10 == pytest.approx(1110 * math.log10(0.5))
+
+
+def test_atoms_of_a_network_asked_together() -> None:
+    program = dpasp.loads("0.9::a(0). 1e-20::a(X) :- a(X-1), X = 1..30.")
+    for evidence, last in ((), -600), ("not a(30)", -math.inf):
+        answers = program.marginals(evidence=evidence)
+        assert "table_entries" in answers.statistics
+        assert answers["a(28)"].log10 == pytest.approx(-560 + math.log10(0.9))
+        expected = last + math.log10(0.9) if last > -math.inf else last
+        assert answers["a(30)"].log10 == pytest.approx(expected)
+
+
+def test_intervals_of_tiny_probabilities_are_attained_where_they_are_least() -> None:
+    text = "1e-40::x(1..9). [0.2, 0.4]::z. [0.1, 0.3]::w. q :- z, not w, x(X) : X = 1..9. #query q."
+    (answer,) = dpasp.loads(text).query()
+    assert answer.log10_lower == pytest.approx(-360 + math.log10(0.2 * 0.7))
+    assert answer.log10_upper == pytest.approx(-360 + math.log10(0.4 * 0.9))
+    assert answer.lower_at == pytest.approx({"z": 0.2, "w": 0.3})
+    assert answer.upper_at == pytest.approx({"z": 0.4, "w": 0.1})
+
+
+def test_models_and_ways_of_tiny_probabilities() -> None:
+    program = dpasp.loads("0.1::b. 1e-40::a(1..9). q :- b. q :- a(X) : X = 1..9. #query q.")
+    (why,) = program.explain()
+    assert why.ways[1].logs == (pytest.approx(-360),)
+    assert "10^-360.0" in str(why)
+    assert "10^-360.0" in why._repr_html_()
+    model = next(iter(dpasp.loads("0.5::b(1..1300).").models()))
+    assert model.log10 == pytest.approx(1300 * math.log10(0.5))
+    assert model.choice_text.endswith("10^-391.3")
+    assert model.to_dict()["log10"] == model.log10
 
 
 def test_what_cannot_be_told_is_refused() -> None:

@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dpasp.circuits.compiler import Options, native_ground, native_options
 from dpasp.circuits.flatten import flatten
 from dpasp.circuits.stops import stopping
@@ -30,13 +32,16 @@ from dpasp.semantics.translate import translate
 class Shares:
     """What the total choices weigh that satisfy the evidence [questions].
 
-    ``holds`` are those in which the query holds, ``fails`` those in which it does not.
+    ``holds`` are those in which the query holds, ``fails`` those in which it does not, and
+    ``log_holds`` and ``log_fails`` their logarithms, also where doubles end.
     ``entries`` is how many entries the tables of the elimination have, and ``width`` the bits
     of the largest.
     """
 
     holds: Array
     fails: Array
+    log_holds: Array
+    log_fails: Array
     entries: int
     width: int
 
@@ -54,7 +59,7 @@ def shares(
 
     It is for programs whose atoms are all determined by the choices and which have no
     constraints. None where there are fewer than ``least`` entries. Raises :class:`SizeLimit` where
-    there are more than ``most``, or the evidence is so improbable that digits would be lost.
+    there are more than ``most``.
     """
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
@@ -64,4 +69,5 @@ def shares(
     if summed is None:
         return None
     numbers, entries, width = summed
-    return Shares(numbers[:, 0], numbers[:, 1], entries, width)
+    (holds, log_holds), (fails, log_fails) = np.moveaxis(numbers, 0, 2)
+    return Shares(holds, fails, log_holds, log_fails, entries, width)

@@ -48,9 +48,11 @@ def most_probable_rows(answers: Sequence[Answer], edge: int = EDGE) -> tuple[Cel
     head, columns = ["row"], [list(map(str, shown))]
     for name, alternatives in groups.items():
         numbers = [np.broadcast_arrays(*answer.numbers) for answer in alternatives]
-        best = [int(np.argmax([ends[-1][i] for ends in numbers])) for i in shown]
+        logs = [np.broadcast_arrays(*answer.logarithms()) for answer in alternatives]
+        best = [int(np.argmax([ends[-1][i] for ends in logs])) for i in shown]
         texts = [
-            bounds_text([ends[i] for ends in numbers[k]]) for i, k in zip(shown, best, strict=True)
+            bounds_text([ends[i] for ends in numbers[k]], [ends[i] for ends in logs[k]])
+            for i, k in zip(shown, best, strict=True)
         ]
         if len(alternatives) > 1:
             head.append(f"most probable {name}")
@@ -82,8 +84,7 @@ def _every_number(answers: Sequence[Answer]) -> list[Cells]:
 
 def _column(answer: Answer) -> Cells:
     """The name of an answer and its numbers, one text for each row."""
-    numbers = np.broadcast_arrays(*answer.numbers)
-    return [f"ℙ({answer.query})", *(bounds_text(row) for row in zip(*numbers, strict=True))]
+    return [f"ℙ({answer.query})", *answer.rows_text()]
 
 
 def _aligned(table: Sequence[Cells]) -> list[str]:

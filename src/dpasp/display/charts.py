@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpasp.inference.answers import Answer, decimal_text
 from dpasp.pictures.scene import Box, PlacedShape, Scene, Stroke, TextLine, shortened, text_width
@@ -48,10 +49,19 @@ def bars(answers: Sequence[Answer], title: str = "") -> Scene:
 
 def _numbers(answer: Answer) -> tuple[list[float], str]:
     ends = [float(np.mean(number)) for number in answer.numbers]
-    texts = [decimal_text(number) for number in ends]
+    logs = [_log_mean(np.asarray(log)) for log in answer.logarithms()]
+    texts = [decimal_text(number, log) for number, log in zip(ends, logs, strict=True)]
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     rows = max(np.size(number) for number in answer.numbers)
     return ends, f"mean {text}" if rows > 1 else text
+
+
+def _log_mean(logs: NDArray[np.float64]) -> float:
+    """The logarithm (base 10) of the mean of numbers, from their logarithms."""
+    most = float(np.max(logs))
+    if most == -np.inf:
+        return most
+    return most + float(np.log10(np.mean(10.0 ** (logs - most))))
 
 
 def _notes(answers: Sequence[Answer]) -> Iterator[str]:

@@ -83,9 +83,9 @@ def _attained(explanation: Explanation) -> Iterator[str]:
 
 
 def _way(way: Way) -> tuple[str, ...]:
-    share = "" if way.share is None else decimal_text(way.share)
+    share = "" if way.share is None else decimal_text(way.share, way.log_share)
     chosen = ", ".join(way.values) or "nothing"
-    return share, bounds_text(way.bounds), "yes" if way.sure else "no", chosen
+    return share, bounds_text(way.bounds, way.logs), "yes" if way.sure else "no", chosen
 
 
 def _contributions(contributions: Sequence[Contribution]) -> Iterator[str]:

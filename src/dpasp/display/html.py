@@ -73,8 +73,11 @@ def method_line(shown: Answers) -> str:
     return f"{shown.logic}, {shown.probability} · {shown.engine}{lost}"
 
 
-def bar(ends: Sequence[float]) -> str:
-    """A bar from 0 to a probability, or a segment; both ends are marked, even of [0, 0]."""
+def bar(ends: Sequence[float], logs: Sequence[float] | None = None) -> str:
+    """A bar from 0 to a probability, or a segment; both ends are marked, even of [0, 0].
+
+    ``logs`` are the logarithms (base 10) of the ends, where doubles end.
+    """
     low, high = (0.0, ends[0]) if len(ends) == 1 else (ends[0], ends[-1])
     colour = VALUE if len(ends) == 1 else BOUNDS
     marks = [high] if len(ends) == 1 else [low, high]
@@ -87,8 +90,9 @@ def bar(ends: Sequence[float]) -> str:
         f'bottom:0;background:{colour}"></div>'
         for mark in marks
     )
+    label = markup(interval_text(ends, logs))
     return (
-        f'<div role="img" aria-label="{markup(interval_text(ends))}" style="position:relative;'
+        f'<div role="img" aria-label="{label}" style="position:relative;'
         'width:180px;height:14px;background:rgba(127,127,127,.16);border-radius:2px">'
         f"{inner}</div>"
     )
@@ -99,7 +103,8 @@ def answer_line(shown: Answer | MapAnswer) -> Sequence[str]:
     if isinstance(shown, Answer):
         ends = [float(number) for number in shown.numbers]
         _, _, numbers = str(shown).partition(" = ")
-        return f"<code>ℙ({markup(shown.query)})</code>", bar(ends), markup(numbers)
+        picture = bar(ends, [float(log) for log in shown.logarithms()])
+        return f"<code>ℙ({markup(shown.query)})</code>", picture, markup(numbers)
     lines = [line.partition(" = ") for line in str(shown).splitlines()]
     names = "<br>".join(f"<code>{markup(name)}</code>" for name, _, _ in lines)
     return names, "", "<br>".join(markup(value) for _, _, value in lines)

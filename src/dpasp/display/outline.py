@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -90,10 +91,17 @@ def ways_note(explanation: Explanation) -> str:
     return ", ".join(filter(None, (covered, overlap, few)))
 
 
+def _percent(way: Way) -> str:
+    """The share of a way, which may be below the range of floating-point numbers."""
+    if way.share or way.log_share is None or way.log_share == -math.inf:
+        return f"{100 * (way.share or 0.0):.3g}"
+    return decimal_text(0.0, way.log_share + 2)
+
+
 def _way(way: Way) -> Reason:
-    share = "" if way.share is None else f"{100 * way.share:.3g} % of it · "
+    share = "" if way.share is None else f"{_percent(way)} % of it · "
     sure = "" if way.sure else " · only in some of its models"
-    note = f"{share}probability {bounds_text(way.bounds)}{sure}"
+    note = f"{share}probability {bounds_text(way.bounds, way.logs)}{sure}"
     return Reason(", ".join(way.values) or "nothing", note, way.share)
 
 

@@ -74,8 +74,10 @@ def _title(text: str) -> str:
 def _ways(ways: Sequence[Way]) -> list[tuple[str, ...]]:
     return [
         (
-            "" if way.share is None else bar([way.share]),
-            markup(bounds_text(way.bounds)),
+            ""
+            if way.share is None
+            else bar([way.share], None if way.log_share is None else [way.log_share]),
+            markup(bounds_text(way.bounds, way.logs)),
             f"{markup(', '.join(way.values) or 'nothing')}{'' if way.sure else _some()}",
         )
         for way in ways

@@ -11,13 +11,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
 
 from dpasp.errors import MemoryLimit, TimeLimit
-from dpasp.inference.answers import Answers
+from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.result import EngineResult, inconsistent_choices
 from dpasp.inference.engines.solvers import solver
+from dpasp.language.ast import Mode
+from dpasp.logic.program import GroundQuery
+from dpasp.semantics.translate import can_be_undefined
 
+MOST_SUBSETS = 15  # of literals that are undefined together: those of four
 NAMED = 12  # predicates that are named among those that were left out
 
 
@@ -27,7 +36,11 @@ def answer(asked: Asked) -> Answers:
     Raises what the engine raises, and :class:`UsageError` for one that a cluster cannot share.
     """
     started = time.perf_counter()
-    result = _solve(asked)
+    unknown = _undefined_parts(asked)
+    parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
+    result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
+    if parts:
+        result = _with_undefined(asked, result, unknown, parts)
     seconds = {result.engine: time.perf_counter() - started}
     return Answers(
         result.answers,
@@ -68,6 +81,65 @@ def _solve(asked: Asked) -> EngineResult:
         from dpasp.inference.bounding.not_ground import nothing_found  # most answers are in time
 
         return nothing_found(asked, limit)
+
+
+def _undefined_parts(asked: Asked) -> dict[int, list[GroundQuery]]:
+    """By the place of a query that can be undefined: questions for how probable that is.
+
+    A query is undefined where none of its literals is false and some are undefined: a sum over
+    which of them are. Where a query asks for undefined atoms itself, it needs no such note.
+    """
+    if not asked.queries:
+        return {}
+    possible = can_be_undefined(asked.ground, asked.meaning.logic)
+    if not possible.any():
+        return {}
+    parts: dict[int, list[GroundQuery]] = {}
+    for place, query in enumerate(asked.questions):
+        if not isinstance(query, GroundQuery) or any(
+            literal.mode is Mode.UNDEFINED for literal in query.literals
+        ):
+            continue
+        some = [i for i, literal in enumerate(query.literals) if possible[literal.atom]]
+        if asked.meaning.has_undefined_model:  # all atoms at once
+            subsets = [tuple(range(len(query.literals)))] if some else []
+        else:
+            subsets = [s for n in range(1, len(some) + 1) for s in combinations(some, n)]
+        if 0 < len(subsets) <= MOST_SUBSETS:
+            parts[place] = [_undefined(query, subset) for subset in subsets]
+    return parts
+
+
+def _undefined(query: GroundQuery, which: tuple[int, ...]) -> GroundQuery:
+    """The question whether these literals of a query are undefined, and the others hold."""
+    literals = tuple(
+        literal._replace(mode=Mode.UNDEFINED) if i in which else literal
+        for i, literal in enumerate(query.literals)
+    )
+    return replace(query, literals=literals, text=f"undefined: {query.text}")
+
+
+def _with_undefined(
+    asked: Asked,
+    result: EngineResult,
+    unknown: Mapping[int, Sequence[GroundQuery]],
+    parts: Sequence[GroundQuery],
+) -> EngineResult:
+    """The answers to what is asked, with the probability that each query is undefined."""
+    count = len(asked.questions)
+    by_part = dict(zip(parts, result.answers[count:], strict=True))
+    answers = list(result.answers[:count])
+    for place, some in unknown.items():
+        found = [by_part[part].numbers for part in some]
+        # Under credal the parts are bounded one by one, and so the sum holds their whole.
+        ends = [np.minimum(np.sum(numbers, axis=0), 1.0) for numbers in zip(*found, strict=True)]
+        if any(np.any(end > 0) for end in ends):
+            numbers = tuple(end if np.ndim(end) else float(end) for end in ends)
+            answer = answers[place]
+            assert isinstance(answer, Answer)
+            undefined = numbers[0] if len(numbers) == 1 else numbers
+            answers[place] = replace(answer, undefined=undefined)
+    return replace(result, answers=tuple(answers))
 
 
 def _left_out(names: tuple[str, ...]) -> dict[str, str]:

@@ -30,22 +30,99 @@ AnswerNumber = float | NDArray[np.float64]  # an array has one number for each t
 Value = bool | Literal["undef"]  # of an atom in an assignment
 Assignment = Mapping[str, Value]
 SAME = 1e-12  # what bounds that are the same may differ by, relatively, because of rounding
+SMALLEST = float(np.finfo(np.float64).tiny)  # doubles below this have fewer digits
 SHOWN = 3  # ties that are shown as text
 EDGE = 5  # test rows at the top and at the bottom of a long table
 
 
-def decimal_text(number: float) -> str:
+def decimal_text(number: float, log10: float | None = None) -> str:
     """Six decimals, or an exponent where they would hide that the number is not 0.
+
+    Where doubles end, its logarithm (base 10) says what it is.
 
     >>> decimal_text(0.5), decimal_text(1.2345678e-10), decimal_text(0.0)
     ('0.500000', '1.234568e-10', '0.000000')
+    >>> decimal_text(0.0, log10=-2287.87)
+    '10^-2287.9'
     """
+    if log10 is None and 0 < number < SMALLEST:
+        log10 = math.log10(number)
+    if log10 is not None and number < SMALLEST and log10 > -math.inf:
+        return f"10^{log10:.1f}"
     text = f"{number:.6f}"
     return f"{number:.6e}" if number != 0 and float(text) == 0 else text
 
 
+class _WithLogarithms:
+    """The logarithms (base 10) of an answer's numbers, for probabilities of any size.
+
+    A subclass has ``numbers`` and, where doubles end, ``logs``: one logarithm for each of them.
+    """
+
+    __slots__ = ()
+    logs: tuple[AnswerNumber, ...] | None
+
+    @property
+    def numbers(self) -> tuple[AnswerNumber, ...]:
+        """The numbers that the logarithms are of."""
+        raise NotImplementedError
+
+    @property
+    def log10(self) -> AnswerNumber | None:
+        """The logarithm of the probability, where it is one number; else None.
+
+        Under credal it is one number where the bounds are the same. It is -inf for 0.
+        """
+        logs = self.logarithms()
+        return logs[0] if np.all(_same_logs(logs[0], logs[-1])) else None
+
+    @property
+    def log10_lower(self) -> AnswerNumber | None:
+        """The logarithm of the lower probability; None under maxent."""
+        return None if len(self.logarithms()) == 1 else self.logarithms()[0]
+
+    @property
+    def log10_upper(self) -> AnswerNumber | None:
+        """The logarithm of the upper probability; None under maxent."""
+        return None if len(self.logarithms()) == 1 else self.logarithms()[1]
+
+    def logarithms(self) -> tuple[AnswerNumber, ...]:
+        """The logarithm of each of the ``numbers``."""
+        if self.logs is not None:
+            return self.logs
+        with np.errstate(divide="ignore"):
+            found = [np.log10(number) for number in self.numbers]
+        return tuple(log if np.ndim(log) else float(log) for log in found)
+
+    def _log_fields(self) -> dict[str, object]:
+        """The logarithms that the JSON form has: those of numbers where doubles end."""
+        numbers, logs = self.numbers, self.logarithms()
+        names = ["log10"] if len(logs) == 1 else ["log10_lower", "log10_upper"]
+        if len(logs) > 1 and self.log10 is not None:
+            names, numbers, logs = ["log10", *names], (numbers[0], *numbers), (logs[0], *logs)
+        return {
+            name: _without_infinity(log)
+            for name, log, number in zip(names, logs, numbers, strict=True)
+            if np.any((np.asarray(number) < SMALLEST) & (np.asarray(log) > -np.inf))
+        }
+
+
+def _same_logs(low: AnswerNumber, high: AnswerNumber) -> NDArray[np.bool_]:
+    """Where two logarithms are the same up to rounding."""
+    with np.errstate(invalid="ignore"):  # the logarithms of two zeros
+        close = np.abs(np.subtract(high, low)) <= SAME * np.maximum(1.0, np.abs(high))
+    return np.asarray(close | (np.asarray(low) == np.asarray(high)))
+
+
+def _without_infinity(log: AnswerNumber) -> object:
+    """A logarithm, or one for each row; None for that of 0, which JSON does not have."""
+    if not np.ndim(log):
+        return float(log)
+    return [None if number == -math.inf else number for number in np.asarray(log).tolist()]
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(_WithLogarithms):
     """The probability of a query: ``value`` under maxent, ``lower`` and ``upper`` under credal.
 
     Where probabilities of the program are intervals, ``lower_at`` and ``upper_at`` are
@@ -60,6 +137,13 @@ class Answer:
     Samples that are states of ``chains`` depend on each other: they are worth ``effective``
     independent ones, their interval holds in the long run only, and ``r_hat`` is near 1 where
     the chains agree.
+
+    A probability may be below the range of floating-point numbers, and its number then is 0:
+    ``log10`` (``log10_lower``, ``log10_upper``) is its logarithm. Where some are, ``logs`` are
+    those of all ``numbers``.
+
+    Where models may leave the query undefined, ``undefined`` is how probable that is given the
+    evidence: one number under maxent, the lower and the upper one under credal.
     """
 
     query: str
@@ -75,6 +159,8 @@ class Answer:
     chains: int | None = None
     effective: float | None = None
     r_hat: float | None = None
+    logs: tuple[AnswerNumber, ...] | None = field(default=None, repr=False)
+    undefined: AnswerNumber | tuple[AnswerNumber, ...] | None = None
 
     def __eq__(self, other: object) -> bool:
         """Whether the same is answered to the same query, in every row."""
@@ -114,16 +200,25 @@ class Answer:
             chains=self.chains,
             effective=self.effective,
             r_hat=None if self.r_hat is None or math.isinf(self.r_hat) else self.r_hat,
+            undefined=None if self.undefined is None else np.array(self.undefined).T.tolist(),
             exact=None if self.exact else False,
+            **self._log_fields(),
         )
+
+    def rows_text(self) -> list[str]:
+        """The numbers of every test row, as text."""
+        numbers = np.broadcast_arrays(*self.numbers)
+        logs = np.broadcast_arrays(*self.logarithms())
+        pairs = zip(zip(*numbers, strict=True), zip(*logs, strict=True), strict=True)
+        return [bounds_text(row, row_logs) for row, row_logs in pairs]
 
     def __str__(self) -> str:
         name = printable(harmless(f"ℙ({self.query})"))
-        rows = np.broadcast_arrays(*self.numbers)
-        if not rows[0].ndim:
+        if not np.ndim(self.numbers[0]):
             text = interval_text if self.interval is not None else bounds_text
-            return f"{name} = {text(self.numbers)}{self._precision()}"
-        lines = [f"  {i:5d}  {bounds_text(row)}" for i, row in enumerate(zip(*rows, strict=True))]
+            number = text(self.numbers, self.logs)
+            return f"{name} = {number}{self._precision()}{self._undefined_text()}"
+        lines = [f"  {i:5d}  {text}" for i, text in enumerate(self.rows_text())]
         if len(lines) > 2 * EDGE:
             left = f"  …      {len(lines) - 2 * EDGE:,} more"
             lines = [*lines[:EDGE], left, *lines[-EDGE:]]
@@ -137,8 +232,22 @@ class Answer:
             sure = "" if self.likely is None else f"surely {interval_text(self.interval)}; "
             likely = interval_text(self.likely or self.interval)
             return f"  ({sure}95 %: {likely}, {self.samples} {self._kind_of_samples()})"
-        within = "" if self.value is None else f"within {interval_text(self.interval)}, "
+        ends = self._interval_logs()
+        within = "" if self.value is None else f"within {interval_text(self.interval, ends)}, "
         return f"  ({within}gap {decimal_text(float(self.gap or 0.0))})"
+
+    def _interval_logs(self) -> tuple[AnswerNumber, ...] | None:
+        """The logarithms (base 10) of the ends of an interval that is the answer itself."""
+        if self.logs is None or np.any(self.gap):
+            return None
+        return self.logs[0], self.logs[-1]
+
+    def _undefined_text(self) -> str:
+        """How probable it is that the query is undefined, where it can be."""
+        if self.undefined is None:
+            return ""
+        ends = self.undefined if isinstance(self.undefined, tuple) else (self.undefined,)
+        return f"  (undefined: {bounds_text(ends)})"
 
     def _kind_of_samples(self) -> str:
         if self.chains is None:
@@ -151,7 +260,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class MapAnswer:
+class MapAnswer(_WithLogarithms):
     """The most probable joint value of some atoms.
 
     Under maxent ``assignment`` has probability ``value``. Under credal ``assignment`` has
@@ -161,7 +270,8 @@ class MapAnswer:
 
     Where a limit stopped the search, these are the best assignments that were found, and their
     probabilities are at least the numbers given. Surely no assignment has a probability above
-    ``most``, and none a lower probability above ``lower_most``.
+    ``most``, and none a lower probability above ``lower_most``. The logarithms are those of an
+    :class:`Answer`.
     """
 
     query: str
@@ -176,6 +286,7 @@ class MapAnswer:
     more_lower_ties: bool = False
     most: float | None = None
     lower_most: float | None = None
+    logs: tuple[AnswerNumber, ...] | None = field(default=None, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.query)
@@ -218,38 +329,44 @@ class MapAnswer:
             lower_most=self.lower_most,
             gap=None if self.exact else self.gap,
             exact=None if self.exact else False,
+            **self._log_fields(),
         )
 
     def __str__(self) -> str:
         value = self.upper if self.value is None else self.value
-        parts = [("max ℙ", value, self.assignment, self.ties, self.more_ties, self.most)]
+        logs = self.logarithms()
+        best = (value, logs[-1])
+        parts = [("max ℙ", best, self.assignment, self.ties, self.more_ties, self.most)]
         if self.lower_assignment is not None and not self._coincide():
             parts = [
                 (
                     "max lower ℙ",
-                    self.lower,
+                    (self.lower, logs[0]),
                     self.lower_assignment,
                     self.lower_ties,
                     self.more_lower_ties,
                     self.lower_most,
                 ),
-                ("max upper ℙ", self.upper, self.assignment, self.ties, self.more_ties, self.most),
+                ("max upper ℙ", best, self.assignment, self.ties, self.more_ties, self.most),
             ]
         lines = []
-        for name, value, assignment, ties, more, most in parts:
+        for name, (value, log), assignment, ties, more, most in parts:
+            number = decimal_text(value or 0.0, float(log))
             values = " or ".join(assignment_text(tied) for tied in (assignment, *ties[:SHOWN]))
             left = len(ties) - SHOWN
             if left > 0:
                 values += f" and more than {left} others" if more else f" and {left} more"
             bound = "" if most is None else f"  (no other has more than {decimal_text(most)})"
-            lines.append(f"{name}({self.query}) = {decimal_text(value or 0.0)} at {values}{bound}")
+            lines.append(f"{name}({self.query}) = {number} at {values}{bound}")
         return printable(harmless("\n".join(lines)))
 
     def _coincide(self) -> bool:
         """Whether the lower and the upper probability say the same."""
         low, high = self.lower or 0.0, self.upper or 0.0
         ties = (self.assignment, *self.ties), (self.lower_assignment, *self.lower_ties)
-        most = self.most == self.lower_most
+        most = self.most == self.lower_most and bool(
+            _same_logs(self.logarithms()[0], self.logarithms()[-1])
+        )
         return high - low <= SAME * high and ties[0] == ties[1] and most
 
     def _repr_html_(self) -> str:
@@ -404,24 +521,33 @@ class Answers(Sequence[Answer | MapAnswer]):
         return str(display("html.answers_html")(self))
 
 
-def interval_text(numbers: Sequence[Any]) -> str:
-    """One number as it is, two as an interval.
+def interval_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> str:
+    """One number as it is, two as an interval; with logarithms (base 10) where doubles end.
 
     >>> interval_text([0.2, 0.7])
     '[0.200000, 0.700000]'
     """
-    texts = [decimal_text(float(number)) for number in numbers]
+    known = [None] * len(numbers) if logs is None else [float(log) for log in logs]
+    texts = [decimal_text(float(number), log) for number, log in zip(numbers, known, strict=True)]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def bounds_text(numbers: Sequence[Any]) -> str:
+def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> str:
     """An exact answer: one number where the lower and the upper probability are the same.
 
     >>> bounds_text([0.2, 0.7]), bounds_text([0.3, 0.3])
     ('[0.200000, 0.700000]', '0.300000')
     """
     low, high = float(numbers[0]), float(numbers[-1])
-    return decimal_text(low) if high - low <= SAME * high else interval_text(numbers)
+    same = high - low <= SAME * high
+    if same and logs is not None and high < SMALLEST:
+        same = bool(_same_logs(logs[0], logs[-1]))
+    return interval_text(numbers[:1], logs and logs[:1]) if same else interval_text(numbers, logs)
+
+
+def log10_of(number: float) -> float:
+    """The logarithm (base 10); -inf for 0."""
+    return math.log10(number) if number > 0 else -math.inf
 
 
 def _filled(**fields: Any) -> dict[str, Any]:

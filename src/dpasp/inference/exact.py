@@ -195,7 +195,8 @@ def _answers(
         if i in maps:
             answers.append(maps[i][0])
         elif asked.meaning.maxent:
-            answers.append(Answer(question.text, value=number(extreme.lower)))
+            logs = extreme.logs and (number(extreme.logs[0]),)
+            answers.append(Answer(question.text, value=number(extreme.lower), logs=logs))
         else:
             lower, upper = number(extreme.lower), number(extreme.upper)
             answer = Answer(
@@ -204,6 +205,7 @@ def _answers(
                 upper=upper,
                 lower_at=_credal_choices(asked, extreme.lower_at),
                 upper_at=_credal_choices(asked, extreme.upper_at),
+                logs=extreme.logs and (number(extreme.logs[0]), number(extreme.logs[1])),
             )
             if np.any(extreme.gap > 0):
                 answer = replace(answer, interval=(lower, upper), gap=number(extreme.gap))

@@ -13,19 +13,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence
-from dpasp.inference.answers import Assignment, bounds_text
+from dpasp.inference.answers import SMALLEST, Assignment, bounds_text
 from dpasp.inference.asked import Asked
 from dpasp.inference.sampling.draws import ModelSource, contradictory
 from dpasp.logic.shown import Shown
 from dpasp.semantics.leaves import ends
 from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.names import leaf_names
-from dpasp.semantics.total_choices import most_probable_first, probability_of
+from dpasp.semantics.total_choices import log_probability_of, most_probable_first, probability_of
 from dpasp.shown import harmless
+
+LN10 = math.log(10.0)
+LOG_ENDS = ("log10_lower", "log10_upper")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,8 @@ class Model:
     """A model: the total choice it belongs to, its probability, and what is shown of it.
 
     The probability is that of the total choice, which all its models share; with
-    intervals it is the lowest and the highest one.
+    intervals it is the lowest and the highest one. The ``logs`` (base 10) are those of the
+    probability, for when it is below the range of floating-point numbers.
     """
 
     choice: tuple[str, ...]
@@ -41,18 +46,29 @@ class Model:
     true: tuple[str, ...]
     undefined: tuple[str, ...]
     values: Assignment  # of all atoms, shown or not
+    logs: tuple[float, ...] = ()
+
+    @property
+    def log10(self) -> float | None:
+        """The logarithm of the probability; None where that is an interval."""
+        return self.logs[0] if len(set(self.logs)) == 1 else None
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         low, high = self.probability[0], self.probability[-1]
         bounds = {"probability": low} if low == high else {"lower": low, "upper": high}
+        if low < SMALLEST and self.logs and self.logs[-1] > -math.inf:
+            ends = [None if log == -math.inf else log for log in self.logs]
+            alone = ends[0] == ends[-1]
+            logs = {"log10": ends[0]} if alone else dict(zip(LOG_ENDS, ends, strict=True))
+            bounds = {**bounds, **{k: v for k, v in logs.items() if v is not None}}
         record: dict[str, object] = {"choice": list(self.choice), **bounds, "true": list(self.true)}
         return record | ({"undefined": list(self.undefined)} if self.undefined else {})
 
     @property
     def choice_text(self) -> str:
         """The total choice and its probability, on a line."""
-        return f"{', '.join(self.choice)}  {bounds_text(self.probability)}"
+        return f"{', '.join(self.choice)}  {bounds_text(self.probability, self.logs or None)}"
 
     def __str__(self) -> str:
         return harmless(" ".join([*self.true, *(f"undef({name})" for name in self.undefined)]))
@@ -73,6 +89,7 @@ def models(asked: Asked, shown: Shown) -> Iterator[Model]:
         asked.watch.check()
         taken = tuple(names[start + value] for start, value in zip(source.starts, choice))  # noqa: B905
         probability = tuple(probability_of(choice, end, source.starts) for end in sides)
+        logs = tuple(log_probability_of(choice, end, source.starts) / LN10 for end in sides)
         for values in source.each(choice):
             true, undefined = shown.names(values), shown.names(values, "undef")
-            yield Model(taken, probability, tuple(true), tuple(undefined), values)
+            yield Model(taken, probability, tuple(true), tuple(undefined), values, logs)

@@ -30,6 +30,23 @@ uint32_t Builder::leaf(const Value &value) {
     return id;
 }
 
+uint32_t Builder::leaf(uint8_t kinds, Scaled qe, Scaled e) {
+    constexpr int64_t STEP = -900;  // the binary exponent that one double may have
+    auto take = [=](Scaled &number) {
+        Scaled part = number;
+        part.e = std::max(part.e, STEP);
+        number = number.zero() ? Scaled(1) : Scaled::power(number.e - part.e);
+        return part.value();
+    };
+    double first = take(qe), second = take(e);
+    uint32_t node = leaf({kinds, first, second});
+    while (qe.e < 0 || e.e < 0) {  // a model of the best kind changes nothing but the shares
+        first = take(qe), second = take(e);
+        node = product(node, leaf({Value::QE, first, second}));
+    }
+    return node;
+}
+
 void Builder::make_room(size_t new_edges) const {
     if (nodes.size() >= most_ || edges.size() + new_edges > most_)
         throw Stopped(Reason::Size,

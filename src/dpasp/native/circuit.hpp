@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "limits.hpp"
+#include "scaled.hpp"
 
 namespace dpasp {
 
@@ -52,6 +53,8 @@ class Builder {
     std::vector<Value> values;
 
     uint32_t leaf(const Value &value);
+    // A leaf with shares that may be too small for doubles: then it is a product of several.
+    uint32_t leaf(uint8_t kinds, Scaled qe, Scaled e);
     uint32_t sum(std::vector<Edge> edges);
     uint32_t sum(const Edge *edges, size_t count);  // none of them to the false node
     uint32_t product(uint32_t a, uint32_t b);

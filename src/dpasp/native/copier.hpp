@@ -67,15 +67,13 @@ class Copier {
     }
 
     uint32_t leaf(const Scaled &yes, const Scaled &no, const Scaled &other) {
-        Value value;
-        if (!yes.zero()) value.kinds |= Value::QE;
-        if (!no.zero()) value.kinds |= Value::E;
-        if (!other.zero()) value.kinds |= Value::OTHER;
-        if (!value.kinds) return Builder::FALSE_NODE;
+        uint8_t kinds = 0;
+        if (!yes.zero()) kinds |= Value::QE;
+        if (!no.zero()) kinds |= Value::E;
+        if (!other.zero()) kinds |= Value::OTHER;
+        if (!kinds) return Builder::FALSE_NODE;
         Scaled all = yes + no + other;
-        value.qe = ratio(yes, all);
-        value.e = ratio(yes + no, all);
-        return builder_.leaf(value);
+        return builder_.leaf(kinds, yes / all, (yes + no) / all);
     }
 
     const Diagram &diagram_;

@@ -228,18 +228,29 @@ void Elimination::prepare_together(double most) {
 }
 
 std::vector<Share> Elimination::shares() {
+    if (!tasks_[0].possible) return std::vector<Share>(job_.asks.size());
+    DoublesEnd doubles_end;
+    std::vector<Share> found = shares_in<double>();
+    if (!doubles_end.met()) return found;
+    for (const Share &share : found)
+        if (doubtful(share.holds.value()) || doubtful(share.fails.value()))
+            return shares_in<Scaled>();
+    return found;
+}
+
+template <class Number> std::vector<Share> Elimination::shares_in() const {
     std::vector<Share> found(job_.asks.size());
     const Task &task = tasks_[0];
-    if (!task.possible) return found;
-    Summing summing(builder_, *job_.weights, &Value::e);
-    Marginals marginals =
+    Summing<Number> summing(builder_, *job_.weights, &Value::e);
+    Marginals<Number> marginals =
         summing.marginals(task.factors, task.order, task.position, task.states, watch_);
     for (size_t i = 0; i < found.size(); ++i) {
-        if (job_.asks[i].query.empty()) found[i].holds = marginals.total;
-        const std::vector<double> &own = marginals.groups[left_[i].group];
+        Number holds(0), fails(0);
+        if (job_.asks[i].query.empty()) holds = marginals.total;
+        const std::vector<Number> &own = marginals.groups[left_[i].group];
         for (size_t s = 0; s < left_[i].holds.size(); ++s)
-            (left_[i].holds[s] ? found[i].holds : found[i].fails) +=
-                own.empty() ? marginals.total : own[s];
+            (left_[i].holds[s] ? holds : fails) += own.empty() ? marginals.total : own[s];
+        found[i] = {holds, fails};
     }
     return found;
 }
@@ -286,17 +297,24 @@ std::vector<uint32_t> Elimination::run() {
 std::optional<Edge> Elimination::number(const Task &task) {
     bool alone = network_.constraints.empty() && job_.part.asserted.empty();
     if (!job_.weights || !task.possible || task.cost < job_.many || !alone) return {};
-    double found[2];
     double Value::*channels[] = {&Value::qe, &Value::e};
-    for (int i = 0; i < 2; ++i)
-        found[i] = Summing(builder_, *job_.weights, channels[i])
-                       .eliminate(task.factors, task.order, task.position, task.states, watch_);
+    Scaled found[2];
+    for (int i = 0; i < 2; ++i) {
+        DoublesEnd doubles_end;
+        double plain = Summing<double>(builder_, *job_.weights, channels[i])
+                           .eliminate(task.factors, task.order, task.position, task.states, watch_);
+        found[i] = plain;
+        if (doubles_end.met() && doubtful(plain))
+            found[i] =
+                Summing<Scaled>(builder_, *job_.weights, channels[i])
+                    .eliminate(task.factors, task.order, task.position, task.states, watch_);
+    }
     job_.budget.advance(1.0 / double(tasks_.size()));
-    if (!(found[1] > TINY)) return {};  // digits may be lost
+    if (found[1].zero()) return {};
     numbered_ = true;
-    double qe = std::min(found[0], found[1]), e = found[1];
     // A value of two kinds, so that its numbers count and not its kind.
-    return Edge{ONE, builder_.leaf({Value::QE | Value::E, qe, e})};
+    Scaled qe = std::min(found[0], found[1]);
+    return Edge{ONE, builder_.leaf(Value::QE | Value::E, qe, found[1])};
 }
 
 // Where there is evidence, the total choices that contradict it count for consistency alone.

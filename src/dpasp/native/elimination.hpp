@@ -11,13 +11,14 @@
 
 #include "groups.hpp"
 #include "restriction.hpp"
+#include "scaled.hpp"
 #include "tree.hpp"
 
 namespace dpasp {
 
 // What the total choices weigh that satisfy the evidence, by whether the query holds in them.
 struct Share {
-    double holds = 0, fails = 0;
+    Scaled holds, fails;
 };
 
 class Elimination {
@@ -71,6 +72,7 @@ class Elimination {
     Edge eliminate(Task &task);
     // The answer as a leaf where the weights are known and there is much to do; else nothing.
     std::optional<Edge> number(const Task &task);
+    template <class Number> std::vector<Share> shares_in() const;
     uint32_t root(const Ask &ask, Edge found, uint32_t consistent);
 };
 

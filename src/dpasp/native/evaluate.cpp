@@ -391,27 +391,33 @@ struct Evaluation {
             }
     }
 
-    // A plain result so small that parts of it may have been rounded to 0.
-    bool doubtful(size_t j) const {
+    // A result of a column so small that parts of it may have been rounded to 0.
+    bool any_doubtful(size_t j) const {
         for (size_t q = 0; q < circuit.roots.size(); ++q) {
             const Node &root = circuit.nodes[circuit.roots[q]];
             if (root.op == Op::Leaf) continue;
-            for (int f = 0; f < FIELDS; ++f)
-                if (plan.field[f] >= 0 && !(std::fabs(result(q, f, j)) > 1e-280)) return true;
+            for (int f = 0; f < FIELDS; ++f) {
+                if (plan.field[f] < 0) continue;
+                double found = result(q, f, j);
+                if (doubtful(request.log ? std::exp(found) : found)) return true;
+            }
         }
         return false;
     }
 
+    // In doubles, and again in scaled numbers only where doubles have ended. Gradients of
+    // logarithms are quotients, which may lose their digits on the way without that.
     void run_tile(size_t begin, size_t end, Watch &watch) const {
         watch.look();
         if (curved)
             return request.log ? curve<Scaled>(begin, end, watch)
                                : curve<double>(begin, end, watch);
-        if (request.log) return run<Scaled>(begin, end, watch);
+        if (request.log && (wanted || request.of_logs)) return run<Scaled>(begin, end, watch);
+        DoublesEnd doubles_end;
         run<double>(begin, end, watch);
-        if (!wanted && circuit.weights > 60)  // fewer factors cannot underflow unnoticed
-            for (size_t j = begin; j < end; ++j)
-                if (doubtful(j)) run<Scaled>(j, j + 1, watch);
+        if (wanted || !doubles_end.met()) return;
+        for (size_t j = begin; j < end; ++j)
+            if (any_doubtful(j)) run<Scaled>(j, j + 1, watch);
     }
 
     size_t rows() const { return circuit.nodes.size() * size_t(std::max(plan.width, 1)); }

@@ -8,18 +8,21 @@ namespace {
 
 // The tables that are multiplied to sum out one group, the last of each of their scopes. Some
 // are what earlier buckets left, their messages.
-struct Bucket {
-    std::vector<Summing::Table> tables;
+template <class Number> struct Bucket {
+    std::vector<typename Summing<Number>::Table> tables;
     std::vector<size_t> from;     // by table: the bucket that left it, or FIRST
     std::vector<uint32_t> scope;  // of the message: all groups of the tables but the last
-    std::vector<double> slopes;   // by entry of the message: the derivative of the total
+    std::vector<Number> slopes;   // by entry of the message: the derivative of the total
     uint32_t group = 0, states = 0;
 };
 
 constexpr size_t FIRST = SIZE_MAX;
 
 // Elimination forwards, with all tables kept, and backwards.
-class Passes {
+template <class Number> class Passes {
+    using Table = typename Summing<Number>::Table;
+    using Numbers = std::vector<Number>;
+
   public:
     Passes(const std::vector<uint32_t> &order, const std::vector<uint32_t> &position,
            const std::vector<uint32_t> &states, Watch &watch)
@@ -30,20 +33,20 @@ class Passes {
         }
     }
 
-    void put(Summing::Table table, size_t from) {
+    void put(Table table, size_t from) {
         if (table.scope.empty()) {
             ends_.push_back({from, table.entries[0]});
             return;
         }
-        Bucket &bucket = buckets_[position_[table.scope.back()]];
+        Bucket<Number> &bucket = buckets_[position_[table.scope.back()]];
         bucket.tables.push_back(std::move(table));
         bucket.from.push_back(from);
     }
 
-    Marginals run() {
+    Marginals<Number> run() {
         for (size_t i = 0; i < buckets_.size(); ++i)
             if (!buckets_[i].tables.empty()) put(message(buckets_[i]), i);
-        Marginals result;
+        Marginals<Number> result;
         end(result);
         result.groups.resize(states_.size());
         for (size_t i = buckets_.size(); i-- > 0;)
@@ -55,62 +58,62 @@ class Passes {
     // A table without a scope is a number, a factor of the total.
     struct End {
         size_t from;
-        double number;
+        Number number;
     };
 
     const std::vector<uint32_t> &position_, &states_;
     Watch &watch_;
-    std::vector<Bucket> buckets_;
+    std::vector<Bucket<Number>> buckets_;
     std::vector<End> ends_;
 
-    Odometer walk(const Bucket &bucket) const {
+    Odometer walk(const Bucket<Number> &bucket) const {
         Odometer walk(sizes_of(bucket.scope, states_));
-        for (const Summing::Table &table : bucket.tables)
+        for (const Table &table : bucket.tables)
             walk.follow(strides(bucket.scope, table.scope, states_));
         return walk;
     }
 
     // The product of the tables with the group summed out.
-    Summing::Table message(Bucket &bucket) {
+    Table message(Bucket<Number> &bucket) {
         double size = 1;
-        for (const Summing::Table &table : bucket.tables)
+        for (const Table &table : bucket.tables)
             bucket.scope.insert(bucket.scope.end(), table.scope.begin(), table.scope.end() - 1);
         std::sort(bucket.scope.begin(), bucket.scope.end(),
                   [&](uint32_t a, uint32_t b) { return position_[a] > position_[b]; });
         bucket.scope.erase(std::unique(bucket.scope.begin(), bucket.scope.end()),
                            bucket.scope.end());
         for (uint32_t g : bucket.scope) size *= states_[g];
-        watch_.reserve(2 * size * sizeof(double) / (1 << 20));
-        Summing::Table result{bucket.scope, {}};
+        watch_.reserve(2 * size * sizeof(Number) / (1 << 20));
+        Table result{bucket.scope, {}};
         result.entries.reserve(size_t(size));
         Odometer walk = this->walk(bucket);
-        std::vector<double> products(bucket.states);
+        Numbers products(bucket.states);
         do {
             watch_.check();
             multiply(bucket, walk, products);
-            double total = 0;
-            for (double product : products) total += product;
+            Number total(0);
+            for (const Number &product : products) total += product;
             result.entries.push_back(total);
         } while (walk.next());
-        bucket.slopes.assign(result.entries.size(), 0);
+        bucket.slopes.assign(result.entries.size(), Number(0));
         return result;
     }
 
     // The products of the entries of all tables at one place, by state of the group.
-    static void multiply(const Bucket &bucket, const Odometer &walk,
-                         std::vector<double> &products) {
-        std::fill(products.begin(), products.end(), 1.0);
+    static void multiply(const Bucket<Number> &bucket, const Odometer &walk,
+                         Numbers &products) {
+        std::fill(products.begin(), products.end(), Number(1));
         for (size_t t = 0; t < bucket.tables.size(); ++t) {
-            const double *entries = bucket.tables[t].entries.data() + walk.places[t];
+            const Number *entries = bucket.tables[t].entries.data() + walk.places[t];
             for (uint32_t s = 0; s < bucket.states; ++s) products[s] *= entries[s];
         }
     }
 
     // The total, and its derivatives by the last messages: the products of all others.
-    void end(Marginals &result) {
-        std::vector<double> after(ends_.size() + 1, 1.0);
+    void end(Marginals<Number> &result) {
+        Numbers after(ends_.size() + 1, Number(1));
         for (size_t i = ends_.size(); i-- > 0;) after[i] = ends_[i].number * after[i + 1];
-        double before = 1;
+        Number before(1);
         for (size_t i = 0; i < ends_.size(); ++i) {
             if (ends_[i].from != FIRST) buckets_[ends_[i].from].slopes[0] = before * after[i + 1];
             before *= ends_[i].number;
@@ -120,25 +123,25 @@ class Passes {
 
     // What each state of the group contributes to the total; the slopes of the messages that came
     // into the bucket get their share.
-    std::vector<double> back(const Bucket &bucket) {
-        std::vector<double> found(bucket.states, 0.0), before(bucket.states);
+    Numbers back(const Bucket<Number> &bucket) {
+        Numbers found(bucket.states, Number(0)), before(bucket.states);
         size_t count = bucket.tables.size(), place = 0;
-        std::vector<std::vector<double>> after(count + 1, std::vector<double>(bucket.states, 1.0));
+        std::vector<Numbers> after(count + 1, Numbers(bucket.states, Number(1)));
         Odometer walk = this->walk(bucket);
         do {
             watch_.check();
-            double slope = bucket.slopes[place++];
-            if (slope == 0) continue;
+            Number slope = bucket.slopes[place++];
+            if (slope == Number(0)) continue;
             for (size_t t = count; t-- > 0;) {
-                const double *entries = bucket.tables[t].entries.data() + walk.places[t];
+                const Number *entries = bucket.tables[t].entries.data() + walk.places[t];
                 for (uint32_t s = 0; s < bucket.states; ++s)
                     after[t][s] = entries[s] * after[t + 1][s];
             }
             std::fill(before.begin(), before.end(), slope);
             for (size_t t = 0; t < count; ++t) {
-                const double *entries = bucket.tables[t].entries.data() + walk.places[t];
+                const Number *entries = bucket.tables[t].entries.data() + walk.places[t];
                 if (bucket.from[t] != FIRST) {
-                    double *slopes = buckets_[bucket.from[t]].slopes.data() + walk.places[t];
+                    Number *slopes = buckets_[bucket.from[t]].slopes.data() + walk.places[t];
                     for (uint32_t s = 0; s < bucket.states; ++s)
                         slopes[s] += before[s] * after[t + 1][s];
                 }
@@ -152,12 +155,24 @@ class Passes {
 
 }  // namespace
 
-Marginals Summing::marginals(const std::vector<Factor> &factors, const std::vector<uint32_t> &order,
-                             const std::vector<uint32_t> &position,
-                             const std::vector<uint32_t> &states, Watch &watch) const {
-    Passes passes(order, position, states, watch);
+template <class Number>
+Marginals<Number> Summing<Number>::marginals(const std::vector<Factor> &factors,
+                                             const std::vector<uint32_t> &order,
+                                             const std::vector<uint32_t> &position,
+                                             const std::vector<uint32_t> &states,
+                                             Watch &watch) const {
+    Passes<Number> passes(order, position, states, watch);
     for (const Factor &factor : factors) passes.put(table(factor), FIRST);
     return passes.run();
 }
+
+template Marginals<double> Summing<double>::marginals(const std::vector<Factor> &,
+                                                      const std::vector<uint32_t> &,
+                                                      const std::vector<uint32_t> &,
+                                                      const std::vector<uint32_t> &, Watch &) const;
+template Marginals<Scaled> Summing<Scaled>::marginals(const std::vector<Factor> &,
+                                                      const std::vector<uint32_t> &,
+                                                      const std::vector<uint32_t> &,
+                                                      const std::vector<uint32_t> &, Watch &) const;
 
 }  // namespace dpasp

@@ -139,7 +139,7 @@ nb::dict plan_ground(const Ground &ground, const Options &options, const Limits 
 }
 
 // By question: what the total choices weigh that satisfy the evidence and the query, and the
-// evidence and not the query; None where there are fewer entries than `least`, or it is no network.
+// evidence and not the query, each with its logarithm; None where there are fewer entries than `least`, or it is no network.
 nb::object shares_of(const Ground &ground, const Options &options, double least,
                      const Limits &limits) {
     std::atomic<bool> stop{false};
@@ -153,10 +153,12 @@ nb::object shares_of(const Ground &ground, const Options &options, double least,
     if (!found) return nb::none();
     std::vector<double> out;
     for (const Share &share : found->questions) {
-        out.push_back(share.holds);
-        out.push_back(share.fails);
+        for (const Scaled &number : {share.holds, share.fails}) {
+            out.push_back(number.value());
+            out.push_back(number.log());
+        }
     }
-    return nb::make_tuple(array(std::move(out), {found->questions.size(), 2}),
+    return nb::make_tuple(array(std::move(out), {found->questions.size(), 2, 2}),
                           uint64_t(found->entries), found->width);
 }
 

@@ -2,10 +2,25 @@
 #pragma once
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 
 namespace dpasp {
+
+// Whether doubles have ended since this was made: the processor remembers that a result of this
+// thread was rounded because it was too small, or was too large.
+class DoublesEnd {
+  public:
+    DoublesEnd() { std::feclearexcept(FE_UNDERFLOW | FE_OVERFLOW); }
+    bool met() const { return std::fetestexcept(FE_UNDERFLOW | FE_OVERFLOW) != 0; }
+};
+
+// A result from which digits, or all of it, may be missing where doubles have ended.
+inline bool doubtful(double number) {
+    double size = std::fabs(number);
+    return !(size > 1e-280 && size < 1e280);
+}
 
 // A number m * 2^e with |m| in [1, 2) or 0: counts, masses and slopes of any size.
 struct Scaled {
@@ -23,6 +38,11 @@ struct Scaled {
         double shift = std::floor(log / 0.6931471805599453);
         Scaled result(std::exp(log - shift * 0.6931471805599453));
         result.e += int64_t(shift);
+        return result;
+    }
+    static Scaled power(int64_t e) {  // of 2
+        Scaled result(1);
+        result.e = e;
         return result;
     }
 
@@ -66,14 +86,14 @@ struct Scaled {
         result.m = -m;
         return result;
     }
+    bool operator==(const Scaled &o) const { return m == o.m && e == o.e; }
+    bool operator<(const Scaled &o) const {  // of numbers from 0 on
+        if (m == 0 || o.m == 0) return m < o.m;
+        return e != o.e ? e < o.e : m < o.m;
+    }
     friend Scaled operator*(Scaled a, const Scaled &b) { return a *= b; }
     friend Scaled operator/(Scaled a, const Scaled &b) { return a /= b; }
     friend Scaled operator+(Scaled a, const Scaled &b) { return a += b; }
-    // a / b for b > 0, as a plain number.
-    friend double ratio(const Scaled &a, const Scaled &b) {
-        if (a.m == 0) return 0;
-        return std::ldexp(a.m / b.m, int(std::clamp<int64_t>(a.e - b.e, -1070, 1070)));
-    }
 };
 
 }  // namespace dpasp

@@ -446,13 +446,11 @@ class Search {
 
     uint32_t value(uint32_t id, uint32_t k, Builder &builder) const {
         const Counts &counts = counts_[id][k];
-        Value value;
+        uint8_t kinds = 0;
         for (size_t i = 0; i < 3; ++i)
-            if (!counts[i].zero()) value.kinds |= uint8_t(1u << i);
+            if (!counts[i].zero()) kinds |= uint8_t(1u << i);
         Scaled all = counts[0] + counts[1] + counts[2];
-        value.qe = ratio(counts[0], all);
-        value.e = ratio(counts[0] + counts[1], all);
-        return builder.leaf(value);
+        return builder.leaf(kinds, counts[0] / all, (counts[0] + counts[1]) / all);
     }
 };
 

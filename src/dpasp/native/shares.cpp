@@ -19,7 +19,7 @@ struct Asked {
     std::unique_ptr<Elimination> way;
     std::vector<Share> found;
 
-    double evidence() const { return found.back().holds; }
+    const Scaled &evidence() const { return found.back().holds; }
     const Share &share(Lit lit) const {
         auto at = std::lower_bound(asks.begin(), asks.end() - 1, lit,
                                    [](const Ask &ask, Lit other) { return ask.query[0] < other; });
@@ -54,9 +54,9 @@ std::vector<Asked> by_part(const Problem &problem, const std::vector<Part> &part
 }
 
 // What the evidence of all other parts weighs, for each of them.
-std::vector<double> others(const std::vector<Asked> &asked) {
-    std::vector<double> products(asked.size(), 1.0);
-    double before = 1, after = 1;
+std::vector<Scaled> others(const std::vector<Asked> &asked) {
+    std::vector<Scaled> products(asked.size(), Scaled(1));
+    Scaled before(1), after(1);
     for (size_t p = 0; p < asked.size(); ++p) products[p] = before, before *= asked[p].evidence();
     for (size_t p = asked.size(); p-- > 0;) products[p] *= after, after *= asked[p].evidence();
     return products;
@@ -95,15 +95,9 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, doubl
     }
     if (result.entries < least) return {};
     for (Asked &own : asked) own.found = own.way->shares();
-    double total = 1;
-    bool possible = true;
-    for (const Asked &own : asked) {
-        total *= own.evidence();
-        possible = possible && own.way->possible();
-    }
-    if (possible && !(total > TINY))
-        throw Stopped(Reason::Size, "evidence so improbable that numbers lose digits");
-    std::vector<double> beside = others(asked);
+    Scaled total(1);
+    for (const Asked &own : asked) total *= own.evidence();
+    std::vector<Scaled> beside = others(asked);
     for (size_t i = 0; i < result.questions.size(); ++i) {
         const std::vector<Lit> &query = problem.questions[i].query;
         Share &share = result.questions[i];

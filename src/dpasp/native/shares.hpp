@@ -16,7 +16,7 @@ struct Shares {
 // Only for programs whose atoms are all determined and whose total choices all have a model, and
 // only where the tables have at least so many entries; otherwise nothing. Throws
 // std::invalid_argument where the questions are others, and Stopped(Size) where there would be more
-// entries than steps are allowed, or the evidence is so improbable that digits would be lost.
+// entries than steps are allowed.
 std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
                              Watch &watch);
 

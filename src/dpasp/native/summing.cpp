@@ -25,24 +25,26 @@ double size(const std::vector<uint32_t> &scope, const std::vector<uint32_t> &sta
 
 }  // namespace
 
-Summing::Summing(const Builder &builder, const std::vector<double> &weights, double Value::*channel)
+template <class Number>
+Summing<Number>::Summing(const Builder &builder, const std::vector<double> &weights, double Value::*channel)
     : weights_(weights), worth_(builder.nodes.size()) {
     for (size_t n = 0; n < builder.nodes.size(); ++n) {  // children come before parents
         const Node &node = builder.nodes[n];
         if (node.op == Op::Leaf) {
-            worth_[n] = builder.values[node.begin].*channel;
+            worth_[n] = Number(builder.values[node.begin].*channel);
             continue;
         }
-        double total = node.op == Op::Sum ? 0 : 1;
+        Number total(node.op == Op::Sum ? 0 : 1);
         for (uint32_t e = node.begin; e < node.end; ++e) {
-            double own = worth(builder.edges[e]);
+            Number own = worth(builder.edges[e]);
             total = node.op == Op::Sum ? total + own : total * own;
         }
         worth_[n] = total;
     }
 }
 
-Summing::Table Summing::table(const Factor &factor) const {
+template <class Number>
+typename Summing<Number>::Table Summing<Number>::table(const Factor &factor) const {
     Table table{factor.scope, {}};
     table.entries.reserve(factor.entries.size());
     for (const Edge &edge : factor.entries) table.entries.push_back(worth(edge));
@@ -51,9 +53,10 @@ Summing::Table Summing::table(const Factor &factor) const {
 
 // The product of two tables, with the last group summed out where that is asked for. In every
 // table the group to be eliminated first is the last of the scope.
-Summing::Table Summing::multiply(const Table &a, const Table &b,
-                                 const std::vector<uint32_t> &position,
-                                 const std::vector<uint32_t> &states, bool sum, Watch &watch) {
+template <class Number>
+typename Summing<Number>::Table
+Summing<Number>::multiply(const Table &a, const Table &b, const std::vector<uint32_t> &position,
+                          const std::vector<uint32_t> &states, bool sum, Watch &watch) {
     Table result;
     result.scope = join(a.scope, b.scope, position);
     uint32_t last = result.scope.back(), inner = states[last];
@@ -64,15 +67,15 @@ Summing::Table Summing::multiply(const Table &a, const Table &b,
     size_t step_a = !a.scope.empty() && a.scope.back() == last;
     size_t step_b = !b.scope.empty() && b.scope.back() == last;
     double entries = size(result.scope, states) * (sum ? 1 : inner);
-    watch.reserve(entries * sizeof(double) / (1 << 20));
+    watch.reserve(entries * sizeof(Number) / (1 << 20));
     result.entries.reserve(size_t(entries));
     do {
         watch.check();
-        const double *x = a.entries.data() + walk.places[0];
-        const double *y = b.entries.data() + walk.places[1];
-        double total = 0;
+        const Number *x = a.entries.data() + walk.places[0];
+        const Number *y = b.entries.data() + walk.places[1];
+        Number total(0);
         for (uint32_t s = 0; s < inner; ++s) {
-            double own = x[s * step_a] * y[s * step_b];
+            Number own = x[s * step_a] * y[s * step_b];
             if (sum)
                 total += own;
             else
@@ -84,11 +87,13 @@ Summing::Table Summing::multiply(const Table &a, const Table &b,
     return result;
 }
 
-double Summing::eliminate(const std::vector<Factor> &factors, const std::vector<uint32_t> &order,
-                          const std::vector<uint32_t> &position,
-                          const std::vector<uint32_t> &states, Watch &watch) {
+template <class Number>
+Number Summing<Number>::eliminate(const std::vector<Factor> &factors,
+                                  const std::vector<uint32_t> &order,
+                                  const std::vector<uint32_t> &position,
+                                  const std::vector<uint32_t> &states, Watch &watch) {
     std::vector<std::vector<Table>> buckets(order.size());
-    double result = 1;
+    Number result(1);
     auto put = [&](Table table) {
         if (table.scope.empty())
             result *= table.entries[0];
@@ -96,7 +101,7 @@ double Summing::eliminate(const std::vector<Factor> &factors, const std::vector<
             buckets[position[table.scope.back()]].push_back(std::move(table));
     };
     for (const Factor &factor : factors) put(table(factor));
-    const Table unit{{}, {1.0}};
+    const Table unit{{}, {Number(1)}};
     for (auto &bucket : buckets) {
         if (bucket.empty()) continue;
         while (bucket.size() > 2) {  // the smallest products first
@@ -116,5 +121,8 @@ double Summing::eliminate(const std::vector<Factor> &factors, const std::vector<
     }
     return result;
 }
+
+template class Summing<double>;
+template class Summing<Scaled>;
 
 }  // namespace dpasp

@@ -90,7 +90,7 @@ struct Shares {
     double qe = 0, e = 0;
 
     // So improbable that digits may be lost.
-    bool doubtful() const { return any && !(e > TINY); }
+    bool lost(bool doubles_end) const { return any && !(e > TINY && (qe > TINY || !doubles_end)); }
 };
 
 class TableSums {
@@ -124,8 +124,7 @@ class TableSums {
             suffixes.pop_back();
             check(prefixes, suffixes);
         }
-        // Products of counts so far apart could be lost: then there are no shares but doubtful
-        // ones.
+        // Products of counts so far apart could be lost: then there are no shares.
         if (prefixes.least() * suffixes.back().least() > TINY)
             multiply(from, prefixes, suffixes.back(), shares);
         return shares;
@@ -369,9 +368,10 @@ std::vector<uint32_t> sum_tables(const Job &job, const std::vector<Input> &order
     std::vector<Ask> open;
     for (const Ask &ask : job.asks)
         if (!ask.query.empty() || !ask.evidence.empty()) open.push_back(ask);
+    DoublesEnd doubles_end;
     std::vector<Shares> shares = TableSums(job, order, open).sum();
     for (const Shares &own : shares)
-        if (own.doubtful()) return {};
+        if (own.lost(doubles_end.met())) return {};
     uint32_t models = consistent(job, order);
     uint32_t other = job.builder.product(job.builder.leaf({Value::OTHER, 0, 0}), models);
     std::vector<uint32_t> roots;

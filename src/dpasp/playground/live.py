@@ -7,6 +7,7 @@ form that holds for all positions of the sliders; a move is one evaluation of it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -124,8 +125,14 @@ class Live:
             possible = number.possible[0] > 0 and number.consistent[0] > 0
             ends = (number.lower,) if meaning.maxent else (number.lower, number.upper)
             shown = [float(end[0]) for end in ends] if possible else None
-            text = None if shown is None else bounds_text(shown)
-            answers.append({"query": query.text, "ends": shown, "text": text})
+            logs = None
+            if number.logs is not None:  # where doubles end
+                logs = [float(log[0]) for log in number.logs[: len(ends)]]
+            text = None if shown is None else bounds_text(shown, logs)
+            answer: dict[str, Any] = {"query": query.text, "ends": shown, "text": text}
+            if logs is not None and possible:  # None for that of 0
+                answer["log10"] = [None if log == -math.inf else log for log in logs]
+            answers.append(answer)
         return answers
 
     def settled(self, moved: Mapping[str, SliderEnds], last: str) -> dict[str, SliderEnds]:

@@ -90,6 +90,20 @@ def translate(
     return TRANSLATIONS[logic](ground, known, watch)
 
 
+def can_be_undefined(ground: GroundProgram, logic: Logic) -> NDArray[np.bool_]:
+    """By atom, whether some model may leave it undefined under ``logic``."""
+    size = len(ground.symbols)
+    if logic is Logic.STABLE:
+        return np.zeros(size, dtype=np.bool_)
+    known = determined(ground.rules, size)
+    if logic in (Logic.LSTABLE, Logic.SMPROBLOG):
+        known = always_total(ground.rules, known)
+    if logic is Logic.SMPROBLOG:  # all atoms at once, where there is no stable model
+        sure = bool(known.all()) and all(rule.head for rule in ground.rules)
+        return np.full(size, not sure)
+    return ~known
+
+
 def _stable(ground: GroundProgram, *_: object) -> Translation:
     # What becomes of a total choice without stable models is a matter of Meaning.
     size = len(ground.symbols)

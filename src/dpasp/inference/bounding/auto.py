@@ -1,6 +1,6 @@
 """The engine ``auto``: exact answers where a limit allows it, and else what is sure.
 
-Most of the time goes to the exact engine. If that does not come to an end, what is left goes to
+Half of the time goes to the exact engine. If that does not come to an end, what is left goes to
 sure bounds and to samples of what they leave open (see ``not_exact``). To get exact
 answers or none, ask for ``exact``.
 
@@ -24,9 +24,8 @@ from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.exact import compiled
 from dpasp.limits import Watch
 
-KEPT = 0.2  # this share of the time is kept for bounds and samples, or as long as reading took
-MOST_READING = 0.5  # if that is more, but at most this share of the time
-MOST_KEPT = 20.0  # and at most so many seconds, which are also taken where there is no limit
+KEPT = 0.5  # this share of the time is kept for bounds and samples,
+MOST_KEPT = 20.0  # at most so many seconds, which are also taken where there is no limit
 ROOM = 0.75  # this share of the memory is for the exact engine
 
 
@@ -46,14 +45,9 @@ def auto(asked: Asked) -> EngineResult:
 
 
 def _kept(watch: Watch) -> float:
-    """The seconds that are kept for bounds and samples.
-
-    To prepare them takes about as long as to read and ground the program, which the watch saw.
-    """
+    """The seconds that are kept for bounds and samples."""
     left = watch.remaining()
-    if left is None:
-        return MOST_KEPT
-    return min(max(KEPT * left, min(watch.elapsed(), MOST_READING * left)), MOST_KEPT)
+    return MOST_KEPT if left is None else min(KEPT * left, MOST_KEPT)
 
 
 def _most_of(watch: Watch, kept: float) -> Watch:

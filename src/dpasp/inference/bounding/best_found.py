@@ -4,6 +4,9 @@ clingo optimises the logarithms of the probabilities: it finds the most probable
 has a model with the evidence, and a bound for all others. The probability of the evidence is
 known between bounds (see ``cases``). For ``#map`` the values are those of the best model, and how
 probable they are is bounded like any query; no other values can have more than they leave of 1.
+What clingo finds may not be a model of the semantics: under lstable it is any partial stable
+model, and under smproblog a total choice without stable models has a model that clingo does not
+see. So what the total choice says is asked of the semantics before anything is said about it.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -20,6 +23,7 @@ probable they are is bounded like any query; no other values can have more than 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +37,7 @@ from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import bounds_of
 from dpasp.inference.engines.outcomes import Outcomes
 from dpasp.inference.engines.reference.enumerate import live_groups
-from dpasp.inference.probable.best import VALUES, Best, map_answer
+from dpasp.inference.probable.best import VALUES, Best, best_at, map_answer
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.logic.cheapest import cheapest
@@ -45,18 +49,26 @@ from dpasp.semantics.translate import Translation, translate
 SCALE = 1_000_000  # costs are whole numbers: so many for a factor of e
 SEARCH = 0.6  # this share of the time is for the optimisation, the rest for bounds
 GAP = 0.001  # of the evidence: a smaller one is not worth the time
+TRIED = 8  # models, of those that clingo found, that are asked for what they say
 MODES = (Mode.TRUE, Mode.FALSE, Mode.UNDEFINED)  # as VALUES
 
 
 @dataclass(frozen=True, slots=True)
-class _Optimum:
-    """The best total choice and values that were found.
-
-    No total choice has a probability whose logarithm is above ``most``.
-    """
+class _Found:
+    """A total choice, and the values of the marked atoms in a model of it."""
 
     choice: TotalChoice
-    values: tuple[int, ...]  # of the marked atoms, as places in VALUES
+    values: tuple[int, ...]  # places in VALUES
+
+
+@dataclass(frozen=True, slots=True)
+class _Optimum:
+    """What was found, the best first.
+
+    No total choice with the evidence has a probability whose logarithm is above ``most``.
+    """
+
+    found: tuple[_Found, ...]
     most: float
 
 
@@ -65,8 +77,7 @@ def best_found(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | N
 
     Raises what the watch raises.
     """
-    meaning = asked.meaning
-    if asked.has_rows or asked.has_intervals or meaning.holds_without_models(question.evidence):
+    if asked.has_rows or asked.has_intervals:
         return None
     watch.stage("the best total choice")
     optimum = _optimum(asked, question, watch.within(SEARCH * (watch.remaining() or 0.0)))
@@ -74,7 +85,7 @@ def best_found(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | N
         return None
     timed = replace(asked, watch=watch)
     bests = (_total_choice if question.everything else _values)(timed, question, optimum)
-    return None if bests is None else map_answer(asked.ground, question, *bests)
+    return map_answer(asked.ground, question, *bests)
 
 
 def _optimum(asked: Asked, question: GroundMap, watch: Watch) -> _Optimum | None:
@@ -82,22 +93,33 @@ def _optimum(asked: Asked, question: GroundMap, watch: Watch) -> _Optimum | None
     ground = asked.ground
     translation = translate(ground, asked.meaning.logic, watch)
     evidence = translation.conjunction(question.evidence)
-    if evidence is None:
-        return None
     costs, extra, free = _costs(asked, translation.size)
-    rules = (*translation.rules, *extra, *(Rule((), (-literal,)) for literal in evidence))
-    selectors = [selector for choice in ground.choices for selector in choice.selectors]
-    marked = [a for lit in question.atoms for a in (lit.atom, translation.twins[lit.atom])]
-    read = list(dict.fromkeys(atom for atom in (*selectors, *marked) if atom))
-    optimum = cheapest(rules, live_groups(ground), costs, read, watch)
-    if optimum is None:
-        return None
-    truth = dict(zip(read, optimum.rows[-1].tolist(), strict=True))
-    choice = tuple(
-        next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
-        for c in ground.choices
-    )
-    return _Optimum(choice, _read(question, truth, translation), free - optimum.least / SCALE)
+    found: list[_Found] = []
+    most = -math.inf
+    if evidence is not None:
+        rules = (*translation.rules, *extra, *(Rule((), (-literal,)) for literal in evidence))
+        selectors = [selector for choice in ground.choices for selector in choice.selectors]
+        marked = [a for lit in question.atoms for a in (lit.atom, translation.twins[lit.atom])]
+        read = list(dict.fromkeys(atom for atom in (*selectors, *marked) if atom))
+        optimum = cheapest(rules, live_groups(ground), costs, read, watch)
+        if optimum is not None:
+            most = free - optimum.least / SCALE
+            tried = optimum.rows[: -TRIED - 1 : -1] if translation.least else optimum.rows[-1:]
+            for row in tried:
+                truth = dict(zip(read, row.tolist(), strict=True))
+                choice = tuple(
+                    next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
+                    for c in ground.choices
+                )
+                found.append(_Found(choice, _read(question, truth, translation)))
+    if asked.meaning.holds_without_models(question.evidence):
+        # The most probable total choice of all may be one without stable models.
+        places = [asked.weights[asked.layout.of(i)] for i in range(len(ground.choices))]
+        likeliest = tuple(int(np.argmax(part)) for part in places)
+        undefined = (VALUES.index("undef"),) * len(question.atoms)
+        found.insert(0 if question.everything else len(found), _Found(likeliest, undefined))
+        most = free
+    return _Optimum(tuple(found), most) if found else None
 
 
 def _read(question: GroundMap, truth: dict[int, bool], translation: Translation) -> tuple[int, ...]:
@@ -137,48 +159,74 @@ def _costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Rule], 
     return costs, extra, free
 
 
-def _total_choice(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[Best] | None:
+def _first_possible(
+    asked: Asked, optimum: _Optimum, query: Callable[[_Found], GroundQuery]
+) -> tuple[_Found, Masses]:
+    """The best of what was found that some model of its total choice has, and what that says.
+
+    The last one that was tried, where none has.
+    """
+    for found in optimum.found:
+        outcomes = Outcomes(asked.with_questions([query(found)]))
+        outcome = Masses.of(outcomes.of(found.choice)[:, 0])
+        if outcome.b > 0:
+            break
+    return found, outcome
+
+
+def _total_choice(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[Best]:
     """The total choice that was found, with a lower bound of its probability given the evidence.
 
     Under credal there are two: by upper and by lower probability.
     """
     query = GroundQuery((), question.evidence, question.text, question.span)
-    outcome = Masses.of(Outcomes(asked.with_questions([query])).of(optimum.choice)[:, 0])
+    found, outcome = _first_possible(asked, optimum, lambda _: query)
     cases = Cases(asked, [query], asked.weights, whole=False)
     close_in(cases, GAP, asked.watch)
     starts, known = asked.layout.starts, cases.masses
-    log = log_probability_of(optimum.choice, asked.weights, starts)
+    log = log_probability_of(found.choice, asked.weights, starts)
     log_first = sum(math.log(asked.weights[starts[c] + v]) for c, v in cases.first)
     rest, chance = cases.rest, math.exp(log - log_first)  # relative to the first case
+    log_chance = log - log_first
     most = math.exp(min(0.0, optimum.most - log_first))
-    row = np.array([optimum.choice], dtype=np.int64)
+    row = np.array([found.choice], dtype=np.int64)
 
     def best(share: float, mass: float) -> Best:
         least = max(mass, chance * share)
-        value = min(1.0, chance * share / (mass + rest)) if mass + rest > 0 else 0.0
-        return Best(value, row, max(value, min(1.0, most / least) if least > 0 else 1.0))
+        log = -math.inf
+        if share > 0 and mass + rest > 0:
+            log = min(0.0, log_chance + math.log(share) - math.log(mass + rest))
+        value = math.exp(log)
+        return best_at(log, row, max(value, min(1.0, most / least) if least > 0 else 1.0))
 
     if asked.meaning.maxent:
         return [best(float(outcome.e), float(known.e[0]))]
     # If only some of its models satisfy the evidence, its lower probability is 0.
     sure = float(outcome.a)
     upper = best(sure, float(known.a[0]))
-    if not sure:
+    if not sure and outcome.b > 0:
         mass = float(known.a[0]) + rest
-        upper = replace(upper, value=chance / (chance + mass) if chance + mass > 0 else 0.0)
+        log = log_chance - float(np.logaddexp(log_chance, math.log(mass) if mass else -math.inf))
+        upper = best_at(log, row, upper.most)
     return [upper, best(sure, float(known.b[0]))]
 
 
 def _values(asked: Asked, question: GroundMap, optimum: _Optimum) -> list[Best]:
     """The values that were found, with lower bounds of their probability given the evidence."""
-    literals = tuple(
-        literal._replace(mode=MODES[value])
-        for literal, value in zip(question.atoms, optimum.values, strict=True)
-    )
-    query = GroundQuery(literals, question.evidence, question.text, question.span)
-    cases = Cases(asked, [query], asked.weights, whole=False)
+
+    def query(found: _Found) -> GroundQuery:
+        literals = tuple(
+            literal._replace(mode=MODES[value])
+            for literal, value in zip(question.atoms, found.values, strict=True)
+        )
+        return GroundQuery(literals, question.evidence, question.text, question.span)
+
+    found = optimum.found[0]
+    if len(optimum.found) > 1:
+        found, _ = _first_possible(asked, optimum, query)
+    cases = Cases(asked, [query(found)], asked.weights, whole=False)
     close_in(cases, GAP, asked.watch)
-    row: NDArray[np.int64] = np.array([optimum.values], dtype=np.int64)
+    row: NDArray[np.int64] = np.array([found.values], dtype=np.int64)
     (bound,) = bounds_of(cases.masses, asked.meaning, cases.rest)
     if asked.meaning.maxent:
         low, high = bound.interval

@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 
 from dpasp.errors import Diagnostic, LimitReached
-from dpasp.inference.answers import Answer
+from dpasp.inference.answers import SMALLEST, Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.cases import Cases
 from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
@@ -43,14 +43,17 @@ from dpasp.inference.engines.result import (
     row_by_row,
     stopped_early,
 )
+from dpasp.inference.engines.tiny import LOG_TINY, log_least
 from dpasp.inference.exact import answered, compiled
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
+from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
 
 GAP = 0.01  # where no gap is asked for
+MANY_FREE = 900  # atoms that models may choose: one of 2^900 models is a share near 1e-271
 CASES = 20.0  # where there is no limit, cases are left for unknown choices after so many seconds
 SOLVED = 0.5  # where choices do not determine queries: of the time that is left then
 EXACT = 0.6  # where probabilities are intervals, this share of the time is for a circuit
@@ -113,16 +116,38 @@ def by_cases(
         cases = Cases(asked, queries, weights, whole)
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
         group_bounds, limit = _closed_in(cases, wanted, watch)
-        if limit is None and cases.rest == 0 and _says_nothing(cases):
-            # The evidence is impossible, or lost in floating point: the exact engine finds out.
+        closed = limit is None and cases.rest == 0
+        lost_in_zero = closed and any(perhaps_positive(asked, bound) for bound in group_bounds)
+        if closed and (_says_nothing(cases) or (lost_in_zero and cases.compiled == 1)):
+            # The evidence is impossible, or a mass is lost in floating point: the exact engine
+            # finds out.
             return _exactly(asked, weights), 1
         if limit is not None:
             warnings.append(stopped_early(limit.diagnostics[0].message, widest(group_bounds)))
         bounds.update(zip(queries, group_bounds, strict=True))
         lost = max(lost, float(cases.inconsistent.max(initial=0.0)))
         counted += cases.compiled
-    answers = tuple(bounds[query].answer(query.text) for query in asked.queries)
+    answers = tuple(not_zero(asked, bounds[query]).answer(query.text) for query in asked.queries)
     return Approximate(answers, lost, tuple(warnings)), counted
+
+
+def perhaps_positive(asked: Asked, bound: Bound) -> bool:
+    """Whether bounds of 0 may be those of a probability below the range of doubles."""
+    if bound.interval[1] >= SMALLEST:
+        return False
+    if log_least(asked.columns, asked.layout).min() < LOG_TINY:
+        return True
+    free = ~determined(asked.ground.rules, len(asked.ground.symbols))
+    return asked.meaning.maxent and int(free.sum()) > MANY_FREE  # the shares of models
+
+
+def not_zero(asked: Asked, bound: Bound) -> Bound:
+    """The bound, with the smallest double as its end where 0 may not be the whole truth."""
+    if not perhaps_positive(asked, bound):
+        return bound
+    low = bound.interval[0]
+    numbers = bound.numbers if len(bound.numbers) == 1 else (low, SMALLEST)
+    return Bound(numbers, (low, SMALLEST), SMALLEST - low, ((low, SMALLEST), (low, SMALLEST)))
 
 
 def _closed_in(

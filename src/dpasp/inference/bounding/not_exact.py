@@ -29,7 +29,7 @@ from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounding.best_found import best_found
-from dpasp.inference.bounding.bounds import close_in
+from dpasp.inference.bounding.bounds import close_in, not_zero
 from dpasp.inference.bounding.cases import Cases, forced_by_evidence
 from dpasp.inference.bounding.formulas import bounds_of, unsure_answers
 from dpasp.inference.bounding.most_probable import opened
@@ -46,7 +46,7 @@ from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap, GroundQuery
 from dpasp.semantics.masses import Question
 
-CASES = 0.4  # this share of the time is for bounds, the rest for samples
+CASES = 0.65  # this share of the time is for bounds, the rest for samples
 RELAXED = 0.7  # this share of the time for bounds is for those with unknown choices
 WITHIN = 0.7  # this share of all time is for bounds where probabilities are intervals
 DRAWN = 0.5  # after this share of the time for samples,
@@ -170,7 +170,7 @@ def _closed_in(asked: Asked, prepared: Prepared) -> tuple[Cases, list[Answer], f
         bounds = relaxed.narrowed(bounds)
         if solved is not None:
             bounds, lost = solved.joined(bounds), max(lost, solved.inconsistent)
-    sure = [b.answer(q.text) for q, b in zip(queries, bounds, strict=True)]
+    sure = [not_zero(asked, b).answer(q.text) for q, b in zip(queries, bounds, strict=True)]
     return cases, sure, lost
 
 

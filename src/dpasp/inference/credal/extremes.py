@@ -27,7 +27,7 @@ from dpasp.errors import LimitReached
 from dpasp.inference.asked import Asked
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
 from dpasp.inference.engines.evaluator import Evaluator
-from dpasp.inference.engines.tiny import ratio_masses
+from dpasp.inference.engines.tiny import log10_answers, ratio_masses
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Masses
@@ -57,10 +57,16 @@ class Extremes:
     upper_at: Weights | None = None
     stopped: tuple[LimitReached, ...] = ()
     found: tuple[float, float] | None = None
+    logs: tuple[Array, Array] | None = None  # base 10, of both bounds, where doubles end
 
     def joined(self, other: Extremes) -> Extremes:
         """The extremes over the vertices of both."""
         lower, upper = np.fmin(self.lower, other.lower), np.fmax(self.upper, other.upper)
+        mine, theirs, logs = (self.lower, self.upper), (other.lower, other.upper), None
+        if self.logs is not None or other.logs is not None:
+            mine, theirs = self.log10(), other.log10()
+            logs = np.fmin(mine[0], theirs[0]), np.fmax(mine[1], theirs[1])
+        first = np.fmin(mine[0], theirs[0]), np.fmax(mine[1], theirs[1])
         return Extremes(
             np.fmax(self.consistent, other.consistent),
             np.fmax(self.inconsistent, other.inconsistent),
@@ -69,10 +75,18 @@ class Extremes:
             upper,
             np.fmax(self.gap, other.gap),
             # Of two that attain the same, the first.
-            self.lower_at if np.array_equal(lower, self.lower) else other.lower_at,
-            self.upper_at if np.array_equal(upper, self.upper) else other.upper_at,
+            self.lower_at if np.array_equal(first[0], mine[0]) else other.lower_at,
+            self.upper_at if np.array_equal(first[1], mine[1]) else other.upper_at,
             (*self.stopped, *other.stopped),
+            logs=logs,
         )
+
+    def log10(self) -> tuple[Array, Array]:
+        """The logarithms (base 10) of both bounds."""
+        if self.logs is not None:
+            return self.logs
+        with np.errstate(divide="ignore"):
+            return np.log10(self.lower), np.log10(self.upper)
 
 
 def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
@@ -99,8 +113,16 @@ def _over_vertices(
         shape = batch.shape[1:]
         vectors = batch.reshape(len(batch), shape[0] * shape[1])
         vertex_masses = ratio_masses(evaluator, vectors, asked.layout, asked.watch)
+        bounds = masses.lower_upper(vertex_masses, asked.meaning)
+        logs = log10_answers(asked, evaluator, vectors, bounds)
         new = [
-            of_masses(vertex_masses[i], asked.meaning, batch if intervals else None, shape)
+            of_masses(
+                vertex_masses[i],
+                asked.meaning,
+                batch if intervals else None,
+                shape,
+                logs and (logs[0][i], logs[1][i]),
+            )
             for i in range(len(asked.questions))
         ]
         numbers = [a.joined(b) for a, b in zip(numbers, new, strict=True)] if numbers else new
@@ -108,14 +130,22 @@ def _over_vertices(
 
 
 def of_masses(
-    flat: Masses, meaning: Meaning, batch: Weights | None, shape: tuple[int, ...]
+    flat: Masses,
+    meaning: Meaning,
+    batch: Weights | None,
+    shape: tuple[int, ...],
+    logs: tuple[Array, Array] | None = None,
 ) -> Extremes:
-    """The extremes over the vertices of a batch; where the evidence is impossible none counts."""
+    """The extremes over the vertices of a batch; where the evidence is impossible none counts.
+
+    ``logs`` are the logarithms (base 10) of the answers, where doubles end.
+    """
     flat = Masses(*(getattr(flat, name).reshape(shape) for name in Masses.__slots__))
     lower, upper = masses.lower_upper(flat, meaning)
+    low, high = (lower, upper) if logs is None else (log.reshape(shape) for log in logs)
     lower_at = upper_at = None
     if batch is not None and batch.shape[2] == 1:
-        lower_at, upper_at = (_attaining(batch, values[:, 0]) for values in (lower, -upper))
+        lower_at, upper_at = (_attaining(batch, values[:, 0]) for values in (low, -high))
     return Extremes(
         np.fmax.reduce(flat.consistent, axis=0),
         np.fmax.reduce(flat.inconsistent, axis=0),
@@ -125,6 +155,7 @@ def of_masses(
         np.zeros(shape[1]),
         lower_at,
         upper_at,
+        logs=None if logs is None else (np.fmin.reduce(low, axis=0), np.fmax.reduce(high, axis=0)),
     )
 
 

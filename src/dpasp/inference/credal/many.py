@@ -34,7 +34,12 @@ from dpasp.inference.credal.search import Extreme, Share, minimise
 from dpasp.inference.credal.symmetry import count_vertices, different_vertices, symmetric_choices
 from dpasp.inference.credal.vertices import Corners
 from dpasp.inference.engines.evaluator import Evaluator
-from dpasp.inference.engines.tiny import LOG_TINY, ratio_masses, too_improbable
+from dpasp.inference.engines.tiny import (
+    LOG_TINY,
+    log10_answers,
+    ratio_masses,
+    too_improbable,
+)
 from dpasp.limits import UNLIMITED, Report, Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
@@ -73,7 +78,12 @@ def _side_by_side(rows: Sequence[Extremes]) -> Extremes:
     arrays: dict[str, Any] = {
         name: np.concatenate([getattr(row, name) for row in rows]) for name in names
     }
-    return Extremes(**arrays, stopped=tuple(limit for row in rows for limit in row.stopped))
+    logs = None
+    if any(row.logs is not None for row in rows):
+        lower, upper = zip(*(row.log10() for row in rows), strict=True)
+        logs = np.concatenate(lower), np.concatenate(upper)
+    stopped = tuple(limit for row in rows for limit in row.stopped)
+    return Extremes(**arrays, stopped=stopped, logs=logs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,15 @@ class _Search:
     def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
         """The masses [batch] of the question."""
         return ratio_masses(self.evaluator, weights, self.asked.layout, watch)[self.question]
+
+    def log10(self, weights: Weights, found: Masses) -> tuple[Array, Array] | None:
+        """The logarithms (base 10) of the bounds [batch], where doubles end."""
+        lower, upper = (
+            bound[np.newaxis] for bound in masses.lower_upper(found, self.asked.meaning)
+        )
+        place = slice(self.question, self.question + 1)
+        logs = log10_answers(self.asked, self.evaluator, weights, (lower, upper), place)
+        return logs and (logs[0][0], logs[1][0])
 
 
 def _searches(
@@ -197,7 +216,8 @@ def _batches(search: _Search, parts: Iterator[Weights], watch: Watch) -> Iterato
     for batch in parts:
         shape = (batch.shape[1], 1)
         vertex_masses = search.masses(batch, watch)
-        yield of_masses(vertex_masses, search.asked.meaning, batch[:, :, np.newaxis], shape)
+        logs = search.log10(batch, vertex_masses)
+        yield of_masses(vertex_masses, search.asked.meaning, batch[:, :, np.newaxis], shape, logs)
 
 
 def _merged(parts: Iterator[Extremes]) -> Extremes:
@@ -211,8 +231,8 @@ def _check_scale(search: _Search) -> None:
     """Raise an error if the bounds of the search are lost below what floating point can hold."""
     logs = search.circuit.masses(search.relaxed.middle(), log=True)[search.question]
     for names in MASSES.values():
-        total = np.logaddexp(*(logs[FIELDS.index(name)] for name in names))
-        if -np.inf < total < LOG_TINY:
+        number, other = (logs[FIELDS.index(name)] for name in names)
+        if any(-np.inf < mass < LOG_TINY for mass in (number, np.logaddexp(number, other))):
             raise too_improbable("the extremes over so many intervals")
 
 

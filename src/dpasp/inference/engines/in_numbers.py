@@ -29,7 +29,7 @@ from dpasp.inference.asked import MANY_CHOICES, MANY_QUESTIONS, Asked
 from dpasp.inference.engines.alike import about_atoms
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import FIELDS, Masses
+from dpasp.semantics.masses import FIELDS, Array, Masses
 
 MANY_ENTRIES = 5e6  # of tables: from there on it is worth it for one question as well
 
@@ -73,14 +73,14 @@ class InNumbers:
         columns = [self._shares(column, watch) for column in weights.T]
         holds = np.stack([column.holds for column in columns], axis=1)
         fails = np.stack([column.fails for column in columns], axis=1)
-        fields = {"a": holds, "b": holds, "c": fails, "d": fails, "qe": holds, "e": holds + fails}
-        values = [fields.get(name, np.ones_like(holds)) for name in FIELDS]
-        return Masses.of(np.stack(values), np.zeros(weights.shape[1]))
+        return _masses(holds, fails, holds + fails, 1.0)
 
     def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The logarithms of the masses; :func:`shares` refuses evidence that would lose digits."""
-        with np.errstate(divide="ignore"):
-            return Masses.of(np.log(self.masses(weights, watch).array()))
+        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
+        columns = [self._shares(column, watch) for column in weights.T]
+        holds = np.stack([column.log_holds for column in columns], axis=1)
+        fails = np.stack([column.log_fails for column in columns], axis=1)
+        return _masses(holds, fails, np.logaddexp(holds, fails), 0.0)
 
     def _shares(self, weights: Weights, watch: Watch) -> Shares:
         if np.array_equal(weights, self.asked.weights):
@@ -88,6 +88,14 @@ class InNumbers:
         computed = shares(self.asked.ground, self.asked.meaning, weights, watch=watch)
         assert computed is not None  # under other weights it is the same network
         return computed
+
+
+def _masses(holds: Array, fails: Array, evidence: Array, consistent: float) -> Masses:
+    """The masses of questions that every model answers alike; nothing is inconsistent."""
+    fields = {"a": holds, "b": holds, "c": fails, "d": fails, "qe": holds, "e": evidence}
+    whole = np.full_like(holds, consistent)
+    nothing = np.full(holds.shape[1], 0.0 if consistent else -np.inf)
+    return Masses.of(np.stack([fields.get(name, whole) for name in FIELDS]), nothing)
 
 
 def answered_in_numbers(asked: Asked) -> InNumbers | None:

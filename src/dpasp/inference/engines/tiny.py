@@ -25,13 +25,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, InferenceError
+from dpasp.inference.asked import Asked
 from dpasp.inference.engines.evaluator import Evaluator
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.meaning import Meaning
 
 TINY = 1e-250  # masses below this may have lost digits
 LOG_TINY = float(np.log(TINY))
+SMALLEST = float(np.finfo(np.float64).tiny)  # doubles below this have fewer digits
+LN10 = float(np.log(10.0))
 LEAST = float(np.nextafter(0.0, 1.0))
 OF_CHOICES = (("a", "d"), ("b", "c"))  # sums of P(θ): only where P(θ) is tiny can they be
 OF_MODELS = (("qe", "e"),)  # P(θ) times shares of models: those alone can make them tiny
@@ -74,6 +78,46 @@ def enlarged(
             values[:, columns] = np.where(tiny[:, columns], larger, values[:, columns])
             changed[name] = values
     return replace(masses, **changed)
+
+
+def log10_answers(
+    asked: Asked,
+    evaluator: Evaluator,
+    weights: Weights,
+    numbers: tuple[Array, Array],
+    questions: slice = slice(None),
+) -> tuple[Array, Array] | None:
+    """The logarithms (base 10) of the lower and the upper answers [questions, batch].
+
+    ``numbers`` are the answers to these ``questions``, and NaN where there is none. None where
+    every answer is 0 or in the range of doubles, so that the numbers say as much.
+    """
+    lower, upper = numbers
+    small = ((lower < SMALLEST) | (upper < SMALLEST)).any(axis=0)
+    if not (asked.meaning.maxent and evaluator.circuit is not None):  # else shares may be tiny, too
+        small &= log_least(weights, asked.layout) < LOG_TINY
+    if not small.any():
+        return None
+    masses = evaluator.log_masses(weights[:, small], asked.watch)[questions]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log10(lower), np.log10(upper)
+        found = log_lower_upper(masses, asked.meaning)
+    below = False
+    for log, number, precise in zip(logs, numbers, found, strict=True):
+        where = number[:, small] < SMALLEST
+        log[:, small] = np.where(where, precise / LN10, log[:, small])
+        below |= bool(np.any(where & (precise > -np.inf)))
+    return logs if below else None
+
+
+def log_lower_upper(logs: Masses, meaning: Meaning) -> tuple[Array, Array]:
+    """The logarithms of the lower and the upper answer, from those of the masses."""
+    if meaning.maxent:
+        value = np.minimum(logs.qe - logs.e, 0.0)
+        return value, value
+    sure, maybe = np.logaddexp(logs.a, logs.d), np.logaddexp(logs.b, logs.c)
+    lower = np.where(np.isneginf(sure), 0.0, logs.a - sure)
+    return lower, np.where(np.isneginf(maybe), -np.inf, logs.b - maybe)
 
 
 def _enlarged_pair(logs: Masses, pair: tuple[str, str]) -> list[Array]:

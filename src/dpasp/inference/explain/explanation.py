@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import Any, overload
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
-from dpasp.inference.answers import Answer
+from dpasp.inference.answers import SMALLEST, Answer
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.shown import display
 
@@ -83,13 +85,17 @@ class Way:
     values (and a model) has some model in which they hold. ``bounds`` is its probability, or
     the lowest and the highest one where probabilities are intervals. ``share`` is how much it
     covers of all that is behind the answer; ways overlap, so shares may sum to more than 1. It
-    is None where probabilities are intervals.
+    is None where probabilities are intervals. ``logs`` are the logarithms (base 10) of the
+    ``bounds``, and ``log_share`` that of the share, for when they are below the range of
+    floating-point numbers.
     """
 
     values: tuple[str, ...]
     bounds: tuple[float, ...]
     share: float | None
     sure: bool
+    logs: tuple[float, ...] | None = field(default=None, compare=False)
+    log_share: float | None = field(default=None, compare=False)
 
     @property
     def probability(self) -> float | None:
@@ -100,7 +106,11 @@ class Way:
         """The JSON form."""
         shared = {} if self.share is None else {"share": self.share}
         chance = _bounds_dict("probability", self.bounds)
-        return {"values": list(self.values), **chance, **shared, "sure": self.sure}
+        record = {"values": list(self.values), **chance, **shared, "sure": self.sure}
+        if self.logs is not None and -math.inf < self.logs[0] and self.bounds[0] < SMALLEST:
+            names = ("log10",) if len(self.logs) == 1 else ("log10_lower", "log10_upper")
+            record |= dict(zip(names, self.logs, strict=True))
+        return record
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.polynomial import Chebyshev
+from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.inference.answers import interval_text
@@ -26,12 +27,13 @@ from dpasp.language import ast
 from dpasp.language.statements.weights import weight_variables
 from dpasp.logic.program import Choice, FixedWeights, IntervalWeights, Learned
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.masses import Array, Masses, lower_upper
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import choice_labels
 
 MOST_DEGREES = 64  # of the polynomials that are solved
-REACHED = 1e-6  # how close to the target an answer has to be
+REACHED = 1e-6  # how close to the target an answer has to be, relatively to it (and to its rest)
+ROUNDED = 1e-12  # what an answer may differ by in any case
 REAL = 1e-7  # imaginary parts below this are rounding
 POLISH, STEP = 4, 1e-7  # how often a root is improved, and over which step
 
@@ -193,27 +195,31 @@ def _reach(
     value = number.bounds[0]
     low, high = -value, number.most - value
 
-    def distance(steps: Array) -> tuple[Array, Array]:
+    def at(steps: Array) -> Masses:
         columns = asked.weights[:, np.newaxis] + number.direction[:, np.newaxis] * steps
-        masses = along(np.clip(columns, 0.0, 1.0))
+        return along(np.clip(columns, 0.0, 1.0))
+
+    def distance(steps: Array) -> Array:
+        masses = at(steps)
         part, other = (getattr(masses, name) for name in names)
-        whole = other if meaning.maxent else part + other
-        return part - target * whole, whole
+        difference: Array = part - target * (other if meaning.maxent else part + other)
+        return difference
+
+    def reached(steps: Array) -> NDArray[np.bool_]:
+        # The answer itself: where both masses of the fraction are 0, it is not any number.
+        answer = lower_upper(at(steps), meaning)[names == ("b", "c")]
+        close: NDArray[np.bool_] = np.abs(answer - target) <= near
+        return close
 
     if not high > low:
         return None
-    if distance(np.zeros(1))[0][0] == 0:
+    near = REACHED * min(target, 1.0 - target) + ROUNDED
+    if reached(np.zeros(1))[0]:
         return value
-    steps = _roots(lambda at: distance(at)[0], (low, high), degrees)
-    if not len(steps):
-        return None
-    left, whole = distance(steps)
-    good = [
-        float(step)
-        for step, away, all_ in zip(steps, left, whole, strict=True)
-        if all_ > 0 and abs(away) / all_ < REACHED
-    ]
-    return value + min(good, key=abs) if good else None
+    steps = _roots(distance, (low, high), degrees)
+    steps = np.concatenate([steps, [low, high]])  # at an end the fraction may become 0 / 0
+    good = steps[reached(steps)]
+    return value + float(good[np.argmin(np.abs(good))]) if len(good) else None
 
 
 def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degrees: int) -> Array:

@@ -11,6 +11,7 @@ one batch of an exact engine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import nlargest
@@ -21,7 +22,7 @@ import numpy as np
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
-from dpasp.inference.answers import Answer
+from dpasp.inference.answers import Answer, log10_of
 from dpasp.inference.asked import Asked
 from dpasp.inference.credal.extremes import Extremes, extremes
 from dpasp.inference.engines.circuit import OnCircuit, on_circuit
@@ -50,7 +51,7 @@ from dpasp.semantics.leaves import Weights, ends
 from dpasp.semantics.masses import Array, Masses, joined
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
-from dpasp.semantics.total_choices import TotalChoice, most_probable_first, probability_of
+from dpasp.semantics.total_choices import TotalChoice, log_probability_of, most_probable_first
 
 VECTORS = 256  # weight vectors that are evaluated together
 
@@ -303,12 +304,12 @@ class Reasons:
         sure = list(search.find(Certainty.SURE, top))
         possible = [way for way in search.find(Certainty.POSSIBLE, top) if way not in sure]
         every = [(way, True) for way in sure] + [(way, False) for way in possible]
-        shares = self._shares(i, total, [way for way, _ in every])
+        given = self._given(i, [way for way, _ in every])
         ways = [
-            Way(self._names(way), self._chance(way), share, is_sure)
-            for (way, is_sure), share in zip(every, shares, strict=True)
+            self._way(self._names(way), way, is_sure, float(mass), total)
+            for (way, is_sure), mass in zip(every, given, strict=True)
         ]
-        ways.sort(key=lambda way: (-way.bounds[-1], len(way.values), not way.sure))
+        ways.sort(key=lambda way: (-(way.logs or (0.0,))[-1], len(way.values), not way.sure))
         return tuple(ways), self._covered(i, total, [way for way, _ in every])
 
     def _names(self, way: Partial) -> tuple[str, ...]:
@@ -316,20 +317,23 @@ class Reasons:
         starts = self.asked.layout.starts
         return tuple(self.names[starts[choice] + value] for choice, value in sorted(way.items()))
 
-    def _chance(self, way: Partial) -> tuple[float, ...]:
-        """The probability of a way, or the lowest and the highest one."""
+    def _way(
+        self, names: tuple[str, ...], way: Partial, sure: bool, given: float, total: float | None
+    ) -> Way:
+        """A way; ``given`` is what is behind the answer if its values are certain.
+
+        The ``total`` is all that is behind the answer; None where that varies.
+        """
         starts = self.asked.layout.starts
         places = [starts[choice] + value for choice, value in way.items()]
         low, high = float(np.prod(self.low[places])), float(np.prod(self.high[places]))
-        return (low, high) if low < high else (high,)
-
-    def _shares(
-        self, i: int, total: float | None, some: Sequence[Partial]
-    ) -> list[float] | list[None]:
-        """The share of each way in the total mass behind the answer; None where that varies."""
-        if total is None or not some:
-            return [None] * len(some)
-        return [min(1.0, float(mass) / total) for mass in self._behind(i, some)]
+        with np.errstate(divide="ignore"):
+            logs = [float(np.log10(side[places]).sum()) for side in (self.low, self.high)]
+        bounds, known = ((low, high), tuple(logs)) if logs[0] < logs[1] else ((high,), (logs[1],))
+        if total is None:
+            return Way(names, bounds, None, sure, known)
+        log_share = min(0.0, logs[1] + log10_of(given) - log10_of(total))
+        return Way(names, bounds, min(1.0, high * given / total), sure, known, log_share)
 
     def _covered(self, i: int, total: float | None, some: Sequence[Partial]) -> float | None:
         """The share of all that is behind the answer that the ways cover together."""
@@ -341,13 +345,18 @@ class Reasons:
 
     def _behind(self, i: int, some: Sequence[Partial]) -> Array:
         """The masses behind the answer of the total choices with these values."""
-        parts = []
+        weights, starts = self.asked.weights, self.asked.layout.starts
+        chances = [np.prod([weights[starts[c] + v] for c, v in way.items()]) for way in some]
+        return np.array(chances) * self._given(i, some)
+
+    def _given(self, i: int, some: Sequence[Partial]) -> Array:
+        """The masses behind the answer if these values are certain."""
+        parts = [np.empty(0)]
         for first in range(0, len(some), VECTORS):
-            columns, chances = certain_columns(
-                self.asked.weights, self.asked.layout, some[first : first + VECTORS]
-            )
+            part = some[first : first + VECTORS]
+            columns, _ = certain_columns(self.asked.weights, self.asked.layout, part)
             outcome = self.evaluator.masses(columns, self.asked.watch)[i]
-            parts.append(chances * behind(outcome, self.asked.meaning.maxent))
+            parts.append(behind(outcome, self.asked.meaning.maxent))
         return np.concatenate(parts)
 
     # --- total choices -------------------------------------------------------------------------
@@ -359,23 +368,19 @@ class Reasons:
             return (), True
         starts, maxent = self.asked.layout.starts, self.asked.meaning.maxent
         for seen, choice in enumerate(most_probable_first(self.high, starts)):
-            chance = probability_of(choice, self.high, starts)
+            chance = log_probability_of(choice, self.high, starts)
             if len(largest) == top and chance <= largest[-1][0]:
                 break  # no later one has a larger share
             try:
                 outcome = Masses.of(self.outcomes.of(choice))[i]
             except LimitReached:
                 return tuple(way for _, way in largest), False
-            mass = chance * float(behind(outcome, maxent))
-            if mass > 0:
-                share = None if total is None else mass / total
-                way = Way(
-                    self._values(choice),
-                    self._chance(dict(enumerate(choice))),
-                    share,
-                    bool(outcome.a > 0),
-                )
-                largest = nlargest(top, [*largest, (mass, way)], key=lambda pair: pair[0])
+            given = float(behind(outcome, maxent))
+            if given > 0:
+                names, values = self._values(choice), dict(enumerate(choice))
+                way = self._way(names, values, bool(outcome.a > 0), given, total)
+                pair = (chance + math.log(given), way)
+                largest = nlargest(top, [*largest, pair], key=lambda pair: pair[0])
             if seen + 1 >= LOOKED_AT:
                 return tuple(way for _, way in largest), False
         return tuple(way for _, way in largest), True

@@ -10,13 +10,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.inference.answers import Assignment, MapAnswer, Value
+from dpasp.inference.answers import SMALLEST, Assignment, MapAnswer, Value
 from dpasp.logic.program import GroundMap, GroundProgram
 from dpasp.semantics.names import Labels, choice_labels
 
@@ -30,12 +31,27 @@ class Best:
     """The largest probability, and the assignments that have it: some if over MOST_TIES do.
 
     An assignment is a position in ``VALUES`` for each marked atom, or for ``#mpe`` the value of
-    each choice. Where a limit stopped the search, surely no other has more than ``most``.
+    each choice. Where a limit stopped the search, surely no other has more than ``most``. The
+    ``log`` is the value's natural logarithm, where it is known though the value may be below the
+    range of doubles.
     """
 
     value: float
     assignments: NDArray[np.integer]  # [ties, atoms or choices]
     most: float | None = None
+    log: float | None = None
+
+    @property
+    def log10(self) -> float:
+        """The logarithm (base 10) of the value."""
+        if self.log is not None:
+            return self.log / math.log(10.0)
+        return math.log10(self.value) if self.value > 0 else -math.inf
+
+
+def best_at(log: float, assignments: NDArray[np.integer], most: float | None = None) -> Best:
+    """The best, from the logarithm of its value."""
+    return Best(math.exp(min(log, 0.0)), assignments, most, log)
 
 
 def map_answer(
@@ -43,10 +59,19 @@ def map_answer(
 ) -> MapAnswer:
     """The answer under maxent, or with ``lower`` under credal."""
     best, more = _named(ground, question, upper)
+    bests = [upper] if lower is None else [lower, upper]
+    below = any(one.value < SMALLEST and one.log10 > -math.inf for one in bests)
+    logs = tuple(one.log10 for one in bests) if below else None
     if lower is None:
         ties = tuple(best[1:])
         return MapAnswer(
-            question.text, best[0], upper.value, ties=ties, more_ties=more, most=upper.most
+            question.text,
+            best[0],
+            upper.value,
+            ties=ties,
+            more_ties=more,
+            most=upper.most,
+            logs=logs,
         )
     surest, more_surest = _named(ground, question, lower)
     return MapAnswer(
@@ -61,6 +86,7 @@ def map_answer(
         more_lower_ties=more_surest,
         most=upper.most,
         lower_most=lower.most,
+        logs=logs,
     )
 
 

@@ -29,22 +29,24 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.inference.credal.vertices import Corners, corners, vertex_weights
-from dpasp.inference.engines.tiny import too_improbable
-from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
+from dpasp.inference.engines.tiny import LN10, too_improbable
+from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best, best_at
 from dpasp.inference.probable.task import MapTask
 from dpasp.inference.probable.total_choices import (
     BATCH,
     AskedPart,
+    best_of,
     best_total_choices,
     part_of,
+    possible_choices,
     sure_choices,
 )
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.total_choices import (
     TotalChoice,
     certain,
+    log_probability_of,
     most_probable_first,
-    probability_of,
 )
 
 MOST_VERTICES = 4096  # of the credal choices that the evidence depends on
@@ -77,8 +79,15 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
         return None
     high, low = _extreme_weights(task, others)
     by_upper = _at_vertices(task.at(high), circuit, touched)
+    if by_upper is None:
+        return None
+    if any(not low[corner.leaves].any() for corner in others):
+        # Every value of this choice can have probability 0, and so every total choice.
+        return _largest_upper(by_upper), best_of(
+            -math.inf, possible_choices(task, circuit), every=True
+        )
     by_lower = _at_vertices(task.at(low), circuit, touched) if others else by_upper
-    if by_upper is None or by_lower is None:
+    if by_lower is None:
         return None
     lower = _largest_lower(task, circuit, by_lower)
     return None if lower is None else (_largest_upper(by_upper), lower)
@@ -141,19 +150,20 @@ def _extreme_weights(task: MapTask, intervals: Sequence[Corners]) -> tuple[Weigh
 def _product(task: MapTask, weights: Weights) -> Best:
     """The total choices with the largest product of weights."""
     parts = [weights[first:last] for first, last in pairwise(task.layout.starts)]
-    value = math.prod(float(part.max()) for part in parts)
+    possible = all(part.any() for part in parts)
+    log = math.fsum(math.log(part.max()) for part in parts) if possible else -math.inf
     # Where even the largest product is 0, all total choices have it.
-    winners = [np.flatnonzero(part >= part.max() * (1 - CLOSE) * (value > 0)) for part in parts]
+    winners = [np.flatnonzero(part >= part.max() * (1 - CLOSE) * possible) for part in parts]
     rows = list(islice(product(*(values.tolist() for values in winners)), MOST_TIES + 1))
-    return Best(value, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
+    return best_at(log, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
 def _largest_upper(vertices: Sequence[Vertex]) -> Best:
     """The largest upper probability over all vertices, with every total choice that has it."""
     bests = [vertex.best[0] for vertex in vertices]
-    value = max(best.value for best in bests)
-    ties = [best for best in bests if best.value >= value * (1 - CLOSE)]
-    return _listed(value, {tuple(row) for best in ties for row in best.assignments.tolist()})
+    log = max(best.log10 for best in bests) * LN10
+    ties = [best for best in bests if best.log10 * LN10 >= log - CLOSE]
+    return _listed(log, {tuple(row) for best in ties for row in best.assignments.tolist()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,18 +172,18 @@ class ChoiceBound:
 
     weights: Weights  # [leaves]; not always probabilities
     possible: float
-    most: float  # over all total choices
+    most: float  # over all total choices; its logarithm
 
 
 def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Iterator[ChoiceBound]:
     """Bounds of lower probabilities: P(θ | e) at each vertex, and least P(θ) over least P(e)."""
     for vertex in vertices:
-        yield ChoiceBound(vertex.task.weights, vertex.possible, vertex.best[1].value)
+        yield ChoiceBound(vertex.task.weights, vertex.possible, vertex.best[1].log10 * LN10)
     least = np.min([vertex.task.weights for vertex in vertices], axis=0)
     possible = min(vertex.possible for vertex in vertices)
     sources = sure_choices(task.at(least), circuit)
     most = max(source.value for source in sources)
-    yield ChoiceBound(least, possible, math.exp(most) / possible)
+    yield ChoiceBound(least, possible, most - math.log(possible))
 
 
 def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Best | None:
@@ -183,7 +193,7 @@ def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]
     """
     bound = min(_bounds(task, circuit, vertices), key=lambda bound: bound.most)
     starts, watch = task.layout.starts, task.watch
-    known: dict[TotalChoice, float] = {}  # the lower probabilities
+    known: dict[TotalChoice, float] = {}  # the logarithms of the lower probabilities
     first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
     _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
     stream = most_probable_first(bound.weights, starts)
@@ -191,11 +201,13 @@ def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]
         watch.check()
         best = max(known.values())
         some = list(islice(stream, BATCH))
-        if not best > 0:
+        if best == -math.inf:
             return None
-        after = probability_of(some[0], bound.weights, starts) / bound.possible if some else 0.0
-        if after < best * (1 - CLOSE):
-            ties = {row for row, value in known.items() if value >= best * (1 - CLOSE)}
+        after = -math.inf
+        if some:
+            after = log_probability_of(some[0], bound.weights, starts) - math.log(bound.possible)
+        if after < best - CLOSE:
+            ties = {row for row, value in known.items() if value >= best - CLOSE}
             return _listed(best, ties)
         _look(known, _sure(task, some), vertices)
     return None
@@ -204,14 +216,15 @@ def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]
 def _look(
     known: dict[TotalChoice, float], rows: Sequence[TotalChoice], vertices: Sequence[Vertex]
 ) -> None:
-    """Add the lower probabilities of total choices whose models all satisfy the evidence."""
+    """Add the lower probabilities (logarithms) of total choices that surely have the evidence."""
     if not rows:
         return
     starts = np.array(vertices[0].task.layout.starts[:-1], dtype=np.int64)
     weights = np.stack([vertex.task.weights for vertex in vertices], axis=1)
     possible = np.array([vertex.possible for vertex in vertices])
     leaves = starts + np.array(rows, dtype=np.int64).reshape(len(rows), len(starts))
-    lower = (weights[leaves].prod(axis=1) / possible).min(axis=1)
+    with np.errstate(divide="ignore"):
+        lower = (np.log(weights)[leaves].sum(axis=1) - np.log(possible)).min(axis=1)
     known.update(zip(rows, lower.tolist(), strict=True))
 
 
@@ -225,7 +238,7 @@ def _sure(task: MapTask, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
     return [row for row, kept in zip(rows, sure.tolist(), strict=True) if kept]
 
 
-def _listed(value: float, rows: set[TotalChoice]) -> Best:
-    """The best value with the total choices that have it, in order and not too many."""
+def _listed(log: float, rows: set[TotalChoice]) -> Best:
+    """The total choices that have the best value, in order and not too many."""
     some = sorted(rows)[: MOST_TIES + 1]
-    return Best(value, np.array(some, dtype=np.int64).reshape(len(some), -1))
+    return best_at(log, np.array(some, dtype=np.int64).reshape(len(some), -1))

@@ -24,7 +24,7 @@ import numpy as np
 from dpasp.circuits.channels import LeafValues
 from dpasp.circuits.layers import Layers
 from dpasp.dataclass import dataclass
-from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best
+from dpasp.inference.probable.best import CLOSE, MOST_TIES, Best, best_at
 from dpasp.inference.probable.maxproduct import MaxProduct, max_product
 from dpasp.inference.probable.task import MapTask
 from dpasp.semantics.leaves import LeafLayout, Weights
@@ -95,22 +95,22 @@ def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple
         likeliest = circuit.maximum("qe", task.weights)
         sources = [likeliest, *undefined_choices(task, likeliest.value)]
         most = max(source.value for source in sources)
-        return (_best(math.exp(most - float(total.e)), _winners(sources, most)),)
+        return (best_of(most - float(total.e), _winners(sources, most)),)
     some = circuit.maximum("b", task.weights)
     sure_mass, possible = float(total.a), float(total.b)
     if np.isneginf(sure_mass):  # no total choice surely satisfies it: all upper ones are 1
         alone = len(list(islice(some.choices(every=True), 2))) == 1
-        everything = _best(1.0, [some], every=True)
-        return everything, Best(1.0 if alone else 0.0, everything.assignments)
+        everything = best_of(0.0, [some], every=True)
+        return everything, best_at(0.0 if alone else -math.inf, everything.assignments)
     surest = sure_choices(task, circuit)
     most = max(source.value for source in surest)
-    sure, maybe = math.exp(most - sure_mass), 0.0
+    sure, maybe = most - sure_mass, -math.inf
     if some.value > most:  # then only some models of those satisfy the evidence
-        maybe = math.exp(some.value - float(np.logaddexp(some.value, sure_mass)))
+        maybe = some.value - float(np.logaddexp(some.value, sure_mass))
     winners = _winners(surest, most) if sure >= maybe else []
     winners += [some] if maybe >= sure else []
-    lower = _best(math.exp(most - possible), _winners(surest, most))
-    return _best(max(sure, maybe), winners), lower
+    lower = best_of(most - possible, _winners(surest, most))
+    return best_of(max(sure, maybe), winners), lower
 
 
 def sure_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
@@ -119,17 +119,22 @@ def sure_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
     return [likeliest, *undefined_choices(task, likeliest.value)]
 
 
+def possible_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
+    """The total choices some model of which satisfies the evidence."""
+    return [circuit.maximum("b", task.weights), *undefined_choices(task, -np.inf)]
+
+
 def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
     """The sources whose value is the largest."""
     return [source for source in sources if source.value >= most - CLOSE]
 
 
-def _best(value: float, sources: Sequence[BestChoices], every: bool = False) -> Best:
-    """The best value with the total choices of some sources, sorted."""
+def best_of(log: float, sources: Sequence[BestChoices], every: bool = False) -> Best:
+    """The total choices of some sources, sorted, with the logarithm of their probability."""
     rows = sorted(
         {row for source in sources for row in islice(source.choices(every), MOST_TIES + 1)}
     )
-    return Best(value, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
+    return best_at(log, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
 def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
