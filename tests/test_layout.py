@@ -34,7 +34,7 @@ ROWS = [
     ["neural"],
     ["learning"],
     ["program"],
-    ["dialects"],
+    ["converters"],
     ["__init__"],
     ["display"],
     ["editors"],
@@ -129,21 +129,21 @@ HEAVY = {
 # in the folders that are named, and nowhere else.
 PARALLEL = {
     "execute": {"cli"},  # what a command does, once in the module of each
-    "converted": {"dialects"},  # another system's program as ours, once for each system
+    "converted": {"converters"},  # another system's program as ours, once for each system
     "main": {"cli", "playground", "scale"},  # where a process begins
     # What users write: dpasp.parse and dpasp.Program. Those of language/ are of the text alone.
     "parse": {"language", "program"},
     "Program": {"language", "program"},
     # Parts of another system's language, as the same parts of ours are called.
-    "Head": {"language", "dialects"},
-    "Literal": {"language", "dialects"},
-    "Number": {"language", "dialects"},
-    "Operation": {"language", "dialects"},
-    "Rule": {"logic", "dialects"},
-    "Statement": {"language", "dialects"},
-    "Token": {"language", "dialects"},
-    "tokens": {"language", "dialects"},
-    "Variable": {"language", "dialects"},
+    "Head": {"language", "converters"},
+    "Literal": {"language", "converters"},
+    "Number": {"language", "converters"},
+    "Operation": {"language", "converters"},
+    "Rule": {"logic", "converters"},
+    "Statement": {"language", "converters"},
+    "Token": {"language", "converters"},
+    "tokens": {"language", "converters"},
+    "Variable": {"language", "converters"},
 }
 
 
@@ -352,7 +352,7 @@ UNUSED = """
     _hashlib asyncio bz2 csv difflib email fractions hashlib html http importlib.metadata json lzma
     multiprocessing random shutil socket statistics subprocess tempfile unittest uuid xml
     dpasp.circuits.export dpasp.circuits.fold dpasp.circuits.planning dpasp.circuits.shares
-    dpasp.circuits.worlds dpasp.dialects dpasp.display.explain dpasp.display.html
+    dpasp.circuits.worlds dpasp.converters dpasp.display.explain dpasp.display.html
     dpasp.editors dpasp.inference.bounding.bounds dpasp.inference.credal.many
     dpasp.inference.credal.search dpasp.inference.engines.in_numbers
     dpasp.inference.engines.reference.enumerate dpasp.inference.engines.together

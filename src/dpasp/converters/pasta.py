@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from dpasp.dialects import title
-from dpasp.dialects.asp.text import (
+from dpasp.converters import title
+from dpasp.converters.clingo_syntax import (
     Statement,
     closing,
     inside,
@@ -25,7 +25,7 @@ from dpasp.dialects.asp.text import (
     separated,
     statements,
 )
-from dpasp.dialects.checked import checked_text
+from dpasp.converters.output import checked_text
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.source import SourceFile
 

@@ -19,14 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpasp.dialects.asp.neurasp import OPEN_CODES, needs_comment
-from dpasp.dialects.problog.arithmetic import data
-from dpasp.dialects.problog.clauses import QuestionRule, input_of
-from dpasp.dialects.problog.context import Context
-from dpasp.dialects.problog.program import System
-from dpasp.dialects.problog.program import converted as converted_from
-from dpasp.dialects.prolog.rules import Head, HeadNetwork, Literal, Rule, is_atom, predicate
-from dpasp.dialects.prolog.terms import (
+from dpasp.converters.neurasp import OPEN_CODES, needs_comment
+from dpasp.converters.problog import System
+from dpasp.converters.problog import converted as converted_from
+from dpasp.converters.problog.clauses import QuestionRule, input_of
+from dpasp.converters.problog.context import Context, data
+from dpasp.converters.prolog import (
     Compound,
     ListTerm,
     Operation,
@@ -34,7 +32,17 @@ from dpasp.dialects.prolog.terms import (
     Variable,
     variable_names,
 )
-from dpasp.dialects.prolog.write import PrologNames, slug, term_text
+from dpasp.converters.rules import (
+    Head,
+    HeadNetwork,
+    Literal,
+    PrologNames,
+    Rule,
+    is_atom,
+    predicate,
+    slug,
+    term_text,
+)
 
 NetworkUse = tuple[str, int, int]  # a predicate and one of its arguments
 FORM = "it has the form nn(net, [X], Y, [values])::p(X,Y), or nn(net, [X])::p(X)"

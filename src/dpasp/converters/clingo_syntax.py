@@ -1,6 +1,6 @@
 """Statements of a text in clingo's syntax, and the text with some of them rewritten.
 
->>> text = "a.  % one\\nb(X) :- c(f(X,2), Y)."
+>>> text = "a.  % one\nb(X) :- c(f(X,2), Y)."
 >>> [statement.text for statement in statements(text, "p.lp")]
 ['a.', 'b(X) :- c(f(X,2), Y).']
 """
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from dpasp.converters.output import LaidOut
 from dpasp.dataclass import dataclass
-from dpasp.dialects.layout import LaidOut
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.lexer import Token, tokens

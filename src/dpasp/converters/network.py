@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod
 
+from dpasp.converters.rules import is_name, quoted, slug, unused_name
 from dpasp.dataclass import dataclass
-from dpasp.dialects.prolog.write import is_name, quoted, slug, unused_name
 
 SLACK = 1e-3  # tables are rounded; what is further from 1 is a mistake
 EXACT = 1e-12

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpasp.dialects import title
-from dpasp.dialects.asp.text import (
+from dpasp.converters import title
+from dpasp.converters.clingo_syntax import (
     Statement,
     closing,
     head_and_body,
@@ -26,7 +26,7 @@ from dpasp.dialects.asp.text import (
     separated,
     statements,
 )
-from dpasp.dialects.checked import checked_text
+from dpasp.converters.output import checked_text
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.source import SourceFile

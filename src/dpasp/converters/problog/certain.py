@@ -12,22 +12,11 @@ from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
-from dpasp.dialects.problog.bodies import has_several
-from dpasp.dialects.problog.clauses import QuestionRule
-from dpasp.dialects.problog.context import Context
-from dpasp.dialects.problog.demand import PrologPredicate, bound, calls, goal_literals
-from dpasp.dialects.problog.unify import unify
-from dpasp.dialects.prolog.rules import (
-    Aggregate,
-    Goal,
-    Literal,
-    Rule,
-    goal_variables,
-    is_atom,
-    is_comparison,
-    predicate,
-)
-from dpasp.dialects.prolog.terms import (
+from dpasp.converters.problog.adapt import PrologPredicate, bound, calls, goal_literals
+from dpasp.converters.problog.bodies import has_several
+from dpasp.converters.problog.clauses import QuestionRule
+from dpasp.converters.problog.context import Context, unify
+from dpasp.converters.prolog import (
     NO_SLICE,
     Compound,
     Number,
@@ -40,7 +29,19 @@ from dpasp.dialects.prolog.terms import (
     substitute,
     variable_names,
 )
-from dpasp.dialects.prolog.write import PrologNames, atom_text, goal_text
+from dpasp.converters.rules import (
+    Aggregate,
+    Goal,
+    Literal,
+    PrologNames,
+    Rule,
+    atom_text,
+    goal_text,
+    goal_variables,
+    is_atom,
+    is_comparison,
+    predicate,
+)
 from dpasp.errors import LimitReached, ProgramError
 from dpasp.limits import Limits
 from dpasp.semantics.dependencies import components

@@ -1,8 +1,8 @@
 """The lines of a converted program, where those of the original stood, with its comments.
 
->>> text = "a :- b.  % why\\n\\n/* two\\n   lines */ c."
+>>> text = "a :- b.  % why\n\n/* two\n   lines */ c."
 >>> pieces = [NewPiece((0, 7), "a :- b."), comment((9, 14), "% why")]
->>> pieces += [comment((16, 31), "/* two\\n   lines */"), NewPiece((32, 34), "c.")]
+>>> pieces += [comment((16, 31), "/* two\n   lines */"), NewPiece((32, 34), "c.")]
 >>> print(laid_out(text, pieces).text)
 a :- b.  % why
 <BLANKLINE>
@@ -15,8 +15,13 @@ c.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.text.source import SourceFile
+from dpasp.logic import check_without_grounding
+from dpasp.logic.reading import program_of_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +100,33 @@ def _must_break(line: str, piece: NewPiece) -> bool:
     if "\n" in piece.text or len(line) + len(piece.text) > 94:
         return True
     return not piece.is_comment and "%" in line
+
+
+def checked_text(
+    head: str,
+    body: LaidOut,
+    foot: str,
+    source: SourceFile,
+    allowed: frozenset[str] = frozenset(),
+) -> str:
+    """The whole text; a mistake in it is reported at its place in the original.
+
+    Problems with the ``allowed`` codes are left for the run of the program to report.
+    """
+    text = f"{head}{body.text}{foot}"
+    try:
+        check_without_grounding(program_of_texts([(source.name, text)]))
+    except ProgramError as error:
+        first = head.count("\n") + 1
+        problems = [d for d in error.diagnostics if d.code not in {*allowed, "file-not-allowed"}]
+        if problems:
+            moved = dict.fromkeys(_moved(d, first, body, source) for d in problems)
+            raise ProgramError(moved) from error
+    return text
+
+
+def _moved(problem: Diagnostic, first: int, body: LaidOut, source: SourceFile) -> Diagnostic:
+    line = problem.span.line - first if problem.span is not None else -1
+    if not 0 <= line < len(body.origins):
+        return replace(problem, span=None)
+    return replace(problem, span=source.span(*body.origins[line]))

@@ -1,6 +1,6 @@
-"""Prolog's bodies as ours: each way to satisfy one is a list of literals and aggregates.
+r"""Prolog's bodies as ours: each way to satisfy one is a list of literals and aggregates.
 
-Prolog reads from left to right, and that is part of the meaning: a variable of ``\\+`` or
+Prolog reads from left to right, and that is part of the meaning: a variable of ``\+`` or
 ``findall`` that nothing to the left gives a value to is a variable of its own.
 """
 
@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dpasp.dataclass import dataclass
-from dpasp.dialects.problog.arithmetic import as_whole, data
-from dpasp.dialects.problog.context import Context
-from dpasp.dialects.problog.unify import unify
-from dpasp.dialects.prolog.rules import (
+from dpasp.converters.problog.context import Context, as_whole, data, unify
+from dpasp.converters.prolog import (
+    Compound,
+    ListTerm,
+    Number,
+    Operation,
+    Term,
+    Variable,
+    all_subterms,
+    substitute,
+    variable_names,
+)
+from dpasp.converters.rules import (
     FALSE,
     Aggregate,
     Element,
@@ -24,17 +32,7 @@ from dpasp.dialects.prolog.rules import (
     goal_terms,
     goal_variables,
 )
-from dpasp.dialects.prolog.terms import (
-    Compound,
-    ListTerm,
-    Number,
-    Operation,
-    Term,
-    Variable,
-    all_subterms,
-    substitute,
-    variable_names,
-)
+from dpasp.dataclass import dataclass
 
 COMPARED = {"<": "<", ">": ">", "=<": "<=", ">=": ">=", "=:=": "=", "=\\=": "!="}
 ORDERED = {"==": "=", "\\==": "!=", "@<": "<", "@>": ">", "@=<": "<=", "@>=": ">="}

@@ -1,26 +1,222 @@
-"""From Prolog's text to its clauses, with the comments between and inside them.
+"""Prolog's words: names, variables, numbers, texts, operators; and its comments.
 
->>> [item.term for item in read_clauses("a :- b.", "p.pl") if isinstance(item, Clause)]
-[Compound(name=':-', args=(Compound(name='a', args=()), Compound(name='b', args=())))]
+>>> [token.text for token in tokens("0.3::a(X) :- X =< 2. % yes")]
+['0.3', '::', 'a', '(', 'X', ')', ':-', 'X', '=<', '2', '.', '% yes']
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import Literal
 
 from dpasp.dataclass import dataclass
-from dpasp.dialects.prolog.terms import (
-    Compound,
-    ListTerm,
-    Number,
-    Slice,
-    Term,
-    Text,
-    Variable,
-)
-from dpasp.dialects.prolog.tokens import INFIX, PREFIX_OPERATORS, Token, tokens, unquoted
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
+
+TokenKind = Literal[
+    "comment", "end", "variable", "name", "quoted", "text", "number", "sign", "unknown"
+]
+
+# Operators: how tightly each binds (1200 the least), and on which side it may be nested.
+INFIX: dict[str, tuple[int, str]] = {
+    **dict.fromkeys((":-", "<-", "-->"), (1200, "xfx")),
+    **dict.fromkeys((";", "|"), (1100, "xfy")),
+    "->": (1050, "xfy"),
+    ",": (1000, "xfy"),
+    **dict.fromkeys(("::", "~"), (1000, "xfx")),
+    **dict.fromkeys(
+        "= \\= == \\== =@= \\=@= is as =.. < > =< >= =:= =\\= @< @> @=< @>= => <= != <>".split(),
+        (700, "xfx"),
+    ),
+    ":": (600, "xfy"),
+    **dict.fromkeys(("+", "-", "/\\", "\\/", "xor"), (500, "yfx")),
+    **dict.fromkeys(("*", "/", "//", "mod", "rem", "div", "rdiv", "<<", ">>"), (400, "yfx")),
+    "**": (200, "xfx"),
+    "^": (200, "xfy"),
+}
+PREFIX_OPERATORS: dict[str, tuple[int, str]] = {
+    **dict.fromkeys((":-", "?-"), (1200, "fx")),
+    **dict.fromkeys(("table", "dynamic", "discontiguous", "initialization"), (1150, "fx")),
+    **dict.fromkeys(("\\+", "not"), (900, "fy")),
+    **dict.fromkeys(("-", "+", "\\"), (200, "fy")),
+}
+
+_SIGNS = sorted(
+    (sign for sign in {*INFIX, *PREFIX_OPERATORS, *"()[]{}!?.#@$&"} if not sign.isalpha()),
+    key=len,
+    reverse=True,
+)
+_TOKEN = re.compile(
+    "|".join(
+        (
+            r"(?P<comment>%[^\n]*|/\*.*?\*/|\A\#![^\n]*)",
+            r"(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w))",
+            r"(?P<variable>(?:_|[^\W\d_a-z])\w*)",
+            r"(?P<name>[^\W\d_]\w*)",
+            r"(?P<quoted>'(?:[^'\\]++|\\.|'')*+')",
+            r'(?P<text>"(?:[^"\\]++|\\.|"")*+")',
+            r"(?P<end>\.(?=\s|%|\Z))",
+            f"(?P<sign>{'|'.join(map(re.escape, _SIGNS))})",
+            r"(?P<space>\s+)",
+            r"(?P<unknown>.)",
+        )
+    ),
+    re.S,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word and where it stands; ``open`` when a parenthesis follows at once."""
+
+    kind: TokenKind
+    text: str
+    start: int
+    end: int
+    open: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """What it is called as a name or an operator; None if it is neither."""
+        if self.kind == "quoted":
+            return unquoted(self.text)
+        return self.text if self.kind in ("name", "sign") else None
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The words of a text, comments among them."""
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind == "variable" and match[0][0].isalpha() and not match[0][0].isupper():
+            kind = "name"  # a small letter from another alphabet
+        if kind != "space":
+            opens = text[match.end() : match.end() + 1] == "("
+            yield Token(kind, match[0], match.start(), match.end(), opens)  # type: ignore[arg-type]
+
+
+def unquoted(text: str) -> str:
+    """What stands between quotes, with its escapes read."""
+    quote = text[0]
+    inner = text[1:-1].replace(quote * 2, quote)
+    known = {"n": "\n", "t": "\t", "\n": ""}
+    return re.sub(r"\\(.)", lambda m: known.get(m[1], m[1]), inner, flags=re.S)
+
+
+Slice = tuple[int, int]  # where a term stands in its text
+NO_SLICE: Slice = (0, 0)
+
+
+def _at() -> Slice:
+    place: Slice = field(default=NO_SLICE, compare=False, repr=False)
+    return place
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable; each one called ``_`` is another, which the readers of terms see to."""
+
+    name: str
+    at: Slice = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number, as it was written."""
+
+    text: str
+    at: Slice = _at()
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is written as a real number, as 2.0 is."""
+        return not self.text.lstrip("-").isdigit()
+
+    @property
+    def whole(self) -> int | None:
+        """Its value, if it is a whole number (2.0 is one)."""
+        value = float(self.text)
+        if not value.is_integer():
+            return None
+        return int(value) if self.is_real else int(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text in double quotes."""
+
+    value: str
+    at: Slice = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A name with arguments (none: an atom); operators are names as well."""
+
+    name: str
+    args: tuple[Term, ...] = ()
+    at: Slice = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class ListTerm:
+    """A list, with what stands after ``|``."""
+
+    items: tuple[Term, ...]
+    tail: Term | None = None
+    at: Slice = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Arithmetic in dPASP's words; Prolog's own is a :class:`Compound` until it is translated."""
+
+    name: str
+    args: tuple[Term, ...]
+    at: Slice = _at()
+
+
+Term = Variable | Number | Text | Compound | ListTerm | Operation
+
+
+def subterms(term: Term) -> tuple[Term, ...]:
+    """The terms directly inside a term."""
+    match term:
+        case Compound(args=args) | Operation(args=args):
+            return args
+        case ListTerm(items, tail):
+            return items if tail is None else (*items, tail)
+    return ()
+
+
+def all_subterms(term: Term) -> Iterator[Term]:
+    """A term and all that are inside it."""
+    yield term
+    for part in subterms(term):
+        yield from all_subterms(part)
+
+
+def variable_names(*terms: Term) -> dict[str, None]:
+    """The names of the variables in some terms, in the order in which they come."""
+    names = (t.name for term in terms for t in all_subterms(term) if isinstance(t, Variable))
+    return dict.fromkeys(names)
+
+
+def substitute(term: Term, values: Mapping[str, Term]) -> Term:
+    """The term with values in place of variables."""
+    match term:
+        case Variable(name):
+            return values.get(name, term)
+        case Compound(name, args, at):
+            return Compound(name, tuple(substitute(a, values) for a in args), at)
+        case Operation(name, args, at):
+            return Operation(name, tuple(substitute(a, values) for a in args), at)
+        case ListTerm(items, tail, at):
+            rest = None if tail is None else substitute(tail, values)
+            return ListTerm(tuple(substitute(i, values) for i in items), rest, at)
+    return term
+
 
 DEEPEST = 150  # terms inside terms, so that Python's own stack is never the limit
 AGGREGATES = ("sum", "count", "min", "max", "avg")

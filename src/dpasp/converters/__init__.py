@@ -38,13 +38,13 @@ class Dialect:
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect("problog", "ProbLog", "dpasp.dialects.problog.program"),
-        Dialect("pasta", "PASTA", "dpasp.dialects.asp.pasta"),
-        Dialect("neurasp", "NeurASP", "dpasp.dialects.asp.neurasp"),
-        Dialect("deepproblog", "DeepProbLog", "dpasp.dialects.problog.deepproblog"),
-        Dialect("plingo", "plingo's ProbLog form", "dpasp.dialects.asp.plingo"),
-        Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.dialects.networks.bif"),
-        Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.dialects.networks.uai"),
+        Dialect("problog", "ProbLog", "dpasp.converters.problog"),
+        Dialect("pasta", "PASTA", "dpasp.converters.pasta"),
+        Dialect("neurasp", "NeurASP", "dpasp.converters.neurasp"),
+        Dialect("deepproblog", "DeepProbLog", "dpasp.converters.problog.deepproblog"),
+        Dialect("plingo", "plingo's ProbLog form", "dpasp.converters.plingo"),
+        Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.converters.bif"),
+        Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.converters.uai"),
     )
 }
 TEXT = "<text>"  # the name of a text that is not in a file

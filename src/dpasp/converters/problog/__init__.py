@@ -1,6 +1,6 @@
 """A whole ProbLog program as ours.
 
->>> print(converted("0.3::a. b :- \\\\+ a.   % so", "p.pl"))
+>>> print(converted("0.3::a. b :- \\+ a.   % so", "p.pl"))
 % converted from ProbLog: p.pl
 #semantics wellfounded, maxent.
 <BLANKLINE>
@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from dpasp.dataclass import dataclass
-from dpasp.dialects import title
-from dpasp.dialects.checked import checked_text
-from dpasp.dialects.layout import NewPiece, comment, laid_out
-from dpasp.dialects.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers, check_proofs
-from dpasp.dialects.problog.clauses import (
+from dpasp.converters import title
+from dpasp.converters.output import NewPiece, checked_text, comment, laid_out
+from dpasp.converters.problog.adapt import QuestionDemand, scaled
+from dpasp.converters.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers, check_proofs
+from dpasp.converters.problog.clauses import (
     Annotate,
     Made,
     Note,
@@ -28,21 +27,31 @@ from dpasp.dialects.problog.clauses import (
     translate_clause,
     used_library,
 )
-from dpasp.dialects.problog.context import Context, Given, names_in
-from dpasp.dialects.problog.demand import QuestionDemand
-from dpasp.dialects.problog.reals import scaled
-from dpasp.dialects.prolog.reader import Clause, Comment, read_clauses
-from dpasp.dialects.prolog.rules import Head, Literal, Rule, goal_terms, rule_terms
-from dpasp.dialects.prolog.terms import (
+from dpasp.converters.problog.context import Context, Given, names_in
+from dpasp.converters.prolog import (
+    Clause,
+    Comment,
     Compound,
     Number,
     Term,
     Text,
     Variable,
     all_subterms,
+    read_clauses,
     variable_names,
 )
-from dpasp.dialects.prolog.write import PrologNames, is_name, rule_text, written_literal
+from dpasp.converters.rules import (
+    Head,
+    Literal,
+    PrologNames,
+    Rule,
+    goal_terms,
+    is_name,
+    rule_terms,
+    rule_text,
+    written_literal,
+)
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError
 from dpasp.language.text.source import SourceFile
 

@@ -20,9 +20,8 @@ import re
 from collections.abc import Iterable, Sequence
 from math import exp, inf, isinf, log, prod
 
-from dpasp.dataclass import dataclass
-from dpasp.dialects import title
-from dpasp.dialects.networks.network import (
+from dpasp.converters import title
+from dpasp.converters.network import (
     LARGEST,
     BadNetwork,
     BadRow,
@@ -34,6 +33,7 @@ from dpasp.dialects.networks.network import (
     row_text,
     value_rows,
 )
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from dpasp.dataclass import dataclass
-from dpasp.dialects.problog.arithmetic import as_real, data
-from dpasp.dialects.problog.bodies import BUILT_IN, Body, bodies, check_defined, shared_body
-from dpasp.dialects.problog.context import Context
-from dpasp.dialects.prolog.reader import AGGREGATES
-from dpasp.dialects.prolog.rules import (
+from dpasp.converters.problog.bodies import BUILT_IN, Body, bodies, check_defined, shared_body
+from dpasp.converters.problog.context import Context, as_real, data
+from dpasp.converters.prolog import (
+    AGGREGATES,
+    Compound,
+    ListTerm,
+    Number,
+    Slice,
+    Term,
+    Variable,
+    substitute,
+    subterms,
+    variable_names,
+)
+from dpasp.converters.rules import (
     FALSE,
     Aggregate,
     Element,
@@ -23,17 +32,7 @@ from dpasp.dialects.prolog.rules import (
     goal_variables,
     substituted,
 )
-from dpasp.dialects.prolog.terms import (
-    Compound,
-    ListTerm,
-    Number,
-    Slice,
-    Term,
-    Variable,
-    substitute,
-    subterms,
-    variable_names,
-)
+from dpasp.dataclass import dataclass
 
 NOT_ATOMS = ("query", "evidence", "true", "false", "fail")
 SPLIT = 8  # so many rules may come of one; more ways share an atom

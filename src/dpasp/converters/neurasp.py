@@ -4,7 +4,7 @@ NeurASP's atom ``digit(0,i1,7)`` says that output 0 of the network for ``i1`` is
 ``digit(i1,7)``, or ``digit(i1,7,0)`` for a network with several outputs. The facts that say
 what a network sees become data statements, whose data the program's Python gives.
 
->>> text = "img(i1).\\nnn(digit(1,X),[0,1,2]) :- img(X).\\ntwo :- digit(0,i1,2)."
+>>> text = "img(i1).\nnn(digit(1,X),[0,1,2]) :- img(X).\ntwo :- digit(0,i1,2)."
 >>> print(converted(text, "<text>"))
 % converted from NeurASP
 #semantics stable, maxent.
@@ -20,9 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpasp.dataclass import dataclass
-from dpasp.dialects import title
-from dpasp.dialects.asp.text import (
+from dpasp.converters import title
+from dpasp.converters.clingo_syntax import (
     Statement,
     atoms,
     head_and_body,
@@ -31,8 +30,9 @@ from dpasp.dialects.asp.text import (
     separated,
     statements,
 )
-from dpasp.dialects.checked import checked_text
-from dpasp.dialects.prolog.write import slug, values_text
+from dpasp.converters.output import checked_text
+from dpasp.converters.rules import slug, values_text
+from dpasp.dataclass import dataclass
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.source import SourceFile
 
