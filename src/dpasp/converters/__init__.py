@@ -1,11 +1,8 @@
-"""Programs of other systems, as ours: text in, text out, nothing is run.
+"""Programs of other systems converted to dPASP: text in, text out.
 
->>> print(convert("0.3::a. b :- \\\\+ a. query(b).", "problog", from_str=True))
-% converted from ProbLog
-#semantics wellfounded, maxent.
-<BLANKLINE>
-0.3::a. b :- not a. #query b.
-<BLANKLINE>
+Each module with a function ``converted(text, file)`` reads one system. ``clingo_syntax`` is
+shared by systems that extend clingo, ``network`` by graphical models, ``prolog`` and ``rules``
+by ProbLog and DeepProbLog; ``output`` lays out and checks the result of all of them.
 """
 
 from __future__ import annotations
@@ -22,15 +19,15 @@ from dpasp.language.text.files import load_text
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Another system's language: how it is called, what it is, and where it is read."""
+    """Another system's language, and the module that converts it."""
 
     name: str
     summary: str
-    module: str  # its `converted(text, file)` gives our text
+    module: str  # has `converted(text, file)`
 
     @property
     def converted(self) -> Callable[[str, str], str]:
-        """The function that converts a text; imported when it is needed."""
+        """The function that converts a text, imported on first use."""
         function: Callable[[str, str], str] = import_module(self.module).converted
         return function
 
@@ -47,14 +44,31 @@ DIALECTS = {
         Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.converters.uai"),
     )
 }
-TEXT = "<text>"  # the name of a text that is not in a file
+TEXT = "<text>"  # the file name of a program given as a string
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Limits of the converters."""
+
+    term_depth: int = 150  # nested Prolog terms; keeps the parser within Python's own stack
+    body_ways: int = 1_000  # ways to satisfy a Prolog body; each becomes a rule
+    split_rules: int = 8  # rules made of one clause; with more ways they share an atom instead
+    trial_seconds: float = 3.0  # to ground recursion that may not terminate
+    trial_megabytes: float = 1_000.0
+    table_rows: int = 1_000_000  # of a network's table, and values of its variables
+    row_slack: float = 1e-3  # a row's distance from 1: published tables are rounded to 3 digits
+    row_exact: float = 1e-12  # within this, the numbers are kept as they are written
+
+
+TUNING = Tuning()
 
 
 def convert(source: str | Path, dialect: str, *, from_str: bool = False) -> str:
-    """Return the dPASP program that another system's file (or, with ``from_str``, text) says.
+    """Convert another system's file (or, with ``from_str``, text) to a dPASP program.
 
-    Its comments are kept. Raises :class:`ProgramError`, which names the place, for what has no
-    counterpart, and :class:`UsageError` for a ``dialect`` that is not known.
+    Comments are kept. Raises :class:`ProgramError` for anything without a counterpart, with its
+    place, and :class:`UsageError` for an unknown ``dialect``.
 
     >>> convert("0.3::a. query(a).", "problog", from_str=True).splitlines()[-1]
     '0.3::a. #query a.'
@@ -67,7 +81,7 @@ def convert(source: str | Path, dialect: str, *, from_str: bool = False) -> str:
 
 
 def find_dialect(name: str) -> Dialect:
-    """The dialect of a name; raises with the names there are."""
+    """Look up a dialect by name; the error for an unknown one lists all names."""
     if name not in DIALECTS:
         known = ", ".join(DIALECTS)
         message = f"there is no dialect {name!r}"
@@ -76,5 +90,5 @@ def find_dialect(name: str) -> Dialect:
 
 
 def title(system: str, file: str) -> str:
-    """The line that says where a program comes from."""
+    """Comment line that names the origin of a converted program."""
     return f"% converted from {system}" + ("" if file == TEXT else f": {Path(file).name}") + "\n"

@@ -1,4 +1,4 @@
-"""Bayesian networks in BIF, the text of the Interchange Format, or in its XML.
+"""Bayesian networks in BIF (Bayesian Interchange Format) or XMLBIF.
 
 >>> text = "variable a { type discrete[2] {t, f}; } probability (a) { table 0.2, 0.8; }"
 >>> print(converted(text, "<text>"))
@@ -15,10 +15,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from xml.etree import ElementTree
 
-from dpasp.converters import title
+from dpasp.converters import TUNING, title
 from dpasp.converters.network import (
-    LARGEST,
-    SLACK,
     BadNetwork,
     BadRow,
     NetworkRow,
@@ -45,7 +43,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, a text or a sign, and where it stands."""
+    """A word, string or sign, and its slice of the text."""
 
     kind: str
     text: str
@@ -54,12 +52,12 @@ class Token:
 
     @property
     def name(self) -> str:
-        """The word, without quotes."""
+        """The text without quotes."""
         return self.text.strip('"')
 
 
 def converted(text: str, file: str) -> str:
-    """The program that a network says."""
+    """Convert a network in BIF or XMLBIF."""
     if text.lstrip().startswith("<"):
         return _from_xml(text, file)
     network = _Reader(text, file)
@@ -80,7 +78,7 @@ def _plain(note: str) -> str:
 
 
 class _Reader:
-    """The blocks of a text, one after the other."""
+    """Reads the blocks of a BIF text one after the other."""
 
     def __init__(self, text: str, file: str) -> None:
         self.source = SourceFile(file, text)
@@ -169,7 +167,7 @@ class _Reader:
                 rows[values] = self.numbers(word, len(child.values))
             else:
                 self.statement()
-        if row_count(parents) > max(LARGEST, len(rows)):
+        if row_count(parents) > max(TUNING.table_rows, len(rows)):
             message = f"the table of {child.name} has {row_count(parents):,} rows"
             raise self.refuse(names[0], message, "give it fewer parents, in several steps")
         at = (start.start, self.words[self.next - 1].end)
@@ -188,13 +186,13 @@ class _Reader:
     def whole_table(
         self, word: Token, child: NetworkVariable, parents: Sequence[NetworkVariable]
     ) -> dict[tuple[str, ...], tuple[str, ...]]:
-        """All numbers at once: the values of the child change slowest."""
+        """A table given as one list of numbers: the child's values change slowest."""
         numbers = self.numbers(word, len(child.values) * row_count(parents))
         givens = list(value_rows(parents))
         slowest = {values: numbers[i :: len(givens)] for i, values in enumerate(givens)}
-        if all(abs(sum(map(float, row)) - 1) <= SLACK for row in slowest.values()):
+        if all(abs(sum(map(float, row)) - 1) <= TUNING.row_slack for row in slowest.values()):
             return slowest
-        size = len(child.values)  # as some tools write it: row after row
+        size = len(child.values)  # some tools write it row by row
         return {values: numbers[i * size : (i + 1) * size] for i, values in enumerate(givens)}
 
     def check_given(
@@ -211,7 +209,7 @@ class _Reader:
             raise self.refuse(word, f"{row.variable.name}: {error}") from error
 
     def numbers(self, word: Token, count: int) -> tuple[str, ...]:
-        """So many numbers, up to a semicolon."""
+        """The given count of numbers, up to a semicolon."""
         words = list(self.until(";"))
         for token in words:
             if re.fullmatch(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", token.text) is None:
@@ -238,13 +236,13 @@ class _Reader:
             raise self.refuse(word, f"'{text}' is missing before this")
 
     def until(self, end: str, also: str = ",") -> Iterator[Token]:
-        """The words before a sign, separators left out."""
+        """The words before a sign, without separators."""
         while (word := self.take()).text != end:
             if word.text not in (",", also):
                 yield word
 
     def statement(self) -> None:
-        """Pass over a property."""
+        """Skip a property."""
         while self.take().text != ";":
             pass
 
@@ -257,7 +255,7 @@ class _Reader:
 
 
 def _from_xml(text: str, file: str) -> str:
-    """The program for a network in XMLBIF."""
+    """Convert a network in XMLBIF."""
     source = SourceFile(file, text)
     parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
     try:
@@ -311,7 +309,7 @@ def _xml_variables(
 def _xml_scope(
     element: ElementTree.Element, variables: dict[str, NetworkVariable], source: SourceFile
 ) -> list[NetworkVariable]:
-    """The variable of a table, and its parents."""
+    """A table's variable and its parents."""
     wanted = [_xml_text(element, "FOR")]
     wanted += ((parent.text or "").strip() for parent in element.iter("GIVEN"))
     for name in wanted:
@@ -326,7 +324,7 @@ def _xml_rows(
     parents: list[NetworkVariable],
     source: SourceFile,
 ) -> list[NetworkRow]:
-    """The rows of a table: the child's values change fastest, then those of the last parent."""
+    """The rows of a table; the child's values change fastest, then the last parent's."""
     name, size = child.name, len(child.values)
     numbers = re.sub(r"<!--.*?-->", " ", _xml_text(element, "TABLE"), flags=re.S).split()
     if len(numbers) != size * row_count(parents):
@@ -354,7 +352,7 @@ def _xml_text(element: ElementTree.Element, tag: str) -> str:
 
 
 def _xml_refuse(source: SourceFile, name: str, message: str) -> ProgramError:
-    """An error at the place where a variable's table, or its name, stands."""
+    """An error that points at a variable's table, or at its name."""
     for pattern in (rf"<FOR>\s*{re.escape(name)}\s*</FOR>", rf">\s*{re.escape(name)}\s*<"):
         if name and (match := re.search(pattern, source.text)):
             span = source.span(*match.span())

@@ -1,9 +1,4 @@
-"""Statements of a text in clingo's syntax, and the text with some of them rewritten.
-
->>> text = "a.  % one\nb(X) :- c(f(X,2), Y)."
->>> [statement.text for statement in statements(text, "p.lp")]
-['a.', 'b(X) :- c(f(X,2), Y).']
-"""
+"""Programs in clingo's syntax, with some of their statements rewritten."""
 
 from __future__ import annotations
 
@@ -22,7 +17,7 @@ OPEN, CLOSE = set("([{"), set(")]}")
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a text: its words, and where it stands."""
+    """A statement: its tokens, and its slice of the text."""
 
     source: SourceFile
     start: int
@@ -31,26 +26,26 @@ class Statement:
 
     @property
     def text(self) -> str:
-        """The statement as it is written."""
+        """The statement as written."""
         return self.source.text[self.start : self.end]
 
     def slice(self, tokens: Sequence[Token]) -> str:
-        """What some of its words say."""
+        """The text from the first to the last of some tokens."""
         return self.source.text[tokens[0].start : tokens[-1].end] if tokens else ""
 
     def begins(self, *texts: str) -> bool:
-        """Whether its first words are these."""
+        """Whether it begins with these tokens."""
         return tuple(word.text for word in self.words[: len(texts)]) == texts
 
     def refuse(self, message: str, help: str = "", at: Token | None = None) -> ProgramError:
-        """An error at one of its words, or at all of it."""
+        """An error that points at one token, or at the whole statement."""
         start, end = (self.start, self.end) if at is None else (at.start, at.end)
         span = self.source.span(start, end)
         return ProgramError(Diagnostic("no-counterpart", message, span, help))
 
 
 def statements(text: str, file: str) -> list[Statement]:
-    """The statements of a text."""
+    """Cut a text into statements."""
     source = SourceFile(file, text)
     return [
         Statement(source, piece.start, piece.end, tuple(tokens(text, piece.start, piece.end)))
@@ -59,7 +54,7 @@ def statements(text: str, file: str) -> list[Statement]:
 
 
 def separated(tokens: Sequence[Token], *separators: str) -> list[list[Token]]:
-    """Words between separators that stand outside all parentheses."""
+    """Split tokens at separators outside of brackets."""
     result: list[list[Token]] = [[]]
     depth = 0
     for word in tokens:
@@ -72,7 +67,7 @@ def separated(tokens: Sequence[Token], *separators: str) -> list[list[Token]]:
 
 
 def closing(tokens: Sequence[Token], opening: int) -> int:
-    """The place of the sign that closes the one at a place; the last one if none does."""
+    """Index of the bracket that closes the one at ``opening``; the last token if none does."""
     depth = 0
     for place in range(opening, len(tokens)):
         depth += (tokens[place].text in OPEN) - (tokens[place].text in CLOSE)
@@ -82,12 +77,12 @@ def closing(tokens: Sequence[Token], opening: int) -> int:
 
 
 def inside(tokens: Sequence[Token], opening: int) -> Sequence[Token]:
-    """The words between a sign and the one that closes it."""
+    """The tokens between a bracket and its partner."""
     return tokens[opening + 1 : closing(tokens, opening)]
 
 
 def head_and_body(statement: Statement) -> tuple[list[Token], list[Token]]:
-    """The words before and after ``:-``, without the final dot."""
+    """The tokens before and after ``:-``, without the final dot."""
     plain = statement.words[:-1] if statement.words[-1].text == "." else statement.words
     head, *body = separated(plain, ":-")
     return head, body[0] if body else []
@@ -96,7 +91,7 @@ def head_and_body(statement: Statement) -> tuple[list[Token], list[Token]]:
 def rewritten(
     text: str, read: Sequence[Statement], rewrite: Callable[[Statement], str | None]
 ) -> LaidOut:
-    """The text with some statements rewritten (None leaves one as it is); raises all problems."""
+    """Rewrite statements (None keeps one as it is); raises all problems together."""
     problems: list[Diagnostic] = []
     chunks: list[tuple[str, tuple[int, int]]] = []
     at = 0
@@ -117,7 +112,7 @@ def rewritten(
 
 
 def _laid_out(chunks: Sequence[tuple[str, tuple[int, int]]], read: Sequence[Statement]) -> LaidOut:
-    """Chunks of text as one, with the statement that each line comes from."""
+    """Join chunks of text, remembering which slice each line comes from."""
     whole = "".join(chunk for chunk, _ in chunks)
     origins = [(0, 0)] * (whole.count("\n") + 1)
     line = 0
@@ -133,7 +128,7 @@ def _laid_out(chunks: Sequence[tuple[str, tuple[int, int]]], read: Sequence[Stat
 
 
 def atoms(tokens: Sequence[Token], name: str) -> Iterator[tuple[int, int]]:
-    """Where the atoms of a predicate with arguments begin and end."""
+    """First and last token of each atom of a predicate with arguments."""
     for place, word in enumerate(tokens[:-1]):
         if word.text == name and tokens[place + 1].text == "(":
             yield place, closing(tokens, place + 1)

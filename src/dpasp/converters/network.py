@@ -1,4 +1,4 @@
-"""Networks as programs: a variable is a predicate, each row of a table an annotated disjunction.
+"""Graphical models as programs: each row of a table is an annotated disjunction.
 
 >>> rain = NetworkVariable("Rain", ("yes", "no"))
 >>> wet = NetworkVariable("Wet", ("yes", "no"))
@@ -10,21 +10,20 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod
 
+from dpasp.converters import TUNING
 from dpasp.converters.rules import is_name, quoted, slug, unused_name
 from dpasp.dataclass import dataclass
-
-SLACK = 1e-3  # tables are rounded; what is further from 1 is a mistake
-EXACT = 1e-12
-LARGEST = 1_000_000  # rows of a table, values of variables: nobody means more than that
+from dpasp.semantics.dependencies import components
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkVariable:
-    """A variable with the names of its values."""
+    """A variable and its values."""
 
     name: str
     values: tuple[str, ...]
@@ -32,19 +31,19 @@ class NetworkVariable:
 
 @dataclass(frozen=True, slots=True)
 class NetworkRow:
-    """The distribution of a variable for some values of its parents."""
+    """A variable's distribution for one combination of its parents' values."""
 
     variable: NetworkVariable
     parents: tuple[tuple[NetworkVariable, str], ...]
-    numbers: tuple[str, ...]  # as they were written
+    numbers: tuple[str, ...]  # as written
 
 
 class BadRow(Exception):
-    """Numbers that are not a distribution; the message says why."""
+    """The numbers of a row are not a distribution."""
 
 
 class BadNetwork(Exception):
-    """Tables that are not those of a Bayesian network; the message says why, for a variable."""
+    """The tables are not those of a Bayesian network."""
 
     def __init__(self, message: str, variable: NetworkVariable) -> None:
         super().__init__(message)
@@ -55,7 +54,7 @@ def check_tables(
     tables: Sequence[tuple[NetworkVariable, Sequence[NetworkVariable]]],
     variables: Iterable[NetworkVariable],
 ) -> None:
-    """Raise :class:`BadNetwork` unless every variable has one table and none needs itself."""
+    """Raise :class:`BadNetwork` unless every variable has one table and there is no cycle."""
     parents: dict[str, Sequence[NetworkVariable]] = {}
     for child, needed in tables:
         names = [variable.name for variable in needed]
@@ -64,48 +63,29 @@ def check_tables(
         if len(set(names)) < len(names):
             raise BadNetwork(f"a parent of {child.name} is named twice", child)
         parents[child.name] = needed
-    waiting = {variable.name: variable for variable in variables}
-    for variable in waiting.values():
+    by_name = {variable.name: variable for variable in variables}
+    for variable in by_name.values():
         if variable.name not in parents:
             raise BadNetwork(f"the variable {variable.name} has no probabilities", variable)
-    free = [name for name in waiting if not parents[name]]
-    left = {name: len(parents[name]) for name in waiting}
-    children: dict[str, list[str]] = {name: [] for name in waiting}
-    for name in waiting:
-        for parent in parents[name]:
-            children[parent.name].append(name)
-    while free:
-        done = free.pop()
-        del waiting[done]
-        for name in children[done]:
-            left[name] -= 1
-            if not left[name]:
-                free.append(name)
-    if waiting:
-        first = next(v for v in waiting.values() if _needs_itself(v.name, parents))
-        raise BadNetwork(f"{first.name} depends on itself, so this is no Bayesian network", first)
-
-
-def _needs_itself(name: str, parents: dict[str, Sequence[NetworkVariable]]) -> bool:
-    seen, todo = set[str](), [name]
-    while todo:
-        new = {parent.name for parent in parents[todo.pop()]} - seen
-        if name in new:
-            return True
-        seen |= new
-        todo += new
-    return False
+    number = {name: i for i, name in enumerate(by_name)}
+    below = [[number[parent.name] for parent in parents[name]] for name in by_name]
+    component, _ = components(below)
+    sizes = Counter(component)
+    for i, variable in enumerate(by_name.values()):
+        if sizes[component[i]] > 1 or i in below[i]:
+            message = f"{variable.name} depends on itself, so this is not a Bayesian network"
+            raise BadNetwork(message, variable)
 
 
 @dataclass(frozen=True, slots=True)
 class VariableNames:
-    """What variables are called as predicates."""
+    """The predicate of each variable."""
 
     predicates: dict[str, str]
 
     @staticmethod
     def of(variables: Iterable[NetworkVariable]) -> VariableNames:
-        """A name for each variable, its own where that is possible."""
+        """Name a predicate for each variable, after the variable if possible."""
         by_variable: dict[str, str] = {}
         for variable in variables:
             wanted = variable.name if is_name(variable.name) else slug(variable.name)
@@ -113,16 +93,16 @@ class VariableNames:
         return VariableNames(by_variable)
 
     def atom(self, variable: NetworkVariable, value: str) -> str:
-        """The atom that says that a variable has a value."""
+        """The atom for a variable with a value."""
         return f"{self.predicates[variable.name]}({value_text(value, variable)})"
 
     def legend(self) -> list[str]:
-        """Comments for the variables that are called otherwise."""
+        """Comments for the variables that had to be renamed."""
         return [f"% {new} is {old}" for old, new in self.predicates.items() if new != old]
 
 
 def value_text(value: str, variable: NetworkVariable) -> str:
-    """A value as a term: itself, with a small first letter where that is enough, or a text."""
+    """A value as a term: itself, in lower case, or as a string."""
     if re.fullmatch(r"0|-?[1-9]\d{0,8}", value) or is_name(value):
         return value
     small = value[:1].lower() + value[1:]
@@ -130,20 +110,20 @@ def value_text(value: str, variable: NetworkVariable) -> str:
 
 
 def normalised(numbers: Sequence[str]) -> list[str]:
-    """Probabilities that sum to 1: as they were written, or divided by their sum if rounded."""
+    """The numbers as written if they sum to 1, divided by their sum if they were rounded."""
     values = [float(number) for number in numbers]
     total = sum(values)
-    if any(not 0 <= value <= 1 + SLACK for value in values):
+    if any(not 0 <= value <= 1 + TUNING.row_slack for value in values):
         raise BadRow("a number that is not a probability")
-    if abs(total - 1) > SLACK:
+    if abs(total - 1) > TUNING.row_slack:
         raise BadRow(f"the probabilities sum to {total:g}, not to 1")
-    if abs(total - 1) <= EXACT:
+    if abs(total - 1) <= TUNING.row_exact:
         return [number if value else "0" for number, value in zip(numbers, values, strict=True)]
     return [repr(value / total) if value else "0" for value in values]
 
 
 def row_text(row: NetworkRow, names: VariableNames) -> str:
-    """A row as an annotated disjunction, or as a plain rule where one value is certain."""
+    """A row as an annotated disjunction, or as a plain rule if one value is certain."""
     shares = normalised(row.numbers)
     pairs = [
         (share, names.atom(row.variable, value))
@@ -158,10 +138,10 @@ def row_text(row: NetworkRow, names: VariableNames) -> str:
 
 
 def row_count(variables: Sequence[NetworkVariable]) -> int:
-    """How many rows a table with these parents has."""
+    """Number of rows of a table with these parents."""
     return prod(len(variable.values) for variable in variables)
 
 
 def value_rows(variables: Sequence[NetworkVariable]) -> Iterable[tuple[str, ...]]:
-    """All values of some variables, those of the last changing fastest."""
+    """All combinations of values; those of the last variable change fastest."""
     return product(*(variable.values for variable in variables))

@@ -1,8 +1,8 @@
-"""NeurASP's programs: the rules that name a network become neural predicates.
+r"""NeurASP: rules that name a network become neural predicates.
 
-NeurASP's atom ``digit(0,i1,7)`` says that output 0 of the network for ``i1`` is 7. Ours is
-``digit(i1,7)``, or ``digit(i1,7,0)`` for a network with several outputs. The facts that say
-what a network sees become data statements, whose data the program's Python gives.
+NeurASP's ``digit(0,i1,7)`` (output 0 of the network for ``i1`` is 7) is our ``digit(i1,7)``, or
+``digit(i1,7,0)`` for a network with several outputs. Facts about a network's inputs become data
+statements; the data itself has to come from Python.
 
 >>> text = "img(i1).\nnn(digit(1,X),[0,1,2]) :- img(X).\ntwo :- digit(0,i1,2)."
 >>> print(converted(text, "<text>"))
@@ -36,31 +36,31 @@ from dpasp.dataclass import dataclass
 from dpasp.language.text.lexer import Token
 from dpasp.language.text.source import SourceFile
 
-OPEN_CODES = frozenset({"unknown-function"})  # the network and the data come from Python
+OPEN_CODES = frozenset({"unknown-function"})  # networks and data come from Python later
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkAtom:
-    """A network: how many outputs, for which term, with which values, and the rule's body."""
+    """A network as an ``nn`` rule declares it."""
 
     name: str
     outputs: int
     term: str
     values: str
     body: str
-    sees: str  # the predicate that says what it sees
+    sees: str  # predicate of its inputs
 
 
 @dataclass(slots=True)
 class _Program:
-    """What is known of a program while it is rewritten."""
+    """State while a program is rewritten."""
 
     networks: dict[str, NetworkAtom]
-    data: list[str]  # the names of the data that Python gives
+    data: list[str]  # names of the data to be supplied from Python
 
 
 def converted(text: str, file: str) -> str:
-    """The program in our words."""
+    """Convert a NeurASP program."""
     read = statements(text, file)
     networks = [_network(statement) for statement in read if statement.begins("nn", "(")]
     program = _Program({network.name: network for network in networks}, [])
@@ -77,7 +77,7 @@ def converted(text: str, file: str) -> str:
 
 
 def needs_comment(networks: Sequence[str], data: Sequence[str]) -> str:
-    """The comment that says what the program needs from Python."""
+    """A comment that lists what the program needs from Python."""
     plural = "s" if len(networks) > 1 else ""
     return (
         "% From a #python block, or from dpasp.load(…, networks=…, data=…):"
@@ -119,14 +119,14 @@ def _rewrite(statement: Statement, program: _Program) -> str | None:
 
 
 def _seen(statement: Statement, sees: set[str]) -> Iterator[str]:
-    """The predicate of a fact that says what a network sees."""
+    """The predicate of a statement that is a fact about a network's inputs."""
     head, body = head_and_body(statement)
     if not body and len(head) > 1 and head[0].text in sees and head[1].text == "(":
         yield head[0].text
 
 
 def _data(statement: Statement, program: _Program) -> Iterator[str]:
-    """A fact as data statements, one for each term of a pool."""
+    """An input fact as data statements, one for each term of a pool."""
     head, _ = head_and_body(statement)
     for term in separated(inside(head, 1), ";"):
         text = statement.slice(term)
@@ -138,7 +138,7 @@ def _data(statement: Statement, program: _Program) -> Iterator[str]:
 
 
 def _with_our_atoms(statement: Statement, program: _Program) -> str | None:
-    """A statement with the atoms of networks in our order."""
+    """A statement with the arguments of network atoms in our order."""
     words, edits = statement.words, []
     for network in program.networks.values():
         for start, end in atoms(words, network.name):

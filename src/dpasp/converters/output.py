@@ -1,15 +1,9 @@
-"""The lines of a converted program, where those of the original stood, with its comments.
+r"""The converted program: laid out like the original, then checked.
 
->>> text = "a :- b.  % why\n\n/* two\n   lines */ c."
->>> pieces = [NewPiece((0, 7), "a :- b."), comment((9, 14), "% why")]
->>> pieces += [comment((16, 31), "/* two\n   lines */"), NewPiece((32, 34), "c.")]
->>> print(laid_out(text, pieces).text)
-a :- b.  % why
-<BLANKLINE>
-% two
-%   lines
-c.
-<BLANKLINE>
+>>> text = "a :- b.  % why\n\nc."
+>>> pieces = [NewPiece((0, 7), "a :- b."), comment((9, 14), "% why"), NewPiece((16, 18), "c.")]
+>>> laid_out(text, pieces).text
+'a :- b.  % why\n\nc.\n'
 """
 
 from __future__ import annotations
@@ -26,7 +20,7 @@ from dpasp.logic.reading import program_of_texts
 
 @dataclass(frozen=True, slots=True)
 class NewPiece:
-    """A piece of the new text, and the slice of the old one that it stands for."""
+    """A piece of the new text, and the slice of the original it replaces."""
 
     at: tuple[int, int]
     text: str
@@ -34,7 +28,7 @@ class NewPiece:
 
 
 def comment(at: tuple[int, int], text: str) -> NewPiece:
-    """A comment of Prolog's as lines that begin with ``%``."""
+    """A Prolog comment as lines that begin with ``%``."""
     if text.startswith("/*"):
         lines = [line.strip() for line in text[2:-2].strip().splitlines()]
         indent = ["  " if i else "" for i in range(len(lines))]
@@ -48,17 +42,17 @@ def comment(at: tuple[int, int], text: str) -> NewPiece:
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """A text, and for each of its lines the slice of the old text that it stands for."""
+    """A text, and the slice of the original behind each of its lines."""
 
     text: str
     origins: tuple[tuple[int, int], ...]
 
 
 def laid_out(text: str, pieces: Iterable[NewPiece]) -> LaidOut:
-    """The pieces, with the line breaks that the text has between them.
+    """Join the pieces with the line breaks of the original.
 
-    A comment from within a statement goes before it, and a line that began with
-    a statement and goes on with another does so still if both are short.
+    A comment inside a statement moves in front of it. Statements that shared a line still do
+    if they fit.
     """
     lines: list[str] = []
     origins: list[tuple[int, int]] = []
@@ -77,7 +71,7 @@ def laid_out(text: str, pieces: Iterable[NewPiece]) -> LaidOut:
 
 
 def _outside_first(pieces: list[NewPiece]) -> list[NewPiece]:
-    """The pieces in order, comments from within a statement right before it."""
+    """The pieces in order, with comments inside a statement moved in front of it."""
     statements = [p for p in pieces if not p.is_comment]
 
     def place(piece: NewPiece) -> tuple[int, int, int]:
@@ -96,7 +90,7 @@ def _outside_first(pieces: list[NewPiece]) -> list[NewPiece]:
 
 
 def _must_break(line: str, piece: NewPiece) -> bool:
-    """Whether a piece cannot go on the line of the last one."""
+    """Whether a piece cannot continue the current line."""
     if "\n" in piece.text or len(line) + len(piece.text) > 94:
         return True
     return not piece.is_comment and "%" in line
@@ -109,9 +103,10 @@ def checked_text(
     source: SourceFile,
     allowed: frozenset[str] = frozenset(),
 ) -> str:
-    """The whole text; a mistake in it is reported at its place in the original.
+    """The whole program, read once more so that we never write one that we would refuse.
 
-    Problems with the ``allowed`` codes are left for the run of the program to report.
+    Errors are reported at their place in the original; those with ``allowed`` codes are left for
+    the run of the program.
     """
     text = f"{head}{body.text}{foot}"
     try:

@@ -1,7 +1,7 @@
-"""PASTA's programs: credal semantics, and statements about how many of a kind do something.
+"""PASTA: credal semantics with statistical statements.
 
-``(fly(X) | bird(X))[0.6, 1].`` says that of all birds at least 60 % fly: whether each flies is
-open, and a constraint counts.
+``(fly(X) | bird(X))[0.6, 1].`` says that at least 60 % of all birds fly. It becomes a choice for
+each bird and a constraint on the counts.
 
 >>> print(converted("(fly(X) | bird(X))[0.6,1].", "<text>"))
 % converted from PASTA
@@ -35,12 +35,12 @@ REFUSED = {
     "utility": "decisions and utilities have no counterpart",
 }
 LEARNING = ("#program(", "#learnable", "#train", "#test", "#positive", "#negative")
-PLAIN = (".", ":-", ",", ";")  # what follows an atom without arguments
+PLAIN = (".", ":-", ",", ";")  # may follow an atom without arguments
 CONTINUOUS = ("gaussian", "uniform", "exponential", "gamma", "beta", "poisson")
 
 
 def converted(text: str, file: str) -> str:
-    """The program in our words."""
+    """Convert a PASTA program."""
     read = statements(text, file)
     asked: list[str] = []
 
@@ -111,7 +111,7 @@ def _statistical(statement: Statement, text: str) -> str | None:
 
 
 def _choice(about: list[Token], head: str, body: str, text: str) -> str:
-    """That the head is open; as PASTA writes it where the program uses PASTA's own atom."""
+    """The choice of the head; in PASTA's own form if the program uses its ``not_`` atom."""
     opposite = f"not_{about[0].text}"
     if opposite in text:
         return f"{head} ; not_{head} :- {body}."
@@ -119,7 +119,7 @@ def _choice(about: list[Token], head: str, body: str, text: str) -> str:
 
 
 def _fraction(statement: Statement, text: str) -> tuple[int, int]:
-    """A decimal number as whole numbers: 0.6 is 6 of 10."""
+    """A decimal as numerator and denominator: 0.6 is (6, 10)."""
     try:
         value = Decimal(text)
     except ArithmeticError:

@@ -1,8 +1,7 @@
-"""plingo's programs in its ProbLog form: ``&problog``, ``&query`` and ``&evidence``.
+"""plingo in its ProbLog form: ``&problog``, ``&query`` and ``&evidence``.
 
-plingo multiplies weights of stable models, and divides by the sum over all of them. Where a
-weight belongs to a fact or to a rule with a certain body, and the rest has one model for
-each choice, that is a probability; other programs are refused.
+plingo normalises weights over all stable models. That is our probability if weights are on facts
+or on rules with certain bodies, and each total choice has one model; other programs are refused.
 
 >>> print(converted('a :- &problog("0.3"). b :- a. &query(b).', "<text>"))
 % converted from plingo
@@ -44,7 +43,7 @@ REFUSED = {
 
 
 def converted(text: str, file: str) -> str:
-    """The program in our words."""
+    """Convert a plingo program."""
     read = statements(text, file)
     uncertain = _uncertain(read)
 
@@ -111,7 +110,7 @@ def _question(statement: Statement, name: str) -> str:
 
 
 def _uncertain(read: Sequence[Statement]) -> set[str]:
-    """The predicates that depend on a probability."""
+    """Predicates that depend on a probability."""
     uncertain: set[str] = set()
     while True:
         before = len(uncertain)

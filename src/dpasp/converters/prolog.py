@@ -1,7 +1,7 @@
-"""Prolog's words: names, variables, numbers, texts, operators; and its comments.
+"""Prolog's syntax as ProbLog and DeepProbLog write it: tokens, terms, clauses.
 
->>> [token.text for token in tokens("0.3::a(X) :- X =< 2. % yes")]
-['0.3', '::', 'a', '(', 'X', ')', ':-', 'X', '=<', '2', '.', '% yes']
+>>> [item.term for item in read_clauses("a :- b.", "p.pl") if isinstance(item, Clause)]
+[Compound(name=':-', args=(Compound(name='a', args=()), Compound(name='b', args=())))]
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
+from dpasp.converters import TUNING
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
@@ -19,7 +20,7 @@ TokenKind = Literal[
     "comment", "end", "variable", "name", "quoted", "text", "number", "sign", "unknown"
 ]
 
-# Operators: how tightly each binds (1200 the least), and on which side it may be nested.
+# Operators: priority (1200 binds least), and on which side they may be nested.
 INFIX: dict[str, tuple[int, str]] = {
     **dict.fromkeys((":-", "<-", "-->"), (1200, "xfx")),
     **dict.fromkeys((";", "|"), (1100, "xfy")),
@@ -69,7 +70,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word and where it stands; ``open`` when a parenthesis follows at once."""
+    """A token and its slice; ``open`` if a parenthesis follows immediately."""
 
     kind: TokenKind
     text: str
@@ -79,32 +80,32 @@ class Token:
 
     @property
     def name(self) -> str | None:
-        """What it is called as a name or an operator; None if it is neither."""
+        """Its name if it is a name or an operator, otherwise None."""
         if self.kind == "quoted":
             return unquoted(self.text)
         return self.text if self.kind in ("name", "sign") else None
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The words of a text, comments among them."""
+    """The tokens of a text, including comments."""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "variable" and match[0][0].isalpha() and not match[0][0].isupper():
-            kind = "name"  # a small letter from another alphabet
+            kind = "name"  # a lower-case letter of another alphabet
         if kind != "space":
             opens = text[match.end() : match.end() + 1] == "("
             yield Token(kind, match[0], match.start(), match.end(), opens)  # type: ignore[arg-type]
 
 
 def unquoted(text: str) -> str:
-    """What stands between quotes, with its escapes read."""
+    """The content of a quoted token, with escapes resolved."""
     quote = text[0]
     inner = text[1:-1].replace(quote * 2, quote)
     known = {"n": "\n", "t": "\t", "\n": ""}
     return re.sub(r"\\(.)", lambda m: known.get(m[1], m[1]), inner, flags=re.S)
 
 
-Slice = tuple[int, int]  # where a term stands in its text
+Slice = tuple[int, int]  # start and end of a term in the text
 NO_SLICE: Slice = (0, 0)
 
 
@@ -115,7 +116,7 @@ def _at() -> Slice:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable; each one called ``_`` is another, which the readers of terms see to."""
+    """A variable; ``_`` is made unique when a clause is translated."""
 
     name: str
     at: Slice = _at()
@@ -123,19 +124,19 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, as it was written."""
+    """A number as written."""
 
     text: str
     at: Slice = _at()
 
     @property
     def is_real(self) -> bool:
-        """Whether it is written as a real number, as 2.0 is."""
+        """Whether it is written as a real number, such as 2.0."""
         return not self.text.lstrip("-").isdigit()
 
     @property
     def whole(self) -> int | None:
-        """Its value, if it is a whole number (2.0 is one)."""
+        """Its value if that is an integer (as in 2.0), otherwise None."""
         value = float(self.text)
         if not value.is_integer():
             return None
@@ -144,7 +145,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text in double quotes."""
+    """A string in double quotes."""
 
     value: str
     at: Slice = _at()
@@ -152,7 +153,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """A name with arguments (none: an atom); operators are names as well."""
+    """A name with arguments (none for an atom); operators are names too."""
 
     name: str
     args: tuple[Term, ...] = ()
@@ -161,7 +162,7 @@ class Compound:
 
 @dataclass(frozen=True, slots=True)
 class ListTerm:
-    """A list, with what stands after ``|``."""
+    """A list; ``tail`` is the part after ``|``."""
 
     items: tuple[Term, ...]
     tail: Term | None = None
@@ -170,7 +171,7 @@ class ListTerm:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Arithmetic in dPASP's words; Prolog's own is a :class:`Compound` until it is translated."""
+    """Translated arithmetic; Prolog's own is a :class:`Compound`."""
 
     name: str
     args: tuple[Term, ...]
@@ -191,20 +192,20 @@ def subterms(term: Term) -> tuple[Term, ...]:
 
 
 def all_subterms(term: Term) -> Iterator[Term]:
-    """A term and all that are inside it."""
+    """A term and all terms inside it."""
     yield term
     for part in subterms(term):
         yield from all_subterms(part)
 
 
 def variable_names(*terms: Term) -> dict[str, None]:
-    """The names of the variables in some terms, in the order in which they come."""
+    """The names of the variables in some terms, in order of occurrence."""
     names = (t.name for term in terms for t in all_subterms(term) if isinstance(t, Variable))
     return dict.fromkeys(names)
 
 
 def substitute(term: Term, values: Mapping[str, Term]) -> Term:
-    """The term with values in place of variables."""
+    """Replace variables by values."""
     match term:
         case Variable(name):
             return values.get(name, term)
@@ -218,7 +219,6 @@ def substitute(term: Term, values: Mapping[str, Term]) -> Term:
     return term
 
 
-DEEPEST = 150  # terms inside terms, so that Python's own stack is never the limit
 AGGREGATES = ("sum", "count", "min", "max", "avg")
 
 
@@ -232,14 +232,14 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment, with its marks."""
+    """A comment including its delimiters."""
 
     text: str
     at: Slice
 
 
 def read_clauses(text: str, file: str) -> list[Clause | Comment]:
-    """The clauses and comments of a text in their order; raises all that cannot be read."""
+    """The clauses and comments of a text in order; raises all syntax errors together."""
     source = SourceFile(file, text)
     items: list[Clause | Comment] = []
     problems: list[Diagnostic] = []
@@ -258,7 +258,7 @@ def read_clauses(text: str, file: str) -> list[Clause | Comment]:
 
 
 def _statements(text: str) -> Iterator[list[Token]]:
-    """The words of each clause, up to its dot."""
+    """The tokens of each clause, up to its dot."""
     words: list[Token] = []
     for token in tokens(text):
         words.append(token)
@@ -270,7 +270,7 @@ def _statements(text: str) -> Iterator[list[Token]]:
 
 
 class _Parser:
-    """The clause that some words say, by the priorities of operators."""
+    """Operator precedence parser for one clause."""
 
     def __init__(self, words: Sequence[Token], source: SourceFile) -> None:
         self.words = words
@@ -288,7 +288,7 @@ class _Parser:
         return Clause(term, (self.words[0].start, last.end))
 
     def term(self, most: int) -> Term:
-        """A term whose operator binds at least as tightly as ``most``."""
+        """A term of priority ``most`` or less."""
         self.depth += 1
         self.check_depth(self.depth)
         left, level = self.operand(most)
@@ -307,14 +307,14 @@ class _Parser:
         return left
 
     def check_depth(self, depth: int) -> None:
-        if depth > DEEPEST:
+        if depth > TUNING.term_depth:
             raise self.refuse("terms are nested too deeply", "split the clause")
 
     def operator(self, word: Token) -> str | None:
         return word.text if word.kind in ("sign", "name") and word.text in INFIX else None
 
     def operand(self, most: int) -> tuple[Term, int]:
-        """A term without infix operators around it, and how loosely it binds."""
+        """A term before or after an infix operator, and its priority."""
         word = self.take()
         at = (word.start, word.end)
         match word.kind:
@@ -343,7 +343,7 @@ class _Parser:
         return Compound(name, (), at), 0
 
     def prefix(self, word: Token, name: str, most: int) -> tuple[Term, int] | None:
-        """A term that begins with a prefix operator; None where the word is a plain name."""
+        """A term that begins with a prefix operator; None if the word is a plain name."""
         following = self.peek()
         if word.kind == "quoted" or name not in PREFIX_OPERATORS or following is None:
             return None
@@ -364,7 +364,7 @@ class _Parser:
         return Compound(name, (inner,), (word.start, inner.at[1])), level
 
     def arguments(self, close: str) -> tuple[tuple[Term, ...], int]:
-        """Terms between commas, up to a closing sign."""
+        """Terms separated by commas, up to the closing bracket."""
         items = [self.argument()]
         while (word := self.take()).text == ",":
             items.append(self.argument())
@@ -374,7 +374,7 @@ class _Parser:
         return tuple(items), word.end
 
     def argument(self) -> Term:
-        """An argument; ``sum<X>`` of ProbLog's library(aggregate) is one as well."""
+        """An argument, which may be ``sum<X>`` of ProbLog's library(aggregate)."""
         four = self.words[self.next : self.next + 4]
         texts = [word.text for word in four]
         aggregate = len(four) == 4 and texts[0] in AGGREGATES and (texts[1], texts[3]) == ("<", ">")

@@ -1,6 +1,7 @@
-"""Rules on their way from Prolog to dPASP: heads with probabilities, and bodies of literals.
+"""Rules on their way from Prolog to dPASP, and as text.
 
-The terms are Prolog's; what Prolog has and dPASP has not is gone from them.
+Heads have probabilities, bodies are lists of literals and aggregates. Terms are Prolog's, without
+whatever dPASP does not have.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ FALSE = Compound("#false")
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """An atom, or a comparison in dPASP's words; or what is not so.
+    """An atom or a comparison in dPASP's notation, possibly negated.
 
-    A ``numeric`` comparison is of numbers, where Prolog fails on anything else.
+    A ``numeric`` comparison is one where Prolog fails on anything but numbers.
     """
 
     atom: Term
@@ -44,7 +45,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What an aggregate counts: a tuple for each way in which its condition holds."""
+    """An element of an aggregate: a tuple for each way to satisfy its condition."""
 
     terms: tuple[Term, ...]
     condition: tuple[Literal, ...]
@@ -54,7 +55,7 @@ class Element:
 class Aggregate:
     """``value = #count{…}`` and the like.
 
-    ``by_proof`` if Prolog counts each proof of what is counted here once.
+    ``by_proof`` if Prolog counts every proof where we count once.
     """
 
     value: Term
@@ -69,7 +70,7 @@ Goal = Literal | Aggregate
 
 @dataclass(frozen=True, slots=True)
 class HeadNetwork:
-    """A network that gives the distribution of a head, and the variables that it sees."""
+    """The network behind a head, and its input variables."""
 
     name: str
     sees: tuple[Term, ...]
@@ -77,7 +78,7 @@ class HeadNetwork:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """An atom with what stands before its ``::``: a probability, to be learned or not."""
+    """An atom with its annotation: a probability, learnable or not."""
 
     atom: Term
     probability: Term | None = None
@@ -87,7 +88,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Heads of which one is chosen (or a single certain one) if the body holds."""
+    """A certain head, or several of which one is chosen, if the body holds."""
 
     heads: tuple[Head, ...]
     body: tuple[Goal, ...] = ()
@@ -95,12 +96,12 @@ class Rule:
 
     @property
     def network(self) -> HeadNetwork | None:
-        """The network behind its head."""
+        """The network behind its head, if any."""
         return self.heads[0].network if self.heads else None
 
     @property
     def chooses(self) -> bool:
-        """Whether it is a choice, whose instances differ in the values of all variables."""
+        """Whether it is a random choice (one for each instance)."""
         return any(head.probability is not None or head.learnable for head in self.heads)
 
 
@@ -108,7 +109,7 @@ Change = Callable[[Term], Term]
 
 
 def changed_goal(goal: Goal, change: Change) -> Goal:
-    """A goal with each of its outermost terms changed."""
+    """Apply a change to each outermost term of a goal."""
     if isinstance(goal, Literal):
         return replace(goal, atom=change(goal.atom))
     elements = tuple(
@@ -122,7 +123,7 @@ def changed_goal(goal: Goal, change: Change) -> Goal:
 
 
 def changed(rule: Rule, change: Change) -> Rule:
-    """A rule with each of its outermost terms changed."""
+    """Apply a change to each outermost term of a rule."""
     heads = tuple(
         replace(
             head,
@@ -135,7 +136,7 @@ def changed(rule: Rule, change: Change) -> Rule:
 
 
 def substituted(rule: Rule, values: Mapping[str, Term]) -> Rule:
-    """A rule with values in place of variables."""
+    """Replace variables of a rule by values."""
     return changed(rule, lambda term: substitute(term, values)) if values else rule
 
 
@@ -166,12 +167,16 @@ def is_comparison(term: Term) -> bool:
 
 
 def is_atom(goal: Goal) -> bool:
-    """Whether a goal is an atom that holds, and so gives values to its variables."""
+    """Whether a goal is a positive atom, which binds its variables."""
     return isinstance(goal, Literal) and not goal.negative and not is_comparison(goal.atom)
 
 
-def predicate(term: Term) -> tuple[str, int]:
-    """The name and the number of arguments of an atom."""
+Predicate = tuple[str, int]  # name and arity
+Argument = tuple[str, int, int]  # of a predicate: name, arity and position
+
+
+def predicate(term: Term) -> Predicate:
+    """The name and arity of an atom."""
     assert isinstance(term, Compound)
     return term.name, len(term.args)
 
@@ -191,13 +196,13 @@ UNARY = 6
 
 @dataclass(frozen=True, slots=True)
 class PrologNames:
-    """What the names of Prolog that cannot be kept are called instead."""
+    """New names for those that dPASP does not allow."""
 
     instead: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of(terms: Iterable[Term]) -> PrologNames:
-        """Names for all that occurs in some terms."""
+        """Rename what has to be renamed in some terms."""
         compounds = [t for term in terms for t in all_subterms(term) if isinstance(t, Compound)]
         used = {t.name for t in compounds}
         instead: dict[str, str] = {}
@@ -208,28 +213,28 @@ class PrologNames:
         return PrologNames(instead)
 
     def functor(self, name: str) -> str:
-        """What a predicate or a function is called."""
+        """The name of a predicate or function."""
         return self.instead.get(name, name)
 
     def constant(self, name: str) -> str:
-        """What a constant is called: a text where its name is not one of ours."""
+        """The name of a constant; a string if the name is not allowed."""
         return name if is_name(name) else quoted(name)
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a name as it stands."""
+    """Whether a text is a valid name."""
     return NAME.fullmatch(text) is not None and text not in TAKEN
 
 
 def slug(text: str) -> str:
-    """A name made of a text: small letters, digits and underscores."""
+    """A valid name made from any text."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     words = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()
     return words if NAME.fullmatch(words) and words not in TAKEN else f"n_{words}"
 
 
 def unused_name(name: str, used: Iterable[str]) -> str:
-    """The name, or the name with the first number that makes it new."""
+    """The name, with a number appended if it is in use."""
     taken, number, free = set(used), 2, name
     while free in taken:
         free, number = f"{name}{number}", number + 1
@@ -237,7 +242,7 @@ def unused_name(name: str, used: Iterable[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in double quotes."""
+    """A string literal."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{plain}"'
 
@@ -246,7 +251,7 @@ def quoted(text: str) -> str:
 
 
 def term_text(term: Term, names: PrologNames, level: int = 0) -> str:
-    """A term; in parentheses if it binds more loosely than its place needs."""
+    """A term, in parentheses if it binds less tightly than ``level``."""
     match term:
         case Variable(name):
             return name
@@ -285,7 +290,7 @@ def _operation(name: str, args: tuple[Term, ...], names: PrologNames, level: int
 
 
 def values_text(values: Sequence[str]) -> str:
-    """A set of values, as an interval where they are one."""
+    """A set of values, written as an interval if they form one."""
     numbers = [int(value) for value in values if value.isdigit()]
     if len(numbers) == len(values) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
         return f"{{{numbers[0]}..{numbers[-1]}}}"
@@ -293,7 +298,7 @@ def values_text(values: Sequence[str]) -> str:
 
 
 def atom_text(term: Term, names: PrologNames) -> str:
-    """An atom, whose name is that of a predicate."""
+    """An atom."""
     if isinstance(term, Compound) and not term.args and not term.name.startswith("#"):
         return names.functor(term.name)
     return term_text(term, names)
@@ -303,7 +308,7 @@ def atom_text(term: Term, names: PrologNames) -> str:
 
 
 def written_literal(literal: Literal, names: PrologNames) -> str:
-    """A literal of a body."""
+    """A literal in a body."""
     atom = literal.atom
     if is_comparison(atom):
         assert isinstance(atom, Compound)
@@ -315,7 +320,7 @@ def written_literal(literal: Literal, names: PrologNames) -> str:
 
 
 def goal_text(goal: Goal, names: PrologNames) -> str:
-    """A literal or an aggregate of a body."""
+    """A literal or an aggregate in a body."""
     if isinstance(goal, Literal):
         return written_literal(goal, names)
     return _aggregate(goal, names)
@@ -333,7 +338,7 @@ def _aggregate(goal: Aggregate, names: PrologNames) -> str:
 
 
 def written_head(head: Head, names: PrologNames) -> str:
-    """A head with what stands before it."""
+    """A head with its annotation."""
     probability = "" if head.probability is None else term_text(head.probability, names)
     mark = "?" if head.learnable else ""
     before = f"{probability}{mark}"
@@ -356,9 +361,9 @@ def rule_text(rule: Rule, names: PrologNames) -> str:
 
 
 def _with_anonymous(rule: Rule) -> Rule:
-    """Variables of our own making (their names begin with ``#``) named, or ``_`` if they can.
+    """Name the variables we made (``#1``), or write ``_`` where possible.
 
-    A variable of a choice must have a name, because it distinguishes the instances.
+    A variable that distinguishes the instances of a choice needs a name.
     """
     times = Counter(
         t.name for term in rule_terms(rule) for t in all_subterms(term) if isinstance(t, Variable)

@@ -1,10 +1,9 @@
-"""Networks in the format of the UAI competitions: Bayesian ones, and Markov ones.
+"""Bayesian and Markov networks in the format of the UAI competitions.
 
-A Bayesian network becomes annotated disjunctions. A Markov network is a product of factors
-that need not sum to 1: its variables are chosen evenly, every number of a factor becomes a
-fact that holds with that number's share of the largest, and a constraint asks for the fact
-where the variables have those values. Answers are given that no constraint is violated,
-which divides by the sum of all products.
+A Bayesian network becomes annotated disjunctions. In a Markov network each factor is scaled so
+that its largest entry is 1; an entry becomes a fact with that probability and a constraint that
+requires the fact where the variables have those values. Conditioning on the constraints
+normalises the product.
 
 >>> print(converted("MARKOV 1 2 1 1 0 2 0.5 1.5", "<text>"))
 % converted from a Markov network
@@ -20,9 +19,8 @@ import re
 from collections.abc import Iterable, Sequence
 from math import exp, inf, isinf, log, prod
 
-from dpasp.converters import title
+from dpasp.converters import TUNING, title
 from dpasp.converters.network import (
-    LARGEST,
     BadNetwork,
     BadRow,
     NetworkRow,
@@ -42,14 +40,14 @@ HELP = "the format is: BAYES or MARKOV, the sizes, the scopes, the tables"
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A table over some variables, by their values."""
+    """A table over some variables, indexed by their values."""
 
     scope: tuple[NetworkVariable, ...]
     numbers: dict[tuple[str, ...], str]
 
 
 def converted(text: str, file: str) -> str:
-    """The program that a network says."""
+    """Convert a network in UAI format."""
     reader = _Reader(text, file)
     kind, variables, factors = reader.read()
     names = VariableNames.of(variables)
@@ -63,7 +61,7 @@ def converted(text: str, file: str) -> str:
 
 
 class _Reader:
-    """The numbers of a file, one after the other."""
+    """Reads the words of a file one after the other."""
 
     def __init__(self, text: str, file: str) -> None:
         self.source = SourceFile(file, text)
@@ -78,7 +76,7 @@ class _Reader:
         if kind is None:
             raise self.refuse("a network begins with BAYES or MARKOV")
         sizes = [self.size() for _ in range(self.count())]
-        if sum(sizes) > LARGEST:
+        if sum(sizes) > TUNING.table_rows:
             raise self.refuse(f"variables with {sum(sizes):,} values in all")
         variables = [
             NetworkVariable(f"x{i}", tuple(map(str, range(size)))) for i, size in enumerate(sizes)
@@ -115,10 +113,10 @@ class _Reader:
         return Factor(scope, table)
 
     def order(self, scope: tuple[NetworkVariable, ...], kind: str) -> tuple[NetworkVariable, ...]:
-        """The variables from the one whose values change slowest to the fastest.
+        """The variables of a table, slowest-changing first.
 
-        The format says: as they are listed. aGrUM (known by its comments) lets the first
-        parent change fastest after the child, and reads its own files so.
+        The format says: as listed. aGrUM (recognised by its comments) writes and reads tables in
+        which the first parent changes fastest after the child.
         """
         if not self.by_agrum or len(scope) < 2:
             return scope
@@ -158,7 +156,7 @@ class _Reader:
         return repr(float(word))
 
     def refuse(self, message: str, help: str = HELP) -> ProgramError:
-        """An error at the word that was read last."""
+        """An error that points at the last word read."""
         if not self.words:
             return ProgramError(Diagnostic("foreign-syntax", "the file is empty", help=help))
         _, start, end = self.words[max(self.next - 1, 0)]
@@ -178,7 +176,7 @@ def _check_bayesian(variables: Sequence[NetworkVariable], factors: Sequence[Fact
 
 
 def _rows(factor: Factor, reader: _Reader) -> Iterable[NetworkRow]:
-    """The rows of a table whose last variable is the child."""
+    """The rows of a table; the last variable of its scope is the child."""
     *parents, child = factor.scope
     for values in value_rows(parents):
         numbers = tuple(factor.numbers[(*values, value)] for value in child.values)
@@ -221,7 +219,7 @@ def _too_far_apart(name: str) -> ProgramError:
 
 
 def _factor(name: str, factor: Factor, names: VariableNames) -> Iterable[str]:
-    """A fact for each number below the largest, and the constraint that asks for it."""
+    """A fact for each entry below the largest, and the constraint that requires it."""
     weights = {values: float(text) for values, text in factor.numbers.items()}
     largest = max(weights.values())
     if largest == 0:

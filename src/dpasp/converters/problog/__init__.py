@@ -1,6 +1,10 @@
-"""A whole ProbLog program as ours.
+r"""ProbLog: a whole program.
 
->>> print(converted("0.3::a. b :- \\+ a.   % so", "p.pl"))
+``context`` holds the state of a translation and translates terms, ``bodies`` and ``clauses``
+translate one clause, ``adapt`` makes changes that need the whole program, ``certain`` refuses what
+might change its meaning.
+
+>>> print(converted(r"0.3::a. b :- \+ a.   % so", "p.pl"))
 % converted from ProbLog: p.pl
 #semantics wellfounded, maxent.
 <BLANKLINE>
@@ -55,26 +59,26 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError
 from dpasp.language.text.source import SourceFile
 
-Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # what a dialect writes at the end
+Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # text to append
 SEMANTICS = "#semantics wellfounded, maxent."
 ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system whose programs are ProbLog's with heads of its own."""
+    """A system that extends ProbLog with its own heads."""
 
     name: str = "ProbLog"
     annotate: Annotate = lambda *_: None
     foot: Foot = lambda *_: ""
-    allowed: frozenset[str] = frozenset()  # problems that are left to whoever runs the program
+    allowed: frozenset[str] = frozenset()  # codes of errors left for the run
 
 
 PROBLOG = System()
 
 
 def converted(text: str, file: str, system: System = PROBLOG) -> str:
-    """The program in our words; raises all that has no counterpart."""
+    """Convert a ProbLog program; raises everything without a counterpart."""
     items = read_clauses(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
     terms = [clause.term for clause in clauses]
@@ -92,7 +96,7 @@ def converted(text: str, file: str, system: System = PROBLOG) -> str:
 
 
 def _context(source: SourceFile, terms: list[Term]) -> Context:
-    """What is known of a program before any clause of it is translated."""
+    """The state before the first clause is translated."""
     directives = [t.args[0] for t in terms if isinstance(t, Compound) and _is_directive(t)]
     defined = {head for term in terms for head in head_predicates(term)}
     names = names_in(terms)
@@ -114,7 +118,7 @@ def _is_directive(term: Compound) -> bool:
 
 
 def _declared(goal: Term) -> Iterator[tuple[str, int]]:
-    """The predicates that ``:- dynamic p/2`` says there are."""
+    """The predicates declared by ``:- dynamic p/2``."""
     if isinstance(goal, Compound) and goal.name == "dynamic":
         for term in all_subterms(goal):
             match term:
@@ -125,10 +129,9 @@ def _declared(goal: Term) -> Iterator[tuple[str, int]]:
 def _given(
     clauses: Sequence[Clause], context: Context, annotate: Annotate
 ) -> dict[tuple[str, int], Given]:
-    """Which arguments of each predicate have values in every call, from the questions down.
+    """The arguments of each predicate that are bound in every call.
 
-    All of them are taken to have one at first, and the clauses are translated until no call
-    says otherwise.
+    At first all are taken to be; clauses are translated until no call says otherwise.
     """
     calling = (":-", "query", "evidence")
     asking = [c for c in clauses if isinstance(c.term, Compound) and c.term.name in calling]
@@ -161,7 +164,7 @@ def _translated(
 
 
 def _negative(terms: Sequence[Term]) -> bool:
-    """Whether a program may compute with numbers below 0."""
+    """Whether a program may compute negative numbers."""
     return any(
         (isinstance(t, Number) and t.text.startswith("-"))
         or (isinstance(t, Compound) and t.name == "-" and t.args)
@@ -171,7 +174,7 @@ def _negative(terms: Sequence[Term]) -> bool:
 
 
 class _Program:
-    """The rules and questions together, and how each is written."""
+    """The rules and questions of a program, ready to be written."""
 
     def __init__(self, made: Sequence[Made], context: Context) -> None:
         self.context = context
@@ -196,7 +199,7 @@ class _Program:
         check_cycles(self.rules, self.names, context)
 
     def lines(self, item: Made) -> list[str]:
-        """What is written for a part of the program."""
+        """The lines for a part of the program."""
         match item:
             case Rule():
                 return [rule_text(self.final[id(item)], self.names)]
@@ -207,7 +210,7 @@ class _Program:
                 return [f"#{item.kind} {text}." for text in self._instances(item)]
 
     def questions_text(self) -> str:
-        """The rules that say what is asked for, where there are any."""
+        """The rules that derive question atoms, if there are any."""
         if not self.asked:
             return ""
         return "\n".join(["", ASKED, *(rule_text(rule, self.names) for rule in self.asked), ""])
@@ -216,7 +219,7 @@ class _Program:
         return "\n".join([SEMANTICS, *(rule_text(rule, self.names) for rule in self.rules)])
 
     def _instances(self, ask: QuestionRule) -> list[str]:
-        """The literals that are asked: those for which the body holds, if it has one."""
+        """The literals in question: those for which its body holds, if it has one."""
         atom = ask.literal.atom
         assert isinstance(atom, Compound)
         names = variable_names(atom)
@@ -229,7 +232,7 @@ class _Program:
         return [sign + text for text in self._holding(ask, atom)]
 
     def _holding(self, ask: QuestionRule, atom: Compound) -> list[str]:
-        """The instances of an atom for which the body of its question surely holds."""
+        """The instances of an atom for which the body of its question is certain."""
         from dpasp.program import loads
 
         name = self.context.predicate("instance", "query")
@@ -244,13 +247,13 @@ class _Program:
         return [text for text, value in values.items() if value]
 
     def _refuse_endless(self, rule: Rule) -> None:
-        """Try whether a recursion that builds larger terms comes to an end."""
+        """Refuse a recursion that builds larger terms unless grounding it terminates."""
         from dpasp.program import loads
 
         try:
             loads(self.text(), file=self.context.source.name).ground(limits=TRIAL_LIMITS)
         except ProgramError:
-            return  # which is reported when all is written
+            return  # reported when the program is checked
         except LimitReached as error:
             raise self.context.refuse(
                 rule.at,
@@ -260,7 +263,7 @@ class _Program:
 
 
 def _shown(literal: Literal) -> Literal:
-    """A question's literal, with ``_`` for variables of our own."""
+    """The literal of a question, with ``_`` for auxiliary variables."""
     atom = literal.atom
     assert isinstance(atom, Compound)
     return literal if not variable_names(atom) else Literal(_anonymous(atom), literal.negative)
@@ -280,7 +283,7 @@ def _ask_terms(ask: QuestionRule) -> list[Term]:
 
 
 def _refuse_twins(terms: Sequence[Term], context: Context) -> None:
-    """A quoted name and a text with the same letters would become one."""
+    """Refuse a quoted name and a string that would become the same."""
     texts = {t.value for term in terms for t in all_subterms(term) if isinstance(t, Text)}
     for term in (t for outer in terms for t in all_subterms(outer)):
         if isinstance(term, Compound) and not term.args and term.name in texts:

@@ -1,15 +1,20 @@
-"""Real numbers in terms, where they only become probabilities: counted in smaller units.
+"""Changes that need the whole program: real numbers in terms, and values from questions.
 
-``edge(a,b,0.25).`` with ``P::open(X,Y) :- edge(X,Y,P).`` becomes ``edge(a,b,25).`` with
-``P/100::open(X,Y) :- edge(X,Y,P).``
+Real numbers that only become probabilities are scaled to integers: ``edge(a,b,0.25).`` with
+``P::open(X,Y) :- edge(X,Y,P).`` becomes ``edge(a,b,25).`` with ``P/100::open(X,Y) :- edge(X,Y,P).``
+
+``0.5::heads(N).`` and ``even(N) :- N > 1, M is N-2, even(M).`` hold for every N that a question
+asks about. Grounding works bottom-up, so the questions themselves become atoms:
+``even_asked(10).`` and ``even_asked(M) :- even_asked(N), N > 1, M = N-2.``
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import TypeVar
 
 from dpasp.converters.problog.clauses import QuestionRule
 from dpasp.converters.problog.context import Context
@@ -26,9 +31,11 @@ from dpasp.converters.prolog import (
 )
 from dpasp.converters.rules import (
     Aggregate,
+    Argument,
     Goal,
     Head,
     Literal,
+    Predicate,
     Rule,
     goal_terms,
     goal_variables,
@@ -39,11 +46,9 @@ from dpasp.converters.rules import (
 )
 from dpasp.dataclass import dataclass
 
-RealArgument = tuple[str, int, int]  # a predicate and the place of an argument
-
 
 def scaled(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context) -> list[Rule]:
-    """The rules with real numbers counted in the smallest unit that any of them needs."""
+    """Scale real numbers in terms by the power of ten that makes all of them integers."""
     columns = _real_columns(rules)
     while True:
         wider = columns | {c for rule in rules for c in _spread(rule, columns)}
@@ -73,13 +78,13 @@ def _atoms(rule: Rule) -> Iterator[Compound]:
             yield goal.atom
 
 
-def _columns(rule: Rule) -> Iterator[tuple[RealArgument, Term]]:
+def _columns(rule: Rule) -> Iterator[tuple[Argument, Term]]:
     for atom in _atoms(rule):
         for i, arg in enumerate(atom.args):
             yield (*predicate(atom), i), arg
 
 
-def _real_columns(rules: Sequence[Rule]) -> set[RealArgument]:
+def _real_columns(rules: Sequence[Rule]) -> set[Argument]:
     return {
         column
         for rule in rules
@@ -88,13 +93,13 @@ def _real_columns(rules: Sequence[Rule]) -> set[RealArgument]:
     }
 
 
-def _real_variables(rule: Rule, columns: set[RealArgument]) -> set[str]:
-    """The variables of a rule that stand for real numbers."""
+def _real_variables(rule: Rule, columns: set[Argument]) -> set[str]:
+    """The variables of a rule whose values are real numbers."""
     return {arg.name for c, arg in _columns(rule) if c in columns and isinstance(arg, Variable)}
 
 
-def _spread(rule: Rule, columns: set[RealArgument]) -> Iterator[RealArgument]:
-    """The columns to which a rule hands a real number on."""
+def _spread(rule: Rule, columns: set[Argument]) -> Iterator[Argument]:
+    """The columns to which a rule passes a real number."""
     real = _real_variables(rule, columns)
     for column, arg in _columns(rule):
         if isinstance(arg, Variable) and arg.name in real:
@@ -109,9 +114,9 @@ def _places(term: Term) -> int:
 
 
 class _Scaled:
-    """A rule whose real numbers are counted in smaller units."""
+    """A rule with scaled numbers."""
 
-    def __init__(self, rule: Rule, columns: set[RealArgument], unit: int) -> None:
+    def __init__(self, rule: Rule, columns: set[Argument], unit: int) -> None:
         self.columns, self.unit = columns, unit
         self.real = _real_variables(rule, columns)
         heads = tuple(self.head(head) for head in rule.heads)
@@ -154,14 +159,14 @@ class _Scaled:
         return Number(str(int(Decimal(term.text) * self.unit)), term.at)
 
 
-def _refuse_in_question(ask: QuestionRule, columns: set[RealArgument], context: Context) -> None:
-    """Refuse a question that names a real number, or would show one counted in smaller units."""
+def _refuse_in_question(ask: QuestionRule, columns: set[Argument], context: Context) -> None:
+    """Refuse a question about a real number: it would show a scaled one."""
     for column, arg in _columns(Rule((Head(ask.literal.atom),), ask.body)):
         if column in columns or (isinstance(arg, Number) and arg.is_real):
             raise context.refuse(ask.at, "a question about a real number has no counterpart")
 
 
-def _refuse_arithmetic(rule: Rule, columns: set[RealArgument], context: Context) -> None:
+def _refuse_arithmetic(rule: Rule, columns: set[Argument], context: Context) -> None:
     real = _real_variables(rule, columns)
     terms = [t for goal in rule.body for outer in goal_terms(goal) for t in all_subterms(outer)]
     computed = any(isinstance(t, Operation) and real & variable_names(t).keys() for t in terms)
@@ -171,7 +176,7 @@ def _refuse_arithmetic(rule: Rule, columns: set[RealArgument], context: Context)
         raise context.refuse(rule.at, "arithmetic on real numbers in terms", help)
 
 
-def _gathers(goal: Goal, columns: set[RealArgument]) -> bool:
+def _gathers(goal: Goal, columns: set[Argument]) -> bool:
     """Whether an aggregate is over atoms with real numbers."""
     if isinstance(goal, Literal):
         return False
@@ -192,14 +197,11 @@ def _refuse_reals(rules: Sequence[Rule], context: Context) -> None:
                     raise context.refuse(inner, message, help)
 
 
-PrologPredicate = tuple[str, int]
-
-
 # --- which variables have values -----------------------------------------------------------------
 
 
 def bound(goals: Sequence[Goal], known: Iterable[str] = ()) -> set[str]:
-    """The variables to which some goals give values, beside those that have them."""
+    """The variables that some goals bind, and those bound before."""
     names = set(known)
     for goal in goals:
         if is_atom(goal):
@@ -231,7 +233,7 @@ def _bound_after(goal: Goal, bound_names: set[str], goals: Sequence[Goal]) -> se
 
 
 def unbound(rule: Rule) -> set[str]:
-    """The variables of a rule that nothing gives values to."""
+    """The variables of a rule that nothing binds."""
     wanted: set[str] = set()
     for head in rule.heads:
         terms = [head.atom] if head.probability is None else [head.atom, head.probability]
@@ -253,27 +255,32 @@ def _is_own(name: str, goal: Literal) -> bool:
 # --- recursion that builds ever larger terms -----------------------------------------------------
 
 
-def depends(rules: Sequence[Rule]) -> dict[PrologPredicate, set[PrologPredicate]]:
-    """For each predicate all those that it depends on, directly or not."""
-    direct: defaultdict[PrologPredicate, set[PrologPredicate]] = defaultdict(set)
+def depends(rules: Sequence[Rule]) -> dict[Predicate, set[Predicate]]:
+    """For each predicate, all that it depends on, directly or indirectly."""
+    direct: defaultdict[Predicate, set[Predicate]] = defaultdict(set)
     for rule in rules:
         below = {predicate(literal.atom) for goal in rule.body for literal in goal_literals(goal)}
         for head in rule.heads:
             direct[predicate(head.atom)] |= below
-    reach: dict[PrologPredicate, set[PrologPredicate]] = {}
-    for start in list(direct):
-        seen: set[PrologPredicate] = set()
-        todo = [start]
-        while todo:
-            new = direct.get(todo.pop(), set()) - seen
-            seen |= new
-            todo += new
-        reach[start] = seen
-    return reach
+    return {start: reachable(direct[start], direct) for start in list(direct)}
+
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+def reachable(start: Iterable[Node], below: Mapping[Node, Iterable[Node]]) -> set[Node]:
+    """All nodes that can be reached, including those to start from."""
+    seen = set(start)
+    todo = list(seen)
+    while todo:
+        new = set(below.get(todo.pop(), ())) - seen
+        seen |= new
+        todo += new
+    return seen
 
 
 def goal_literals(goal: Goal) -> Iterator[Literal]:
-    """The atoms in a goal, under ``not`` or not."""
+    """The atoms in a goal, negated or not."""
     if isinstance(goal, Literal):
         if not is_comparison(goal.atom) and predicate(goal.atom)[0] != "#false":
             yield goal
@@ -283,7 +290,7 @@ def goal_literals(goal: Goal) -> Iterator[Literal]:
             yield from goal_literals(literal)
 
 
-def grows(rule: Rule, reach: dict[PrologPredicate, set[PrologPredicate]]) -> bool:
+def grows(rule: Rule, reach: dict[Predicate, set[Predicate]]) -> bool:
     """Whether a rule may derive ever larger terms from its own predicate."""
     computed = {
         name
@@ -316,35 +323,47 @@ def grows(rule: Rule, reach: dict[PrologPredicate, set[PrologPredicate]]) -> boo
 
 @dataclass(frozen=True, slots=True)
 class Subgoal:
-    """An atom that is asked for: by whom, and what is known before."""
+    """A call: an atom in a body (or a question) and the goals to its left.
+
+    Aggregation counts as negation.
+    """
 
     atom: Compound
     left: tuple[Goal, ...]
-    caller: Rule | None
+    caller: Rule | None = None
+    negative: bool = False
 
 
 def calls(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> Iterator[Subgoal]:
-    """Every place where an atom is asked for."""
+    """All calls in a program."""
     for ask in asks:
         assert isinstance(ask.literal.atom, Compound)
         yield Subgoal(ask.literal.atom, ask.body, None)
-    bodies = [(rule, rule.body) for rule in rules] + [(None, ask.body) for ask in asks]
-    for rule, body in bodies:
-        for i, goal in enumerate(body):
-            if isinstance(goal, Literal):
-                for literal in goal_literals(goal):
-                    assert isinstance(literal.atom, Compound)
-                    yield Subgoal(literal.atom, body[:i], rule)
-                continue
-            for element in goal.elements:
-                for j, literal in enumerate(element.condition):
-                    for part in goal_literals(literal):
-                        assert isinstance(part.atom, Compound)
-                        yield Subgoal(part.atom, (*body[:i], *element.condition[:j]), rule)
+    for rule in rules:
+        yield from body_calls(rule.body, rule)
+    for ask in asks:
+        yield from body_calls(ask.body)
+
+
+def body_calls(body: tuple[Goal, ...], caller: Rule | None = None) -> Iterator[Subgoal]:
+    """The calls in a body."""
+    for i, goal in enumerate(body):
+        if isinstance(goal, Literal):
+            places = [(goal, body[:i], goal.negative)]
+        else:
+            places = [
+                (literal, (*body[:i], *element.condition[:j]), True)
+                for element in goal.elements
+                for j, literal in enumerate(element.condition)
+            ]
+        for literal, left, negative in places:
+            for part in goal_literals(literal):
+                assert isinstance(part.atom, Compound)
+                yield Subgoal(part.atom, left, caller, negative)
 
 
 class QuestionDemand:
-    """Which predicates get their values from questions, and in which arguments."""
+    """The predicates whose arguments are bound by questions, and which arguments."""
 
     def __init__(
         self, rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context
@@ -355,7 +374,7 @@ class QuestionDemand:
         self.growing = [rule for rule in rules if grows(rule, self.reach)]
         needing = [rule for rule in rules if unbound(rule)]
         self.served = {id(rule) for rule in [*needing, *self.growing]}
-        self.group: dict[PrologPredicate, PrologPredicate] = {}
+        self.group: dict[Predicate, Predicate] = {}
         for rule in [*needing, *self.growing]:
             first = predicate(rule.heads[0].atom)
             for head in rule.heads:
@@ -366,13 +385,13 @@ class QuestionDemand:
             for leader in dict.fromkeys(self.group.values())
         }
 
-    def _positions(self) -> dict[PrologPredicate, tuple[int, ...]]:
-        """The arguments that every question gives, for each group."""
+    def _positions(self) -> dict[Predicate, tuple[int, ...]]:
+        """The argument positions that every call binds, for each group."""
         positions = {leader: tuple(range(leader[1])) for leader in self.group.values()}
         asked = {self.group.get(predicate(call.atom)) for call in self.calls}
         positions |= {leader: () for leader in positions if leader not in asked}
         for rule in self.rules:
-            if id(rule) in self.served:  # the heads of a choice are asked for together
+            if id(rule) in self.served:  # the heads of a choice share a call
                 leader = self.group[predicate(rule.heads[0].atom)]
                 args = [subterms(head.atom) for head in rule.heads]
                 same = [i for i in positions[leader] if len({arg[i : i + 1] for arg in args}) == 1]
@@ -394,9 +413,9 @@ class QuestionDemand:
             positions = new
 
     def _from_question(
-        self, rule: Rule | None, positions: dict[PrologPredicate, tuple[int, ...]]
+        self, rule: Rule | None, positions: dict[Predicate, tuple[int, ...]]
     ) -> set[str]:
-        """The variables of a rule that are bound when it is called."""
+        """The variables of a rule that are bound by a call."""
         if rule is None or id(rule) not in self.served:
             return set()
         atom = rule.heads[0].atom
@@ -405,7 +424,7 @@ class QuestionDemand:
         return set(variable_names(*(atom.args[i] for i in places)))
 
     def asked(self, atom: Compound) -> Literal | None:
-        """The atom that says that an atom is asked for; None if nothing is known of it."""
+        """The atom that says that another is asked for; None if no argument is bound."""
         leader = self.group[predicate(atom)]
         places = self.positions[leader]
         if not places:
@@ -413,7 +432,7 @@ class QuestionDemand:
         return Literal(Compound(self.names[leader], tuple(atom.args[i] for i in places)))
 
     def served_rules(self) -> dict[int, Rule]:
-        """The rules that get an atom of the question into their bodies, by what they were."""
+        """Rules with a question atom added to the body, by the identity of the original."""
         served: dict[int, Rule] = {}
         for rule in self.rules:
             if id(rule) not in self.served:
@@ -427,7 +446,7 @@ class QuestionDemand:
         return served
 
     def questions(self) -> list[Rule]:
-        """The rules that say what is asked."""
+        """The rules that derive question atoms."""
         rules: dict[Rule, None] = {}
         for call in self.calls:
             if predicate(call.atom) not in self.group:
@@ -441,7 +460,7 @@ class QuestionDemand:
         return list(rules)
 
     def _reason(self, call: Subgoal, asked: Term) -> tuple[Goal, ...]:
-        """Why an atom is asked for: what is known to its left."""
+        """The body of a question rule: what holds to the left of the call."""
         first: tuple[Goal, ...] = ()
         if call.caller is not None and id(call.caller) in self.served:
             assert isinstance(call.caller.heads[0].atom, Compound)
@@ -455,8 +474,8 @@ class QuestionDemand:
         known = bound((*first, *goals))
         return (*first, *(g for g in goals if goal_variables(g).keys() <= known or is_atom(g)))
 
-    def _needs(self, goal: Goal, asked: PrologPredicate) -> bool:
-        """Whether a goal depends on the predicate that is asked for."""
+    def _needs(self, goal: Goal, asked: Predicate) -> bool:
+        """Whether a goal depends on the predicate in question."""
         if isinstance(goal, Aggregate):
             return True
         return any(
@@ -466,7 +485,10 @@ class QuestionDemand:
 
     def _refuse(self, rule: Rule, missing: set[str]) -> Exception:
         variables_of = [
-            t for term in rule_terms(rule) for t in _variables(term) if t.name in missing
+            t
+            for term in rule_terms(rule)
+            for t in all_subterms(term)
+            if isinstance(t, Variable) and t.name in missing
         ]
         shown = next((t for t in variables_of if t.at != (0, 0)), None)
         name = shown.name if shown is not None and not shown.name.startswith("#") else "_"
@@ -475,7 +497,3 @@ class QuestionDemand:
             f"nothing gives values to {name}: Prolog gets them from whoever asks",
             "add a goal to the body that says which values there are, such as domain(X)",
         )
-
-
-def _variables(term: Term) -> Iterator[Variable]:
-    return (t for t in all_subterms(term) if isinstance(t, Variable))

@@ -1,13 +1,14 @@
-r"""Prolog's bodies as ours: each way to satisfy one is a list of literals and aggregates.
+r"""Prolog bodies: each way to satisfy one is a list of literals and aggregates.
 
-Prolog reads from left to right, and that is part of the meaning: a variable of ``\+`` or
-``findall`` that nothing to the left gives a value to is a variable of its own.
+Prolog works from left to right, which is part of the meaning: a variable of ``\+`` or ``findall``
+that no goal to the left binds is local to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from dpasp.converters import TUNING
 from dpasp.converters.problog.context import Context, as_whole, data, unify
 from dpasp.converters.prolog import (
     Compound,
@@ -36,11 +37,10 @@ from dpasp.dataclass import dataclass
 
 COMPARED = {"<": "<", ">": ">", "=<": "<=", ">=": ">=", "=:=": "=", "=\\=": "!="}
 ORDERED = {"==": "=", "\\==": "!=", "@<": "<", "@>": ">", "@=<": "<=", "@>=": ">="}
-WAYS = 1_000  # to satisfy a body; each becomes a rule
 FOLDS = {"sum_list": "sum", "max_list": "max", "min_list": "min", "length": "count"}
-IN_LISTS = {"member", "memberchk", "sum_list", "max_list", "min_list"}  # by library(lists)
+IN_LISTS = {"member", "memberchk", "sum_list", "max_list", "min_list"}  # of library(lists)
 
-# What ProbLog has built in, and so no program can define.
+# ProbLog's built-in predicates, which programs cannot define.
 BUILT_IN = frozenset(
     """true/0 fail/0 false/0 =/2 \\=/2 findall/3 all/3 all_or_none/3 ==/2 \\==/2 is/2 >/2 </2
     =</2 >=/2 =\\=/2 =:=/2 var/1 atom/1 atomic/1 compound/1 float/1 rational/1 integer/1
@@ -85,7 +85,7 @@ NO_COUNTERPART = {
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """``left = right``: their variables get the values that make them equal."""
+    """``left = right``, to be unified."""
 
     left: Term
     right: Term
@@ -93,7 +93,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``findall(template, …, name)``: a list that only aggregates may use."""
+    """``findall(template, …, name)``; only aggregates can use the list."""
 
     name: str
     elements: tuple[Element, ...]
@@ -102,24 +102,21 @@ class Found:
 
 BodyStep = Goal | Same | Found
 Branch = tuple[BodyStep, ...]
-BoundNames = frozenset[str]  # the variables that have values
+BoundNames = frozenset[str]  # bound variables
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """One way to satisfy a body, and the values that its ``=`` give to variables."""
+    """One way to satisfy a body, and the bindings from its ``=``."""
 
     goals: tuple[Goal, ...]
     values: dict[str, Term]
 
 
 def bodies(goal: Term, known: Iterable[str], context: Context) -> list[Body]:
-    """The ways to satisfy a goal; none if it always fails."""
+    """The ways to satisfy a goal; empty if it always fails."""
     finished = [_finished(branch, context) for branch in _branches(goal, frozenset(known), context)]
     return [body for body in finished if body is not None]
-
-
-# --- the parts of a body -----------------------------------------------------------------------
 
 
 def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
@@ -129,9 +126,11 @@ def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
             for first in _branches(left, known, context):
                 rest = _branches(right, _known_after(first, known), context)
                 both += ((*first, *second) for second in rest)
-                if len(both) > WAYS:
+                if len(both) > TUNING.body_ways:
                     help = "give some of the alternatives a rule of their own"
-                    raise context.refuse(goal, f"more than {WAYS} ways to satisfy a body", help)
+                    raise context.refuse(
+                        goal, f"more than {TUNING.body_ways} ways to satisfy a body", help
+                    )
             return both
         case Compound(";", (left, right)):
             return [*_branches(left, known, context), *_branches(right, known, context)]
@@ -154,7 +153,7 @@ def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
 def _to_call(
     goal: Compound, more: Sequence[Term], known: Iterable[str], context: Context
 ) -> Compound:
-    """What ``call(goal, …)`` calls; ProbLog's ``once`` is the same."""
+    """The goal of ``call(goal, …)``; ProbLog's ``once`` is the same."""
     called = Compound(goal.name, (*goal.args, *more), goal.at)
     inner: Term = called
     if called.name in ("\\+", "not") and len(called.args) == 1:
@@ -223,7 +222,7 @@ def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
 
 
 def _collected(goal: Term, known: BoundNames, context: Context) -> Branch:
-    """What gathers answers: ``findall``, ``aggregate_all``, and what is asked of their lists."""
+    """``findall``, predicates on the lists it makes, and plain atoms."""
     match goal:
         case Compound("findall", (template, inner, Variable(name))):
             return (Found(name, _elements((template,), inner, known, context), goal),)
@@ -240,14 +239,14 @@ def _collected(goal: Term, known: BoundNames, context: Context) -> Branch:
 
 
 def _atom(goal: Compound, known: BoundNames, context: Context) -> Branch:
-    """An atom of a predicate that the program defines."""
+    """A call of a predicate that the program defines."""
     check_defined(goal, context)
     context.called(goal, known)
     return (Literal(data(goal, context)),)
 
 
 def check_defined(goal: Compound, context: Context) -> None:
-    """Refuse an atom that the program has no clauses for, as ProbLog does."""
+    """Refuse an atom without clauses, as ProbLog does."""
     name, args = goal.name, goal.args
     if (name, len(args)) in context.defined and name not in ("query", "evidence"):
         return
@@ -270,18 +269,18 @@ def _is(left: Term, right: Term, at: tuple[int, int], context: Context) -> Branc
             elements = tuple(Element((as_whole(side, context),), ()) for side in (first, other))
             return (Aggregate(as_whole(left, context), name, elements, at=at),)
     if isinstance(left, Variable) and _is_real(right):
-        return (Literal(Compound("is", (left, right), at)),)  # good for a probability only
+        return (Literal(Compound("is", (left, right), at)),)  # can only become a probability
     sides = (as_whole(left, context), as_whole(right, context))
     return (Literal(Compound("=", sides, at), numeric=True),)
 
 
 def _side(term: Term, context: Context) -> Term:
-    """A side of a comparison; a real number may be one if what it is compared with is."""
+    """A side of a comparison, which may be a real number."""
     return term if isinstance(term, Number) and term.whole is None else as_whole(term, context)
 
 
 def _is_real(term: Term) -> bool:
-    """Whether an expression gives a real number."""
+    """Whether the value of an expression is a real number."""
     return any(
         (isinstance(t, Number) and t.is_real)
         or (isinstance(t, Compound) and t.name == "/" and len(t.args) == 2)
@@ -290,7 +289,7 @@ def _is_real(term: Term) -> bool:
 
 
 def _check_known(goal: Compound, part: Term, known: BoundNames, context: Context) -> None:
-    """Refuse a goal with a variable in a part that nothing to the left surely gives a value to."""
+    """Refuse a goal if a part has variables that may be unbound."""
     if not variable_names(part).keys() <= known:
         help = "bind the variable in a goal to the left"
         raise context.refuse(goal, f"{goal.name} with a variable that has no value yet", help)
@@ -306,7 +305,7 @@ def _different(goal: Compound, known: BoundNames, context: Context) -> Literal:
 
 
 def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
-    """``\\+ goal``: its variables that have no value yet are its own."""
+    """``\\+ goal``; its unbound variables are local."""
     if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
         return _different(goal, known, context)
     context.check_sure(goal, known)
@@ -331,13 +330,13 @@ def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
 
 
 def has_several(comparison: Term) -> bool:
-    """Whether a comparison holds for several values, as that with an interval."""
+    """Whether a comparison holds for several values, as with an interval."""
     several = ("pool", "..")
     return any(isinstance(t, Operation) and t.name in several for t in all_subterms(comparison))
 
 
 def _repeats(literal: Literal, known: BoundNames) -> bool:
-    """Whether a variable that is the literal's own stands in it twice, or in a comparison."""
+    """Whether a local variable occurs twice in a literal."""
     names = [
         t.name
         for t in all_subterms(literal.atom)
@@ -347,7 +346,7 @@ def _repeats(literal: Literal, known: BoundNames) -> bool:
 
 
 def _define(atom: Compound, alternatives: list[Body], context: Context) -> None:
-    """Rules by which an atom of our own holds in each of some ways."""
+    """Add rules for an auxiliary atom, one for each alternative."""
     for body in alternatives:
         head = substitute(atom, body.values)
         context.made.append(Rule((Head(head),), body.goals, atom.at))
@@ -356,7 +355,7 @@ def _define(atom: Compound, alternatives: list[Body], context: Context) -> None:
 
 
 def shared_body(alternatives: list[Body], names: Iterable[str], context: Context) -> Literal:
-    """One atom that holds in each of some ways, for a rule that must not be split."""
+    """An atom for several alternatives, for a rule that must not be split."""
     atom = Compound(context.predicate("case"), tuple(Variable(name) for name in names))
     _define(atom, alternatives, context)
     return Literal(atom)
@@ -373,7 +372,7 @@ def _with_own_variables(goal: Term, known: BoundNames, context: Context) -> Term
 def _elements(
     terms: tuple[Term, ...], goal: Term, known: BoundNames, context: Context
 ) -> tuple[Element, ...]:
-    """A tuple for each way in which a goal holds: all its variables tell them apart."""
+    """A tuple for each solution of a goal; all its variables tell them apart."""
     context.check_sure(goal, known)
     fresh: dict[str, Term] = {}
     for name in variable_names(goal, *terms):
@@ -399,10 +398,10 @@ def _elements(
 
 
 def _aggregate(name: str, value: Term, found: Found) -> tuple[Goal, ...]:
-    """What a list adds up to; each proof of an item counts, where that makes a difference."""
+    """The aggregate of a list; ProbLog counts every proof of an item."""
     by_proof = name in ("count", "sum")
     aggregate = Aggregate(value, name, found.elements, by_proof, found.at.at)
-    if name in ("max", "min"):  # Prolog's fail on an empty list; ours is #inf or #sup
+    if name in ("max", "min"):  # on an empty list Prolog fails, clingo gives #inf or #sup
         nothing = Compound("#inf" if name == "max" else "#sup")
         return (aggregate, Literal(Compound("!=", (value, nothing))))
     return (aggregate,)
@@ -412,7 +411,7 @@ def _aggregate(name: str, value: Term, found: Found) -> tuple[Goal, ...]:
 
 
 def _finished(branch: Branch, context: Context) -> Body | None:
-    """A branch with its lists used and its ``=`` done; None if they cannot be equal."""
+    """A branch with its lists aggregated and its ``=`` solved; None if that fails."""
     lists = {step.name: step for step in branch if isinstance(step, Found)}
     goals: list[Goal] = []
     for step in branch:
@@ -427,7 +426,7 @@ def _finished(branch: Branch, context: Context) -> Body | None:
 
 
 def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, ...]:
-    """A goal; one that asks something of a list is an aggregate."""
+    """A goal; a predicate on a list becomes an aggregate."""
     match goal:
         case Literal(Compound(name, (Variable(of), value))) if name in FOLDS and of in lists:
             return _aggregate(FOLDS[name], as_whole(value, context), lists[of])
@@ -447,7 +446,7 @@ def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, 
 
 
 def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
-    """The variables that have values once a branch holds."""
+    """The variables bound once a branch holds."""
     names = set(known)
     for step in branch:
         match step:
@@ -458,7 +457,7 @@ def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
             case Literal(atom, False):
                 names |= variable_names(atom).keys()
     same = unify((step.left, step.right) for step in branch if isinstance(step, Same))
-    while True:  # a variable and its value have values together
+    while True:  # a variable is bound if its value is, and vice versa
         before = len(names)
         for name, value in (same or {}).items():
             if variable_names(value).keys() <= names:

@@ -1,7 +1,7 @@
-"""Where a converted rule might mean something else than in ProbLog: refused.
+"""Refuse rules that might mean something else here than in ProbLog.
 
-ProbLog counts proofs where we count atoms, and it stops at arithmetic on what is not a number and
-at loops through negation. Whether that can happen is decided from the rules; in doubt, it can.
+ProbLog counts proofs where we count atoms, and it stops at arithmetic on anything but numbers and
+at loops through negation. The rules decide whether that can happen; if in doubt, it can.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
-from dpasp.converters.problog.adapt import PrologPredicate, bound, calls, goal_literals
+from dpasp.converters import TUNING
+from dpasp.converters.problog.adapt import body_calls, bound, calls, goal_literals, reachable
 from dpasp.converters.problog.bodies import has_several
 from dpasp.converters.problog.clauses import QuestionRule
 from dpasp.converters.problog.context import Context, unify
@@ -31,8 +32,10 @@ from dpasp.converters.prolog import (
 )
 from dpasp.converters.rules import (
     Aggregate,
+    Argument,
     Goal,
     Literal,
+    Predicate,
     PrologNames,
     Rule,
     atom_text,
@@ -46,13 +49,15 @@ from dpasp.errors import LimitReached, ProgramError
 from dpasp.limits import Limits
 from dpasp.semantics.dependencies import components
 
-TRIAL_LIMITS = Limits(seconds=3.0, megabytes=1000.0)  # for recursion that may never end
+TRIAL_LIMITS = Limits(
+    TUNING.trial_seconds, TUNING.trial_megabytes
+)  # for recursion that may not end
 
 # --- how many proofs an atom has -----------------------------------------------------------------
 
 
 def check_proofs(rules: Sequence[Rule], context: Context) -> None:
-    """Refuse to count what may have several proofs: ProbLog counts each of them."""
+    """Refuse to count atoms with several proofs: ProbLog counts each proof."""
     proofs = _Proofs(rules)
     for goal in chain.from_iterable(rule.body for rule in rules):
         if not isinstance(goal, Aggregate) or not goal.by_proof:
@@ -66,17 +71,17 @@ def check_proofs(rules: Sequence[Rule], context: Context) -> None:
 
 
 class _Proofs:
-    """Which atoms have one proof at most, whatever was chosen."""
+    """Which predicates have at most one proof for each atom in every world."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self.heads: defaultdict[PrologPredicate, list[tuple[Term, Rule]]] = defaultdict(list)
+        self.heads: defaultdict[Predicate, list[tuple[Term, Rule]]] = defaultdict(list)
         for rule in rules:
             for head in rule.heads:
                 self.heads[predicate(head.atom)].append((head.atom, rule))
-        self.single: dict[PrologPredicate, bool] = {}
+        self.single: dict[Predicate, bool] = {}
 
     def may_be_several(self, literal: Literal) -> bool:
-        """Whether a literal may hold in several ways."""
+        """Whether a literal may have several proofs."""
         if literal.negative:
             return False
         if not is_comparison(literal.atom):
@@ -87,9 +92,9 @@ class _Proofs:
             if isinstance(term, Operation) and term.name == "pool"
         )
 
-    def _is_single(self, name: PrologPredicate) -> bool:
+    def _is_single(self, name: Predicate) -> bool:
         if name not in self.single:
-            self.single[name] = False  # an atom that needs itself
+            self.single[name] = False  # in case it depends on itself
             apart = _are_apart([atom for atom, _ in self.heads[name]])
             self.single[name] = apart and all(
                 self._has_one_way(*clause) for clause in self.heads[name]
@@ -97,7 +102,7 @@ class _Proofs:
         return self.single[name]
 
     def _has_one_way(self, head: Term, rule: Rule) -> bool:
-        """Whether a clause derives an atom in one way: its head tells all values of its body."""
+        """Whether a clause derives an atom in one way: its head fixes all values of its body."""
         values = [g for g in rule.body if isinstance(g, Literal) and not has_several(g.atom)]
         known = bound([g for g in values if is_comparison(g.atom)], variable_names(head))
         return all(
@@ -109,7 +114,7 @@ class _Proofs:
 
 
 def _are_apart(atoms: Sequence[Term]) -> bool:
-    """Whether no two of some atoms can be the same."""
+    """Whether no two of these atoms unify."""
     open_ones = [any(isinstance(t, Variable | Operation) for t in all_subterms(a)) for a in atoms]
     patterns = [atom for atom, is_open in zip(atoms, open_ones, strict=True) if is_open]
     ground = [atom for atom, is_open in zip(atoms, open_ones, strict=True) if not is_open]
@@ -126,11 +131,9 @@ def _are_apart(atoms: Sequence[Term]) -> bool:
 
 # --- what is a number ----------------------------------------------------------------------------
 
-Column = tuple[str, int, int]  # a predicate and the place of an argument
-
 
 def check_numbers(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context) -> None:
-    """Refuse arithmetic and comparisons where something may stand for no number."""
+    """Refuse arithmetic and comparisons on something that may not be a number."""
     columns = _Columns(rules, asks)
     for rule in rules:
         for i, goal in enumerate(rule.body):
@@ -147,7 +150,7 @@ def check_numbers(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: 
 def _numeric_uses(
     goal: Goal, left: tuple[Goal, ...]
 ) -> Iterator[tuple[Term, tuple[Goal, ...], Slice]]:
-    """The terms of a goal that must be numbers, with the goals that give them values."""
+    """The terms of a goal that must be numbers, and the goals that bind them."""
     if isinstance(goal, Literal):
         if goal.numeric and isinstance(goal.atom, Compound):
             for term in chain.from_iterable(map(all_subterms, goal.atom.args)):
@@ -163,11 +166,11 @@ def _numeric_uses(
 
 
 class _Columns:
-    """The arguments of predicates where something else than a number may stand."""
+    """The arguments of predicates that may be something else than a number."""
 
     def __init__(self, rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> None:
-        self.other: set[Column] = set()  # in heads
-        self.called: set[Column] = set()  # in calls
+        self.other: set[Argument] = set()  # in heads
+        self.called: set[Argument] = set()  # in calls
         made = list(calls(rules, asks))
         while True:
             before = len(self.other) + len(self.called)
@@ -180,7 +183,7 @@ class _Columns:
                 return
 
     def _add(
-        self, columns: set[Column], atom: Term, goals: Sequence[Goal], rule: Rule | None
+        self, columns: set[Argument], atom: Term, goals: Sequence[Goal], rule: Rule | None
     ) -> None:
         assert isinstance(atom, Compound)
         for i, arg in enumerate(atom.args):
@@ -188,7 +191,7 @@ class _Columns:
                 columns.add((*predicate(atom), i))
 
     def may_be_other(self, term: Term, goals: Sequence[Goal], rule: Rule | None) -> bool:
-        """Whether a term may stand for something else than a number."""
+        """Whether a term may be something else than a number."""
         if not isinstance(term, Variable):
             return isinstance(term, Compound | Text)
         name, told = term.name, False
@@ -211,14 +214,14 @@ class _Columns:
 
 
 def _is_one_of_others(name: str, goal: Literal) -> bool:
-    """Whether a literal gives a variable a value that is not a number, or may be none."""
+    """Whether a literal binds a variable to something that may not be a number."""
     match goal.atom:
         case Compound("=", (Variable(given), Operation("pool", values))) if given == name:
             return not all(isinstance(value, Number) for value in values)
     return False
 
 
-def _columns_of(name: str, atom: Term) -> Iterator[Column]:
+def _columns_of(name: str, atom: Term) -> Iterator[Argument]:
     assert isinstance(atom, Compound)
     for i, arg in enumerate(atom.args):
         if arg == Variable(name):
@@ -226,7 +229,7 @@ def _columns_of(name: str, atom: Term) -> Iterator[Column]:
 
 
 def _computed(goal: Goal) -> set[str]:
-    """The variables whose values a goal computes, which are numbers then."""
+    """The variables that a goal computes; their values are numbers."""
     if isinstance(goal, Aggregate):
         return set(variable_names(goal.value))
     if not goal.numeric or not isinstance(goal.atom, Compound) or goal.atom.name != "=":
@@ -239,7 +242,7 @@ def _computed(goal: Goal) -> set[str]:
 
 
 class _Needs(NamedTuple):
-    """That one thing needs another: predicates, or atoms. A sum over it counts as negation."""
+    """An edge of a dependency graph of predicates or atoms."""
 
     above: Hashable
     below: Hashable
@@ -249,14 +252,14 @@ class _Needs(NamedTuple):
 def check_cycles(rules: Sequence[Rule], names: PrologNames, context: Context) -> None:
     """Refuse loops through negation, as ProbLog does.
 
-    Where predicates are on one, what ProbLog may call of their atoms is ground to see whether
-    atoms are on one, too.
+    If there is one between predicates, their atoms are ground to see whether there is one
+    between atoms too.
     """
     edges = [
         _Needs(predicate(head.atom), predicate(call.atom), call.negative)
         for rule in rules
         for head in rule.heads
-        for call in _calls_of(rule)
+        for call in body_calls(rule.body)
     ]
     looping = _on_negative_loops(edges)
     if not looping:
@@ -273,31 +276,8 @@ def check_cycles(rules: Sequence[Rule], names: PrologNames, context: Context) ->
     raise context.refuse(rule.at, message, help)
 
 
-class _Call(NamedTuple):
-    """An atom in a body, and what Prolog looks at before."""
-
-    atom: Compound
-    negative: bool
-    left: tuple[Goal, ...]
-
-
-def _calls_of(rule: Rule) -> Iterator[_Call]:
-    for i, goal in enumerate(rule.body):
-        left = rule.body[:i]
-        if isinstance(goal, Literal):
-            for literal in goal_literals(goal):
-                assert isinstance(literal.atom, Compound)
-                yield _Call(literal.atom, literal.negative, left)
-            continue
-        for element in goal.elements:
-            for j, inner in enumerate(element.condition):
-                for literal in goal_literals(inner):
-                    assert isinstance(literal.atom, Compound)
-                    yield _Call(literal.atom, True, (*left, *element.condition[:j]))
-
-
 def _on_negative_loops(edges: Sequence[_Needs]) -> set[Hashable]:
-    """What lies in a component with a negative edge inside."""
+    """The nodes of all components with a negative edge inside."""
     numbers = {node: i for i, node in enumerate(dict.fromkeys(n for e in edges for n in e[:2]))}
     below: list[list[int]] = [[] for _ in numbers]
     for edge in edges:
@@ -315,11 +295,14 @@ def _ground_edges(
     names: PrologNames,
     context: Context,
 ) -> list[_Needs]:
-    """The edges between the atoms of some predicates, where each of them may hold or not."""
+    """The dependencies between the atoms of looping predicates, true or not."""
     from dpasp.program import loads
 
     name = context.predicate("needs", "atom")
-    needed = _reached(looping, edges)
+    below = defaultdict(set)
+    for edge in edges:
+        below[edge.above].add(edge.below)
+    needed = reachable(looping, below)
     lines = []
     for rule in rules:
         if predicate(rule.heads[0].atom) not in needed:
@@ -330,7 +313,7 @@ def _ground_edges(
         lines.append(_line(heads if certain else f"{{{heads}}}", body, names))
         for head in rule.heads:
             above = atom_text(head.atom, names)
-            for call in _calls_of(rule) if predicate(head.atom) in looping else ():
+            for call in body_calls(rule.body) if predicate(head.atom) in looping else ():
                 if predicate(call.atom) in looping:
                     text = f"{name}({above},{atom_text(call.atom, names)},{int(call.negative)})"
                     lines.append(_line(text, _without_loops(call.left, looping), names))
@@ -344,21 +327,8 @@ def _line(head: str, body: Sequence[Goal], names: PrologNames) -> str:
     return f"{head} :- {goals}." if goals else f"{head}."
 
 
-def _reached(start: set[Hashable], edges: Sequence[_Needs]) -> set[Hashable]:
-    """All that something needs, itself included."""
-    below = defaultdict(set)
-    for edge in edges:
-        below[edge.above].add(edge.below)
-    reached, todo = set(start), list(start)
-    while todo:
-        new = below[todo.pop()] - reached
-        reached |= new
-        todo += new
-    return reached
-
-
 def _without_loops(body: Sequence[Goal], looping: set[Hashable]) -> list[Goal]:
-    """The goals but for negations and sums of what is on loops: they may hold or not."""
+    """The goals without negations and aggregates of looping predicates."""
     return [
         goal
         for goal in body

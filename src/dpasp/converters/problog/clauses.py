@@ -1,10 +1,11 @@
-"""ProbLog's clauses one by one: rules, questions, directives."""
+"""ProbLog's clauses one by one: rules, questions and directives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from dpasp.converters import TUNING
 from dpasp.converters.problog.bodies import BUILT_IN, Body, bodies, check_defined, shared_body
 from dpasp.converters.problog.context import Context, as_real, data
 from dpasp.converters.prolog import (
@@ -35,12 +36,11 @@ from dpasp.converters.rules import (
 from dpasp.dataclass import dataclass
 
 NOT_ATOMS = ("query", "evidence", "true", "false", "fail")
-SPLIT = 8  # so many rules may come of one; more ways share an atom
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionRule:
-    """A query or evidence, for the instances that its body gives."""
+    """A query or evidence, for the instances given by its body."""
 
     kind: str
     literal: Literal
@@ -50,7 +50,7 @@ class QuestionRule:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line that is kept as a comment, and why it is not needed."""
+    """A line kept as a comment, and why it is not needed."""
 
     at: Slice
     why: str
@@ -59,7 +59,7 @@ class Note:
 Made = Rule | QuestionRule | Note
 Annotate = Callable[[Compound, Context], Head | None]  # a dialect's own heads
 
-# Directives without a meaning here, and why.
+# Directives that are not needed, and why.
 LEFT_OUT = {
     "table": "rules always remember what they derived",
     "discontiguous": "the rules of a predicate may stand anywhere",
@@ -73,7 +73,7 @@ LIBRARIES = frozenset(
 
 
 def translate_clause(term: Term, at: Slice, context: Context, annotate: Annotate) -> list[Made]:
-    """What a clause is in our words: the rules it needs first, then itself."""
+    """Translate a clause; auxiliary rules come first."""
     context.made.clear()
     term = _apart(term, context)
     match term:
@@ -98,7 +98,7 @@ def translate_clause(term: Term, at: Slice, context: Context, annotate: Annotate
 
 
 def head_predicates(term: Term) -> Iterator[tuple[str, int]]:
-    """The predicates of a clause's heads."""
+    """The predicates in the heads of a clause."""
     if isinstance(term, Compound) and term.name == ":-":
         term = term.args[0] if len(term.args) == 2 else Number("0")
     for head in _disjuncts(term):
@@ -109,7 +109,7 @@ def head_predicates(term: Term) -> Iterator[tuple[str, int]]:
 
 
 def _apart(term: Term, context: Context) -> Term:
-    """The clause with every ``_`` a variable of its own."""
+    """The clause with a fresh variable for every ``_``."""
     match term:
         case Variable("_", at):
             return replace(context.variable(), at=at)
@@ -137,7 +137,7 @@ def _directive(goal: Term, at: Slice, context: Context) -> Note:
 
 
 def _used(goal: Compound, at: Slice, context: Context) -> Note:
-    """``use_module(library(lists))``: whose predicates are named where they have no counterpart."""
+    """``use_module(library(lists))``; calls without a counterpart are refused where they are."""
     if used_library(goal) in LIBRARIES:
         return Note(at, "its predicates are built in, or named where they have no counterpart")
     help = "define its predicates in this file, by facts for the values that are needed"
@@ -145,7 +145,7 @@ def _used(goal: Compound, at: Slice, context: Context) -> Note:
 
 
 def used_library(goal: Term) -> str:
-    """The library that a directive uses; nothing if it is another directive."""
+    """The library that a directive loads; empty for other directives."""
     match goal:
         case Compound("use_module", (Compound("library", (Compound(name, ()),)), *_)):
             return name
@@ -200,7 +200,7 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
             help = "begin with ':- use_module(library(aggregate)).'"
             raise context.refuse(head, "sum<X> is from a library that is not used", help)
         return [_grouped(rule, alternative, context) for alternative in alternatives]
-    if len(alternatives) > 1 and (rule.chooses or len(alternatives) > SPLIT):
+    if len(alternatives) > 1 and (rule.chooses or len(alternatives) > TUNING.split_rules):
         alternatives = [_joined(rule, alternatives, context)]
     made = [
         substituted(replace(rule, body=alternative.goals), alternative.values)
@@ -210,12 +210,12 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
 
 
 def input_of(network: HeadNetwork) -> str:
-    """The predicate that says what a network sees."""
+    """The predicate of a network's inputs."""
     return f"{network.name}_input"
 
 
 def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
-    """Several ways to satisfy a body as one, so that a choice stays a single choice."""
+    """Join alternatives into one body, so that a choice stays a single choice."""
     if rule.chooses:
         _check_ground(rule, alternatives, context)
     wanted = variable_names(*(h.atom for h in rule.heads))
@@ -230,7 +230,7 @@ def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
 
 
 def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:
-    """Refuse a choice whose variables have no value in some way to satisfy its body."""
+    """Refuse a choice with a variable that only some alternatives bind."""
     each = [
         {
             name
@@ -276,7 +276,7 @@ def _head(term: Term, context: Context, annotate: Annotate) -> Head:
 
 
 def _learnable(start: Term, keys: list[Term], atom: Term, context: Context) -> Head:
-    """``t(_)::a`` and ``t(0.3)::a``: a probability that is learned."""
+    """``t(_)::a`` and ``t(0.3)::a``, learnable probabilities."""
     if keys:
         help = "write ?(X)::a(X,Y) :- … for one parameter for each X"
         raise context.refuse(atom, "t(_, …) is not translated", help)
@@ -300,7 +300,7 @@ def _atom(term: Term, context: Context) -> Term:
 
 
 def _with_probabilities(rule: Rule, context: Context) -> Rule:
-    """The rule with ``P is 1/N`` put where its P is the probability."""
+    """Move ``P is 1/N`` into the probability P."""
     reals = {
         goal.atom.args[0].name: goal
         for goal in rule.body
@@ -369,7 +369,7 @@ def _is_aggregate(term: Term) -> bool:
 
 
 def _without_aggregates(atom: Term) -> Term:
-    """An atom whose ``sum<X>`` and the like are left out: their variables are of the body."""
+    """An atom without its ``sum<X>`` and the like, whose variables belong to the body."""
     if not isinstance(atom, Compound):
         return atom
     kept = (Compound("") if _is_aggregate(arg) else arg for arg in atom.args)
@@ -377,6 +377,6 @@ def _without_aggregates(atom: Term) -> Term:
 
 
 def _again(body: Body, renamed: dict[str, Term], context: Context) -> tuple[Goal, ...]:
-    """The body once more with variables of its own: a group exists if something is in it."""
+    """The body again with fresh variables: a group exists only if it is not empty."""
     fresh: dict[str, Term] = {name: context.variable() for name in renamed}
     return tuple(changed_goal(goal, lambda t: substitute(t, fresh)) for goal in body.goals)

@@ -1,4 +1,4 @@
-"""What is known while a program is translated: its text, its names, the rules made on the way."""
+"""The state of a translation, and the translation of single terms."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
 
-Given = tuple[bool, ...]  # of a predicate: which of its arguments have values when it is called
+Given = tuple[bool, ...]  # of a predicate: which arguments are bound in every call
 
 
 @dataclass(slots=True)
 class Context:
-    """The program that is being translated."""
+    """State of the translation of a program."""
 
     source: SourceFile
-    names: set[str]  # all that occur in it
-    defined: set[tuple[str, int]]  # the predicates that it has clauses for
-    negative: bool  # whether a number below 0 can come up
-    plain: bool = True  # whether its names are ordered here as they are in Prolog
-    libraries: frozenset[str] = frozenset()  # those that it uses
+    names: set[str]  # in use
+    defined: set[tuple[str, int]]  # predicates with clauses
+    negative: bool  # whether negative numbers can occur
+    plain: bool = True  # whether its names sort here as in Prolog
+    libraries: frozenset[str] = frozenset()  # that it uses
     unknown_fails: bool = False  # whether a predicate without clauses just fails
-    given: dict[tuple[str, int], Given] | None = None  # by every call; None: take all as given
-    calls: dict[tuple[str, int], Given] = field(default_factory=dict)  # as they were met
-    made: list[Rule] = field(default_factory=list)  # rules that stand beside the one at work
+    given: dict[tuple[str, int], Given] | None = None  # by every call; None: all
+    calls: dict[tuple[str, int], Given] = field(default_factory=dict)  # seen so far
+    made: list[Rule] = field(default_factory=list)  # auxiliary rules of the current clause
     fresh: int = 0
-    head: str = "rule"  # the name of the head at work
-    chooses: bool = False  # whether it has a probability
-    unsure: frozenset[str] = frozenset()  # its variables that a call may leave without a value
+    head: str = "rule"  # of the current clause
+    chooses: bool = False  # whether the current clause has a probability
+    unsure: frozenset[str] = frozenset()  # its variables that a call may leave unbound
 
     def variable(self) -> Variable:
-        """A variable that no other is."""
+        """A fresh variable."""
         self.fresh += 1
         return Variable(f"#{self.fresh}")
 
     def predicate(self, ending: str, base: str = "") -> str:
-        """A name for a predicate of our own."""
+        """A fresh name for an auxiliary predicate."""
         name = unused_name(f"{base or self.head}_{ending}", self.names)
         self.names.add(name)
         return name
 
     def begin(self, heads: Iterable[Term], chooses: bool = False) -> set[str]:
-        """Begin a clause with these heads; return the variables that have values in every call."""
+        """Begin a clause with these heads; return the variables bound in every call."""
         self.chooses = chooses
         atoms = [head for head in heads if isinstance(head, Compound)]
         sure = [self._given_names(atom) for atom in atoms]
@@ -74,14 +74,14 @@ class Context:
         return set(variable_names(*sure))
 
     def called(self, atom: Compound, known: Iterable[str]) -> None:
-        """Note that an atom is called where these variables have values."""
+        """Record a call of an atom with these variables bound."""
         names, key = set(known), (atom.name, len(atom.args))
         given = tuple(variable_names(arg).keys() <= names for arg in atom.args)
         before = self.calls.get(key, given)
         self.calls[key] = tuple(a and b for a, b in zip(before, given, strict=True))
 
     def check_sure(self, goal: Term, known: Iterable[str]) -> None:
-        """Refuse a goal whose meaning depends on what a call gives."""
+        """Refuse a goal whose meaning depends on whether a call binds a variable."""
         open_names = (variable_names(goal).keys() & self.unsure) - set(known)
         if open_names:
             name = next(n for n in variable_names(goal) if n in open_names)
@@ -91,14 +91,14 @@ class Context:
             raise self.refuse(goal, message, help)
 
     def refuse(self, what: Term | Slice, message: str, help: str = "") -> ProgramError:
-        """The error that says what has no counterpart, and where."""
+        """An error about something without a counterpart."""
         start, end = what if isinstance(what, tuple) else what.at
         span = self.source.span(start, end)
         return ProgramError(Diagnostic("no-counterpart", message, span, help))
 
 
 def names_in(terms: list[Term]) -> set[str]:
-    """All names that occur in some terms."""
+    """All names in some terms."""
     return {t.name for term in terms for t in all_subterms(term) if isinstance(t, Compound)}
 
 
@@ -113,7 +113,11 @@ REAL = {"+", "-", "*", "/", "**"}
 
 
 def as_whole(term: Term, context: Context) -> Term:
-    """An expression over whole numbers."""
+    """Translate an integer expression.
+
+    Prolog divides exactly with ``/`` and rounds down with ``//``, ``div`` and ``mod``; clingo's
+    ``/`` and ``\\`` round towards zero, which is the same for non-negative numbers.
+    """
     match term:
         case Variable() | Operation():
             return term
@@ -149,7 +153,7 @@ def as_whole(term: Term, context: Context) -> Term:
 
 def _rounded(name: str, left: Term, right: Term, at: tuple[int, int], context: Context) -> Term:
     remainder = Operation("\\", (left, right), at)
-    if context.negative:  # rounded down, as Prolog does
+    if context.negative:  # round down, as Prolog does
         sum = Operation("+", (remainder, right), at)
         remainder = Operation("\\", (sum, right), at)
     if name in ("mod", "rem"):
@@ -160,7 +164,7 @@ def _rounded(name: str, left: Term, right: Term, at: tuple[int, int], context: C
 
 
 def as_real(term: Term, context: Context) -> Term:
-    """An expression for a probability, over real numbers."""
+    """Translate an expression for a probability, over real numbers."""
     match term:
         case Variable() | Number() | Operation():
             return term
@@ -174,7 +178,7 @@ def as_real(term: Term, context: Context) -> Term:
 
 
 def data(term: Term, context: Context) -> Term:
-    """A term that is not evaluated: Prolog's ``a-b`` is a pair, not a difference."""
+    """Translate a term that is not evaluated: Prolog's ``a-b`` is a pair, not a difference."""
     match term:
         case Compound("-", (left, right), at):
             return Compound("", (data(left, context), data(right, context)), at)
@@ -190,7 +194,7 @@ def data(term: Term, context: Context) -> Term:
 
 
 def unify(pairs: Iterable[tuple[Term, Term]]) -> dict[str, Term] | None:
-    """The values that make each pair equal; None if there are none."""
+    """The values of variables that make each pair equal; None if there are none."""
     values: dict[str, Term] = {}
     todo = list(pairs)
     while todo:

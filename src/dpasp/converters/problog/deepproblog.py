@@ -1,8 +1,8 @@
-"""DeepProbLog's programs: ProbLog's with ``nn(net,[X],Y,[0,1,2])::digit(X,Y).``
+"""DeepProbLog: ProbLog with networks, ``nn(net,[X],Y,[0,1,2])::digit(X,Y).``
 
-What a network sees comes with the questions there, and from data statements here: there
-is one for each term that a question of the file hands to a network, or else for each
-argument of the topmost predicates that ends there, by the name of its variable.
+DeepProbLog passes a network's inputs with each query; here they are data statements. There is one
+for each term that a query in the file passes to a network or, without such queries, one for each
+variable of a topmost predicate that ends up there.
 
 >>> print(converted("nn(net,[X],Y,[0,1,2])::digit(X,Y). two(X) :- digit(X,2).", "<text>"))
 % converted from DeepProbLog
@@ -33,6 +33,7 @@ from dpasp.converters.prolog import (
     variable_names,
 )
 from dpasp.converters.rules import (
+    Argument,
     Head,
     HeadNetwork,
     Literal,
@@ -44,17 +45,16 @@ from dpasp.converters.rules import (
     term_text,
 )
 
-NetworkUse = tuple[str, int, int]  # a predicate and one of its arguments
 FORM = "it has the form nn(net, [X], Y, [values])::p(X,Y), or nn(net, [X])::p(X)"
 
 
 def converted(text: str, file: str) -> str:
-    """The program in our words."""
+    """Convert a DeepProbLog program."""
     return converted_from(text, file, System("DeepProbLog", annotate, foot, OPEN_CODES))
 
 
 def annotate(term: Compound, context: Context) -> Head | None:
-    """The head of a network; None if it is not one."""
+    """The head of a network rule; None for other heads."""
     before, atom = term.args
     match before:
         case Compound("nn", (Compound(name, ()), ListTerm(sees, None), *rest)):
@@ -85,7 +85,7 @@ def annotate(term: Compound, context: Context) -> Head | None:
 
 
 def foot(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> str:
-    """Data statements for what the networks see."""
+    """Data statements for the networks' inputs."""
     networks = {rule.network.name: rule.network for rule in rules if rule.network is not None}
     if not networks:
         return ""
@@ -123,9 +123,9 @@ def _seen(
                         yield Compound(slug(arg.name))
 
 
-def _places(network: HeadNetwork, rules: Sequence[Rule]) -> set[NetworkUse]:
-    """The arguments that end in the network."""
-    places: set[NetworkUse] = {(input_of(network), 1, 0)}
+def _places(network: HeadNetwork, rules: Sequence[Rule]) -> set[Argument]:
+    """The arguments that are passed on to the network."""
+    places: set[Argument] = {(input_of(network), 1, 0)}
     while True:
         new = set(places)
         for rule in rules:
@@ -146,7 +146,7 @@ def _places(network: HeadNetwork, rules: Sequence[Rule]) -> set[NetworkUse]:
         places = new
 
 
-def _args(atom: Term, places: set[NetworkUse]) -> Iterator[Term]:
+def _args(atom: Term, places: set[Argument]) -> Iterator[Term]:
     if isinstance(atom, Compound):
         for i, arg in enumerate(atom.args):
             if (*predicate(atom), i) in places:
