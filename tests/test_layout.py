@@ -52,7 +52,6 @@ INSIDE = {
         ["text"],
         ["statements"],
         ["ast"],
-        ["printer"],
         ["mistakes"],
         ["reader"],
         ["checks"],
@@ -358,8 +357,8 @@ UNUSED = """
     dpasp.inference.engines.reference.enumerate dpasp.inference.engines.together
     dpasp.inference.explain dpasp.inference.models dpasp.inference.probable
     dpasp.inference.relaxing dpasp.inference.sampling dpasp.inference.sharing
-    dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
-    dpasp.language.mistakes.habits dpasp.learning dpasp.logic.narrow dpasp.neural dpasp.pictures
+    dpasp.integrations dpasp.language.formatting
+    dpasp.language.mistakes.diagnose dpasp.learning dpasp.logic.narrow dpasp.neural dpasp.pictures
     dpasp.playground dpasp.scale.on_ray dpasp.scale.processes
 """.split()
 PLAIN = """

@@ -14,7 +14,7 @@ from pathlib import Path
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.language.arguments import path_given, text_given
-from dpasp.language.text.files import load_text
+from dpasp.language.text.source import load_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.ast import Evidence, Map, Program, Query
 from dpasp.language.checks import check
 from dpasp.language.reader import read_texts
-from dpasp.language.text.files import Reach, load_text
+from dpasp.language.text.source import Reach, load_text
 
 
 def parse(text: str, file: str = "<program>") -> Program:

@@ -17,7 +17,7 @@ from textwrap import shorten
 
 from dpasp.errors import UsageError
 from dpasp.language.observations import one_example
-from dpasp.language.statements.known_options import LARGEST_INTEGER
+from dpasp.language.statements.options import LARGEST_INTEGER
 
 QUERY, MAP, EVIDENCE = ("#query", "#pr"), ("#map", "#max", "#mpe"), ("#evidence",)
 _DIRECTIVE = re.compile(r"#\w*")

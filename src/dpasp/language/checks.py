@@ -19,10 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.statements.constants import check_constants, numeric_constants
 from dpasp.language.statements.kind import Kind, Setting, kinds
-from dpasp.language.statements.meaning import SemanticsPair
 from dpasp.language.statements.python import check_calls
 from dpasp.language.statements.semantics import effective_semantics, parse_semantics
-from dpasp.language.statements.statement import Program, Statement
+from dpasp.language.statements.statement import Program, SemanticsPair, Statement
 
 
 def check(

@@ -20,23 +20,24 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, nearest
 from dpasp.language.collector import collector_paused
 from dpasp.language.mistakes.doubts import doubts, names_a_predicate, semicolons, unused_main
-from dpasp.language.mistakes.foreign import foreign
-from dpasp.language.mistakes.unreadable import REFUSED, describe, describe_mark, is_left, refusal
+from dpasp.language.mistakes.refusals import (
+    REFUSED,
+    describe,
+    describe_mark,
+    foreign,
+    is_left,
+    refusal,
+)
 from dpasp.language.statements.annotated import read_row
 from dpasp.language.statements.include import Include
 from dpasp.language.statements.kind import Draft, recognised, starting_words
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.questions import join_outcomes
 from dpasp.language.statements.statement import Program, Statement
-from dpasp.language.text.brackets import is_open
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.clingo_text import Stuck, parse_clingo, too_deep
-from dpasp.language.text.cursor import Refused
-from dpasp.language.text.files import Reach, find_included, load_text
-from dpasp.language.text.lexer import INLINE, RESERVED, tokens
+from dpasp.language.text.clingo_text import Buffer, Rows, Stuck, parse_clingo, too_deep
+from dpasp.language.text.lexer import INLINE, RESERVED, Refused, tokens, unbalanced
 from dpasp.language.text.pieces import Mark, Piece, Split, cut_statements
-from dpasp.language.text.rows import Rows
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.source import Reach, SourceFile, Sources, find_included, load_text
 from dpasp.language.text.trees import unpooled, walk
 
 DEPTH = 100  # files that may be included in one another
@@ -361,9 +362,14 @@ class _FileReader:
             # A dot inside brackets cuts a statement in two, and both halves are wrong.
             closing = diagnostics[0].message.endswith("closes nothing")
             echo = closing and index > 0 and index - 1 in self.failed
-            if not (echo and is_open(self.file, self.split.pieces[index - 1])):
+            if not (echo and self._is_open(self.split.pieces[index - 1])):
                 problems += diagnostics
         return problems
+
+    def _is_open(self, piece: Piece) -> bool:
+        """Whether a bracket of a statement is never closed."""
+        problem = unbalanced(self.file, list(tokens(self.file.text, piece.start, piece.end)))
+        return problem is not None and problem.message.endswith("never closed")
 
 
 # --- other files --------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from dpasp.language.statements import (
     annotated,
     constants,
     data,
+    engines,
     include,
-    inference,
     learn,
     naming,
     neural,
@@ -35,7 +35,7 @@ for _kind in (
     questions.EVIDENCE,
     semantics.KIND,
     learn.KIND,
-    inference.KIND,
+    engines.KIND,
     naming.KIND,
 ):
     register_kind(_kind)

@@ -28,8 +28,7 @@ from dpasp.language.statements.distributions import (
 )
 from dpasp.language.statements.expressions import Number, Variable, real_value
 from dpasp.language.statements.kind import Draft, Kind, Setting
-from dpasp.language.statements.meaning import Probability, SemanticsPair
-from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.statements.statement import Probability, SemanticsPair, Statement, span_field
 from dpasp.language.statements.weights import (
     Fixed,
     Head,
@@ -41,10 +40,9 @@ from dpasp.language.statements.weights import (
     read_weight,
     weight_variables,
 )
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.clingo_text import NUMBER, Buffer, Rows, heads_in
+from dpasp.language.text.lexer import Cursor
 from dpasp.language.text.pieces import Piece
-from dpasp.language.text.rows import NUMBER, Rows, heads_in
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import body_text, global_variables
 
@@ -70,7 +68,7 @@ class Written(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of a table (:mod:`dpasp.language.text.rows`): its probabilities, and where it is."""
+    """A row of a table (see :class:`Rows`): its probabilities and its index."""
 
     numbers: tuple[float, ...]
     rows: Rows

@@ -17,9 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
-from dpasp.language.text.brackets import CLOSING, OPENING
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
+from dpasp.language.text.lexer import CLOSING, OPENING, Cursor, Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile
 

@@ -16,7 +16,6 @@ from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, UsageError
-from dpasp.language.statements.directive import expect_end, whole_statement
 from dpasp.language.statements.expressions import (
     Expression,
     Name,
@@ -29,11 +28,11 @@ from dpasp.language.statements.expressions import (
     nearest_float,
     read_expression,
 )
-from dpasp.language.statements.kind import Draft, Kind, clingo_terms
+from dpasp.language.statements.kind import Draft, Kind, clingo_terms, expect_end, whole_statement
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import Cursor
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile
 from dpasp.language.text.trees import walk

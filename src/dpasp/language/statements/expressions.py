@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.statement import span_field
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
+from dpasp.language.text.lexer import Cursor, Token
 
 if TYPE_CHECKING:
     from fractions import Fraction  # imported where it is used: most programs have plain numbers

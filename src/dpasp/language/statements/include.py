@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
-from dpasp.language.statements.directive import expect_end, whole_statement
-from dpasp.language.statements.kind import Draft, Kind
+from dpasp.language.statements.kind import Draft, Kind, expect_end, whole_statement
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import Cursor
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile
 

@@ -20,11 +20,10 @@ from clingo.ast import AST
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
-from dpasp.language.statements.meaning import SemanticsPair
 from dpasp.language.statements.options import Call
-from dpasp.language.statements.statement import Program, Statement
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.lexer import CLINGO_DIRECTIVES
+from dpasp.language.statements.statement import Program, SemanticsPair, Statement
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import CLINGO_DIRECTIVES, Cursor
 from dpasp.language.text.pieces import Piece, Words
 from dpasp.language.text.source import SourceFile, Sources
 
@@ -145,3 +144,27 @@ def starting_words() -> Words:
 def clingo_terms(statement: Statement) -> Iterable[AST]:
     """The parts of a statement that are clingo's: bodies, atoms and other terms."""
     return kind_of(statement).terms(statement)
+
+
+def whole_statement(statement: Statement) -> Draft:
+    """A statement of which nothing is left to clingo."""
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement:
+        return statement
+
+    return Draft(finish, whole=True)
+
+
+def expect_end(cursor: Cursor, form: str, parenthesis: bool = False) -> None:
+    """Raise unless only the final dot is left, after the ``parenthesis`` that was opened."""
+    if parenthesis:
+        cursor.expect(")", "directive-syntax", form)
+    rest = cursor.next()
+    if rest.text != "." or not cursor.at_end():
+        what = f"unexpected '{rest.text}'" if rest.text else "the end is missing"
+        cursor.fail("directive-syntax", what, rest, form)
+
+
+def accept_parenthesis(cursor: Cursor) -> bool:
+    """Take the parenthesis that opens a directive as a whole, if there is one."""
+    return cursor.accept("(") is not None

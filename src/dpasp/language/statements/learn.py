@@ -14,16 +14,16 @@ from clingo.ast import AST
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
-from dpasp.language.statements.directive import accept_parenthesis, expect_end
-from dpasp.language.statements.kind import Draft, Kind, Setting
-from dpasp.language.statements.known_options import LEARN, check_options
+from dpasp.language.statements.kind import Draft, Kind, Setting, accept_parenthesis, expect_end
 from dpasp.language.statements.options import (
+    LEARN,
     Call,
     File,
     Option,
     Origin,
     call_arguments,
     check_file,
+    check_options,
     function_name,
     option_text,
     origin_text,
@@ -32,8 +32,8 @@ from dpasp.language.statements.options import (
     unquote,
 )
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import Cursor
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
 

@@ -15,13 +15,11 @@ from clingo.ast import AST, ASTType, Sign
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.language.statements.directive import expect_end
-from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.kind import Draft, Kind, Setting, expect_end
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.brackets import CLOSING, OPENING
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import CLOSING, OPENING, Cursor
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import exact, variables

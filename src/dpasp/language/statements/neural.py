@@ -21,14 +21,15 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.annotated import head_atoms
 from dpasp.language.statements.annotated_heads import before_body
+from dpasp.language.statements.data import data_predicates, inputs, no_data
 from dpasp.language.statements.kind import Draft, Kind, Setting
-from dpasp.language.statements.known_options import NETWORK, check_values
-from dpasp.language.statements.network_inputs import data_predicates, inputs, no_data
 from dpasp.language.statements.neural_head import HeadArguments, read_arguments, sorted_arguments
 from dpasp.language.statements.options import (
+    NETWORK,
     Call,
     Option,
     call_arguments,
+    check_values,
     function_name,
     option_text,
     origin_text,
@@ -38,10 +39,8 @@ from dpasp.language.statements.options import (
     unquote,
 )
 from dpasp.language.statements.statement import Program, Statement, span_field
-from dpasp.language.text.brackets import unbalanced
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor, Refused
-from dpasp.language.text.lexer import Token
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import Cursor, Refused, Token, unbalanced
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import body_text, exact

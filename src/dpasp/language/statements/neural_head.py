@@ -13,9 +13,8 @@ from __future__ import annotations
 from clingo.ast import AST
 
 from dpasp.dataclass import dataclass
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import Cursor, Token
 
 _SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 

@@ -16,8 +16,8 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language.statements.kind import Draft, Kind
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import Cursor
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import body_text, exact

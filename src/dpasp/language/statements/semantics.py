@@ -10,13 +10,24 @@ from dataclasses import replace
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError, Span, nearest
-from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole_statement
-from dpasp.language.statements.kind import Draft, Kind
-from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
-from dpasp.language.statements.statement import NOWHERE, Program, Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
+from dpasp.language.statements.kind import (
+    Draft,
+    Kind,
+    accept_parenthesis,
+    expect_end,
+    whole_statement,
+)
+from dpasp.language.statements.statement import (
+    NOWHERE,
+    Logic,
+    Probability,
+    Program,
+    SemanticsPair,
+    Statement,
+    span_field,
+)
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import Cursor, Token
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile
 

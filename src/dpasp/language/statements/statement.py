@@ -16,6 +16,8 @@ True
 from __future__ import annotations
 
 from dataclasses import field
+from enum import Enum
+from typing import NamedTuple
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
@@ -52,3 +54,32 @@ class Program:
     def files(self) -> tuple[str, ...]:
         """The names of the files that were read."""
         return tuple(self.sources)
+
+
+class Logic(Enum):
+    """Which models a total choice has."""
+
+    STABLE = "stable"
+    PARTIAL = "partial"
+    LSTABLE = "lstable"
+    SMPROBLOG = "smproblog"
+    WELLFOUNDED = "wellfounded"
+
+    @property
+    def three_valued(self) -> bool:
+        """Whether an atom can be undefined."""
+        return self is not Logic.STABLE
+
+
+class Probability(Enum):
+    """How the mass of a total choice spreads over its models."""
+
+    CREDAL = "credal"
+    MAXENT = "maxent"
+
+
+class SemanticsPair(NamedTuple):
+    """The two semantics under which a program is read."""
+
+    logic: Logic = Logic.STABLE
+    probability: Probability = Probability.CREDAL

@@ -17,6 +17,7 @@ from dataclasses import field
 from typing import NamedTuple
 
 from dpasp.dataclass import dataclass
+from dpasp.language.text.clingo_text import ROW
 from dpasp.language.text.lexer import (
     COMMENT,
     DECIMAL,
@@ -26,7 +27,6 @@ from dpasp.language.text.lexer import (
     comment_end,
     tokens,
 )
-from dpasp.language.text.rows import ROW
 
 BIG = r"\d{10,}|0x[\dA-Fa-f]{8,}|0o[0-7]{11,}|0b[01]{32,}"  # perhaps too big for clingo
 
