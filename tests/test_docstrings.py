@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import pkgutil
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -26,19 +25,6 @@ def test_examples(name: str) -> None:
         pytest.importorskip("torch")
     result = doctest.testmod(import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
-
-
-PIPELINE = (
-    *("language", "logic", "semantics", "circuits", "inference"),
-    *("neural", "learning", "scale", "program"),
-)
-
-
-@pytest.mark.parametrize("folder", PIPELINE)
-def test_every_module_of_the_pipeline_shows_an_example(folder: str) -> None:
-    for path in sorted((Path(dpasp.__file__).parent / folder).rglob("*.py")):
-        if path.name != "__init__.py":
-            assert ">>> " in path.read_text(encoding="utf-8"), path
 
 
 def public(owner: object) -> list[str]:

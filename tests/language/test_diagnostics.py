@@ -13,6 +13,7 @@ from dpasp.display.diagnostics import split_lines
 from dpasp.errors import ProgramError
 from dpasp.language import parse
 from dpasp.language.mistakes import diagnose
+from dpasp.language.text import TUNING
 from dpasp.language.text.lexer import tokens
 from tests.clocks import steps
 from tests.language import snapshot
@@ -108,7 +109,7 @@ def test_common_mistakes_are_looked_for_near_the_error_only(
         parse(f"a :- {unit * (20_000 // len(unit))} =< {unit * (20_000 // len(unit))} ?? .")
     for text in seen.texts:
         assert max(map(len, re.findall(r"[^\0]+", text)), default=0) < 3_000
-        assert max(map(len, re.findall(r"[\w]+", text)), default=0) <= diagnose.LONG
+        assert max(map(len, re.findall(r"[\w]+", text)), default=0) <= TUNING.masked_token
 
 
 def test_a_mistake_far_from_the_beginning_is_known() -> None:

@@ -1,11 +1,13 @@
-"""A program's text, laid out well: the same program, its comments, and nothing else changed.
+r"""Canonical layout of a program's text; nothing but white space changes.
 
-Only space is touched: between tokens (``spacing``), at the start and the end of lines, and
-in lines that are too long (``layout``). Where an author breaks a line or leaves one blank, it
-stays so. ``#python`` and ``#script`` blocks are kept to the letter. A question that ends
-without its dot is given it.
+Spaces go between tokens by rules that look only at the tokens on both sides and the bracket
+around them; where custom leaves a choice (``f(a,b)`` or ``f(a, b)``, ``X+1`` or ``X + 1``) the
+author's is kept, consistently within a bracket. Lines are broken where the author broke them and
+where they would be too wide. Comments after neighbouring lines are aligned, and so are the ``:-``
+of neighbouring rules that were aligned before. ``#python`` and ``#script`` blocks stay as they are.
+A question without its final dot is given it.
 
->>> print(formatted("0.3 :: a( X ):-b(X),\\n  not c. %why\\n#query a(1)"), end="")
+>>> print(formatted("0.3 :: a( X ):-b(X),\n  not c. %why\n#query a(1)"), end="")
 0.3::a(X) :- b(X),
     not c.  %why
 #query a(1).
@@ -28,16 +30,16 @@ from dpasp.language.text.source import Reach
 
 
 def formatted(text: str, file: str = "<program>") -> str:
-    """Return the text of a program, laid out well.
+    r"""Return the text of a program in canonical layout.
 
-    Raises :class:`ProgramError` if it cannot be read. What comes out is read again and
-    compared: it is the same program, or there is an error.
+    Raises :class:`ProgramError` if it cannot be read. The result is read again and compared with
+    the original program before it is returned.
 
     >>> formatted("0.3 ::a:-b .")
-    '0.3::a :- b.\\n'
+    '0.3::a :- b.\n'
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    alone = {file: Reach()}  # what it includes is not what is formatted, and is not read
+    alone = {file: Reach()}  # do not read included files
     program, errors = read_readable([(file, text)], reaches=alone)
     mistakes = [error for error in errors if error.code != "file-not-allowed"]
     if mistakes:
@@ -60,7 +62,7 @@ def _texts(items: Iterable[Item]) -> list[str]:
 
 
 def _items(text: str) -> Iterator[Item]:
-    """All that a text is made of, in order."""
+    """Everything in a text, in order."""
     pieces_of = cut_statements(text, starting_words())
     comments = iter([*pieces_of.comments, (len(text), len(text))])
     comment, end = next(comments), 0
@@ -82,14 +84,14 @@ def _items(text: str) -> Iterator[Item]:
 
 
 def _placed(item: Item, text: str, end: int, start: int) -> Item:
-    """An item with what is between it and the end of the one before."""
+    """An item with the line breaks before it and its column."""
     breaks = text.count("\n", end, start)
     column = start - (text.rfind("\n", 0, start) + 1)
     return Item(*item[:3], breaks, column, *item[5:])
 
 
 def _comment(text: str, place: tuple[int, int], end: int, before: Item | None) -> Item:
-    """A comment, before a token of a statement or between two statements."""
+    """A comment before a token of a statement, or between statements."""
     said = text[slice(*place)]
     kind, space = ("block", " ") if said.startswith("%*") else ("comment", "  ")
     depth, body = (before.depth, before.body) if before else (0, False)
@@ -98,7 +100,7 @@ def _comment(text: str, place: tuple[int, int], end: int, before: Item | None) -
 
 
 def _statement(text: str, piece: Piece) -> Iterator[tuple[Token, str, int, bool]]:
-    """The tokens of one statement, each with the space before it and where it stands."""
+    """The tokens of a statement: each with its space, bracket depth, whether it is in the body."""
     if piece.directive in starting_words().blocks:
         yield Token("code", text[piece.start : piece.end], piece.start, piece.end), " ", 0, False
         return
@@ -121,25 +123,25 @@ _TIGHT_BEFORE = frozenset({",", ";", ")", "]", ".", "::", ".."})
 _TIGHT_AFTER = frozenset({"(", "[", "::", ".."})
 _OPERANDS = frozenset({"name", "number", "string", "variable", "call"})
 _SIGNATURES = frozenset({"#show", "#defined", "#project"})
-_SIGNS = frozenset({"not", "undef"})  # words that stand before an atom
+_SIGNS = frozenset({"not", "undef"})  # words before an atom
 
 
 def spaces(tokens: Sequence[Token]) -> list[str]:
-    """What to write before each token of one statement: nothing or a space."""
+    """The space (or none) before each token of a statement."""
     spacer = _Spacer(tokens)
     return ["" if not index or not spacer.space(index) else " " for index in range(len(tokens))]
 
 
 @dataclass
 class _Bracket:
-    """An open bracket: which token it is, and how its first separators are written."""
+    """An open bracket: its token, and whether its first separators have a space."""
 
     index: int
     first: dict[str, bool] = field(default_factory=dict)
 
 
 class _Spacer:
-    """The tokens of a statement, with the bracket that each stands in."""
+    """The tokens of a statement with the bracket around each."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens = tokens
@@ -156,20 +158,20 @@ class _Spacer:
                 stack[-1].first.setdefault(token.text, self.written(index + 1))
 
     def written(self, index: int) -> bool:
-        """Whether anything stands between a token and the one before it."""
+        """Whether there was space before a token."""
         if not 0 < index < len(self.tokens):
             return False
         return self.tokens[index - 1].end < self.tokens[index].start
 
     def space(self, index: int) -> bool:
-        """Whether a space stands before a token that is not the first."""
+        """Whether to put a space before a token that is not the first."""
         left, right = self.tokens[index - 1], self.tokens[index]
         if right.text == "}":
             return self.written(self.partner.get(index, index) + 1)
         if right.text == "[" and left.text == ".":
             return True
         if self.tokens[0].text == "#name" and ":" in (left.text, right.text):
-            return left.text == ":"  # a name stands after its colon, as in a dictionary
+            return left.text == ":"  # as in a dictionary
         if right.text in _TIGHT_BEFORE or left.text in _TIGHT_AFTER:
             return False
         if left.text in (",", ";"):
@@ -191,15 +193,15 @@ class _Spacer:
         return True if around is None else around.first[self.tokens[index - 1].text]
 
     def _is_spaced(self, index: int) -> bool:
-        """Whether a token has a space on both sides wherever it stands."""
+        """Whether a token always has a space on both sides."""
         text = self.tokens[index].text
         if text in _SPACED:
             return True
         around = self.inside[index]
-        if text == "|":  # of a question, and not of an absolute value inside it
+        if text == "|":  # of a question, not of an absolute value
             asks = self.tokens[0].text in starting_words().open_ended
             return asks and (around is None or around.index == 1)
-        if text in ("~", "∼"):  # of data, and not of a complement
+        if text in ("~", "∼"):  # of data, not a complement
             return around is None and index > 0 and self.tokens[index - 1].text == ")"
         return False
 
@@ -217,7 +219,7 @@ class _Spacer:
         return index > 0 and self._is_operand_end(index - 1)
 
     def _is_wide(self, index: int) -> bool:
-        """Whether an operator is written with space around it; never in ``#show a/1``."""
+        """Whether an operator has space around it; never in ``#show a/1``."""
         signature = self.tokens[0].text in _SIGNATURES and self.inside[index] is None
         return self.written(index) and not signature
 
@@ -230,7 +232,7 @@ class _Spacer:
         return left.text in _SIGNS or self._is_wide(index)
 
     def _after_operator(self, index: int) -> bool:
-        """After ``+`` and its like: as before it, and nothing after a sign."""
+        """After a binary operator as before it; none after a sign."""
         if self._is_binary(index):
             return self._is_wide(index)
         unclear = index > 0 and self.tokens[index - 1].text in ("|", "?")
@@ -252,7 +254,7 @@ class _Spacer:
             return False
         if left.text in _SIGNS or left.kind == "directive" or right.kind in ("directive", "call"):
             return True
-        words = _OPERANDS - {"number"}  # 0x1F is read as two tokens
+        words = _OPERANDS - {"number"}  # 0x1F is two tokens
         if left.text in CLOSING and right.kind in _OPERANDS:
             return True
         if (left.kind in words and right.kind in words) or "string" in (left.kind, right.kind):
@@ -261,28 +263,28 @@ class _Spacer:
 
 
 WIDTH: Final = 100
-_STEP: Final = 4  # how far what belongs to a statement stands in
+_STEP: Final = 4  # indentation inside a statement
 
 
 class Item(NamedTuple):
-    """A token, a comment or a block of Python, where it stood and where it belongs."""
+    """A token, comment or block of Python: its position and its context."""
 
-    kind: str  # of its token; comment, block (a comment %* … *%) or code
+    kind: str  # of its token; or comment, block (%* … *%), code
     text: str
-    space: str  # before it, if it does not begin a line
-    breaks: int  # how many lines ended before it
-    column: int  # where it stood in its line, from 0
-    starts: bool  # a statement, or stands between two of them
-    depth: int  # of the brackets around it
-    body: bool  # stands after the ':-' of its statement
+    space: str  # before it, unless it begins a line
+    breaks: int  # line breaks before it
+    column: int  # in the original line, from 0
+    starts: bool  # begins a statement, or is between two
+    depth: int  # of brackets
+    body: bool  # after the ':-' of its statement
 
 
 Line = list[Item]
 
 
 def lay_out(items: Sequence[Item]) -> str:
-    """The text of a program that is made of these."""
-    blocks: list[list[Line]] = [[]]  # lines without blank ones between them
+    """The text of a program made of these items."""
+    blocks: list[list[Line]] = [[]]  # separated by blank lines
     for line in _lines(items):
         if blocks[-1] and line[0].starts and line[0].breaks > 1:
             blocks.append([])
@@ -294,7 +296,7 @@ def lay_out(items: Sequence[Item]) -> str:
 
 
 def _lines(items: Sequence[Item]) -> Iterator[Line]:
-    """The items by the lines that they were written in; blocks of Python stand alone."""
+    """The items by original line; blocks of Python are on their own."""
     line = list(items[:1])
     for before, item in pairwise(items):
         alone = "code" in (before.kind, item.kind) and item.kind != "comment"
@@ -310,7 +312,7 @@ def _lines(items: Sequence[Item]) -> Iterator[Line]:
 
 
 def _narrow(line: Line) -> Iterator[Line]:
-    """The line, broken as often as it takes to make it narrow, where it can be broken."""
+    """The line, broken until it is narrow enough or cannot be broken."""
     while (at := _break(line)) is not None:
         yield line[:at]
         line = line[at:]
@@ -318,9 +320,9 @@ def _narrow(line: Line) -> Iterator[Line]:
 
 
 def _break(line: Line) -> int | None:
-    """Where to break a line that is too wide: outside of as many brackets as possible."""
+    """Where to break a line that is too wide: inside as few brackets as possible."""
     widths = _widths(line)
-    last = len(line) - (line[-1].kind == "comment")  # a comment at the end may stand out
+    last = len(line) - (line[-1].kind == "comment")  # a trailing comment may be wider
     if widths[last - 1] <= WIDTH or any(item.kind in ("block", "code") for item in line):
         return None
     places = [at for at in range(1, last) if _may_break(line[at - 1], line[at])]
@@ -332,7 +334,7 @@ def _break(line: Line) -> int | None:
 
 
 def _widths(line: Line) -> list[int]:
-    """How wide the line is up to the end of each item."""
+    """The width of the line up to the end of each item."""
     sizes = [len(item.space) + len(item.text) for item in line]
     sizes[0] = _indent(line[0]) + len(line[0].text)
     return list(accumulate(sizes))
@@ -347,7 +349,7 @@ def _rank(line: Line, at: int) -> tuple[bool, int]:
 
 
 def _indent(first: Item) -> int:
-    """How far a line stands in."""
+    """The indentation of a line."""
     if first.starts:
         return 0
     if first.body:
@@ -359,7 +361,7 @@ def _indent(first: Item) -> int:
 
 
 def _rule_sign(line: Line, run: Sequence[Line]) -> int | None:
-    """Which item is the ``:-`` of a rule that begins here, in one column with those before it."""
+    """Index of the ``:-`` of a rule that begins here, in the same column as those before it."""
     at = next((at for at, item in enumerate(line) if item.text == ":-"), None)
     if not at or not line[0].starts or line[0].kind == "block":
         return None
@@ -369,12 +371,12 @@ def _rule_sign(line: Line, run: Sequence[Line]) -> int | None:
 
 
 def _trailing_comment(line: Line, run: Sequence[Line]) -> int | None:
-    """Which item is a comment after something else."""
+    """Index of a comment after something else."""
     return len(line) - 1 if len(line) > 1 and line[-1].kind == "comment" else None
 
 
 def _align(block: list[Line], find: Callable[[Line, Sequence[Line]], int | None]) -> None:
-    """Put what ``find`` finds in neighbouring lines into one column, where that is narrow."""
+    """Align what ``find`` finds in neighbouring lines, unless that makes them too wide."""
     run: list[Line] = []
     for line in [*block, []]:
         if run and (not line or find(line, run) is None):

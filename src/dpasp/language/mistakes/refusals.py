@@ -1,12 +1,8 @@
-"""What no statement can hold: characters, unclosed strings and comments, numbers out of range.
+"""Refused on sight: unreadable characters, clingo's optimisation, lines of other systems.
 
->>> from dpasp.language import parse
->>> from dpasp.errors import ProgramError
->>> try:
-...     parse("a :- b € c.")
-... except ProgramError as error:
-...     print(error.diagnostics[0].message)
-'€' has no meaning here
+>>> file = SourceFile("p.plp", "nn(net, [X], Y, [0,1,2]) :: digit(X,Y).")
+>>> foreign(file, Piece(0, len(file.text))).help
+'write ?::digit(X, {0,1,2}) as @net :- input(X).'
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ _TEXTS = {
     ),
 }
 
-# Characters that look like others, or that other notations use, and what to write.
+# Look-alikes and symbols of other notations, and what to write.
 _INSTEAD = {
     **dict.fromkeys("“”„‟«»＂", '"'),
     **dict.fromkeys("‘’‚‛´", "'"),
@@ -60,7 +56,7 @@ _INSTEAD = {
 
 
 def describe(file: SourceFile, mark: Mark) -> tuple[Diagnostic, int]:
-    """The diagnostic for something that cannot be read, and the place up to which it is about."""
+    """The diagnostic for something unreadable, and where it ends."""
     if mark.kind != "bad-character":
         message, help = _TEXTS[mark.kind]
         return Diagnostic(mark.kind, message, file.span(mark.start, mark.end), help), mark.start
@@ -93,7 +89,7 @@ def _character(file: SourceFile, mark: Mark) -> Diagnostic:
 
 
 def describe_mark(file: SourceFile, mark: Mark) -> Diagnostic:
-    """The diagnostic for a number or a sign that was left where clingo reads."""
+    """The diagnostic for a number or sign left in the text for clingo."""
     span, text = file.span(mark.start, mark.end), file.text[mark.start : mark.end]
     match mark.kind:
         case "decimal":
@@ -112,7 +108,7 @@ def describe_mark(file: SourceFile, mark: Mark) -> Diagnostic:
 
 _CHOOSES = "it chooses among models, which is not a probability; write constraints instead"
 
-# Statements of clingo's that have no meaning here, and what to do.
+# clingo's statements that have no meaning here, and what to do.
 REFUSED = {
     "#minimize": ("optimisation", _CHOOSES),
     "#maximize": ("optimisation", _CHOOSES),
@@ -129,23 +125,23 @@ REFUSED = {
 
 
 def refusal(file: SourceFile, piece: Piece, word: str) -> Refused:
-    """The refusal of a statement of clingo's that begins with a word."""
+    """The refusal of a clingo statement that begins with a word."""
     code, help = REFUSED[word]
     what = "a weak constraint" if word == ":~" else word
     span = file.span(piece.start, piece.start + len(word))
     return Refused(Diagnostic(code, f"{what} is refused", span, help), None)
 
 
-LARGEST = 2**31 - 1  # clingo's integers silently wrap around beyond
+LARGEST = 2**31 - 1  # clingo's integers silently overflow
 
 
 def is_left(mark: Mark, text: str) -> bool:
-    """Whether a mark, in the text as clingo would see it, is something that it must not see."""
+    """Whether a mark in the blanked text is something that clingo must not see."""
     if not text.strip():
         return False
     match mark.kind:
         case "integer":
-            number = re.match(BIG, text)  # a statement cut short may end inside the mark
+            number = re.match(BIG, text)  # a truncated statement may end inside the mark
             if number is None:
                 return False
             digits = number[0].lstrip("0")
@@ -161,7 +157,7 @@ def is_left(mark: Mark, text: str) -> bool:
 
 _BEGIN = re.compile(r":-\s*[a-z]|nn\s*\(|(?:map|abducible|optimizable|query|evidence)\b|\(")
 _ATOM = r"-?[a-z]\w*(?:\((?:[^()]|\([^()]*\))*\))?"
-_PROLOG = (  # goals that no program here means as a constraint
+_PROLOG = (  # goals that are never meant as a constraint
     r"(?:use_module|ensure_loaded|set_prolog_flag)\s*\(.*\)|initialization\s*\(\s*main\s*\)"
     r"|module\s*\(.*\[.*\]\s*\)|(?:table|dynamic|discontiguous|multifile)\s+[a-z].*"
 )
@@ -170,14 +166,14 @@ _CONTINUOUS = (
     "normal|gaussian|uniform|beta|gamma|exponential|poisson|dirichlet|laplace|cauchy|lognormal"
 )
 
-Help = Callable[[re.Match[str]], str | None]  # the line to write; None when the line is ours
+Help = Callable[[re.Match[str]], str | None]  # None if the line is ours
 
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\]++)*+")|%\*.*?\*%|%[^\n]*', re.DOTALL)
 
 
 def without_comments(text: str) -> str:
-    """A text with a space in place of each comment.
+    """The text with a space in place of each comment.
 
     >>> without_comments('query(a). % "why"') + without_comments('b("%").')
     'query(a).  b("%").'
@@ -190,7 +186,7 @@ def _words(text: str) -> str:
 
 
 def _fact(match: re.Match[str]) -> str | None:
-    """``query(a(X)).``: without variables it is a fact, about which there is a warning."""
+    """``query(a(X)).``; without variables it is a fact, which only gets a warning."""
     word, negated, atom, value = match.groups()
     if not negated and not _VARIABLE.search(match.group()):
         return None
@@ -236,78 +232,43 @@ def _arrow(match: re.Match[str]) -> str:
     return f"write {_words(match[1])}::{_words(match[2])} :- {_words(match[3])}."
 
 
-# A whole statement, a code, what is said about it, and the line to write.
+# The pattern of a statement, code, message, and the line to write.
+# fmt: off
 _LINES: tuple[tuple[str, str, str, Help], ...] = (
-    (
-        rf":-\s*(?:{_PROLOG})\s*\.",
-        "prolog-directive",
-        "this directive is Prolog's",
-        lambda match: "leave it out: nothing here needs to be declared or loaded this way",
-    ),
-    (
-        rf"(query|evidence)\s*\(\s*(\\\+\s*)?({_ATOM})\s*(?:,\s*(true|false)\s*)?\)\s*\.",
-        "problog-directive",
-        "this is how ProbLog asks",
-        _fact,
-    ),
-    (
-        r"nn\s*\(\s*(\w+)\s*,\s*\[([^\]]*)\]\s*(?:,\s*(\w+)\s*,\s*\[([^\]]*)\]\s*)?\)\s*::"
-        rf"\s*({_ATOM})\s*.*",
-        "foreign-network",
-        "this is how DeepProbLog names a network",
-        _deepproblog,
-    ),
-    (
-        r"nn\s*\(\s*([a-z]\w*)\s*\(([^()]*)\)\s*,\s*\[([^\]]*)\]\s*\)\s*(?::-\s*(.*?))?\s*\.",
-        "foreign-network",
-        "this is how NeurASP names a network",
-        _neurasp,
-    ),
-    (
-        rf"map\s+([\d.]+)\s*::\s*({_ATOM})\s*\.",
-        "foreign-map",
-        "this is how PASTA marks what a map query asks for",
-        lambda match: f"write {match[1]}::{match[2]}. and #map {match[2]}?.",
-    ),
-    (
-        rf"abducible\s+({_ATOM})\s*\.",
-        "foreign-abducible",
-        "there are no abducibles",
-        lambda match: f"write 0.5::{match[1]}. and ask #map {match[1]}? | goal.",
-    ),
-    (
-        rf"optimizable\s+(?:(\[[^\]]*\]|[\d.]+)\s*::\s*)?({_ATOM})\s*\.",
-        "foreign-optimizable",
-        "probabilities are not optimised",
-        _optimizable,
-    ),
-    (
-        rf"\(\s*({_ATOM})\s*\|\s*([^()|]*(?:\([^()]*\)[^()|]*)*)\)\s*"
-        r"\[\s*([\d.]+)\s*,\s*([\d.]+)\s*\]\s*\.",
-        "foreign-conditional",
-        "this is PASTA's conditional",
-        _conditional,
-    ),
-    (
-        rf"({_ATOM})\s*~\s*(?:{_CONTINUOUS})\s*\(.*",
-        "continuous",
-        "there are no continuous distributions",
-        _continuous,
-    ),
-    (
-        rf"([^:]*?)\s*::\s*({_ATOM})\s*<--?\s*(.*?)\s*\.",
-        "arrow",
-        "a rule is not written with an arrow",
-        _arrow,
-    ),
+    (rf":-\s*(?:{_PROLOG})\s*\.",
+     "prolog-directive", "this directive is Prolog's",
+     lambda match: "leave it out: nothing here needs to be declared or loaded this way"),
+    (rf"(query|evidence)\s*\(\s*(\\\+\s*)?({_ATOM})\s*(?:,\s*(true|false)\s*)?\)\s*\.",
+     "problog-directive", "this is how ProbLog asks", _fact),
+    (r"nn\s*\(\s*(\w+)\s*,\s*\[([^\]]*)\]\s*(?:,\s*(\w+)\s*,\s*\[([^\]]*)\]\s*)?\)\s*::"
+     rf"\s*({_ATOM})\s*.*",
+     "foreign-network", "this is how DeepProbLog names a network", _deepproblog),
+    (r"nn\s*\(\s*([a-z]\w*)\s*\(([^()]*)\)\s*,\s*\[([^\]]*)\]\s*\)\s*(?::-\s*(.*?))?\s*\.",
+     "foreign-network", "this is how NeurASP names a network", _neurasp),
+    (rf"map\s+([\d.]+)\s*::\s*({_ATOM})\s*\.",
+     "foreign-map", "this is how PASTA marks what a map query asks for",
+     lambda match: f"write {match[1]}::{match[2]}. and #map {match[2]}?."),
+    (rf"abducible\s+({_ATOM})\s*\.",
+     "foreign-abducible", "there are no abducibles",
+     lambda match: f"write 0.5::{match[1]}. and ask #map {match[1]}? | goal."),
+    (rf"optimizable\s+(?:(\[[^\]]*\]|[\d.]+)\s*::\s*)?({_ATOM})\s*\.",
+     "foreign-optimizable", "probabilities are not optimised", _optimizable),
+    (rf"\(\s*({_ATOM})\s*\|\s*([^()|]*(?:\([^()]*\)[^()|]*)*)\)\s*"
+     r"\[\s*([\d.]+)\s*,\s*([\d.]+)\s*\]\s*\.",
+     "foreign-conditional", "this is PASTA's conditional", _conditional),
+    (rf"({_ATOM})\s*~\s*(?:{_CONTINUOUS})\s*\(.*",
+     "continuous", "there are no continuous distributions", _continuous),
+    (rf"([^:]*?)\s*::\s*({_ATOM})\s*<--?\s*(.*?)\s*\.",
+     "arrow", "a rule is not written with an arrow", _arrow),
 )
+# fmt: on
 
 
 def foreign(file: SourceFile, piece: Piece) -> Diagnostic | None:
-    """What a statement of another system is called here, if it is one."""
+    """The diagnostic for a statement of another system, if it is one."""
     arrow = piece.annotated and file.text.find("<-", piece.start, piece.end) >= 0
     if not (arrow or piece.data or _BEGIN.match(file.text, piece.start, piece.end)):
-        return None  # nearly all statements are not looked at any further
+        return None  # the fast exit for nearly all statements
     text = without_comments(file.text[piece.start : piece.end])
     for pattern, code, message, line in _LINES:
         match = re.fullmatch(pattern, text, re.ASCII | re.DOTALL)  # compiled when first used

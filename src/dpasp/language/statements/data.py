@@ -1,11 +1,6 @@
-"""Data statements: ``input(0) ~ test(@te(0)), train("tr.csv").``
+"""Data statements, ``input(0) ~ test(@te(0)), train("tr.csv").``, and a network's inputs.
 
-clingo reads them as the disjunction ``input(0) ; test(xxx(0)) ; train("tr.csv").``
-
->>> from dpasp.language import parse
->>> (statement,) = parse('input(0) ~ test(@te(0)), train("tr.csv").').statements
->>> statement.name, statement.train
-('input', File(path='tr.csv'))
+clingo reads the disjunction ``input(0) ; test(xxx(0)) ; train("tr.csv").``
 """
 
 from __future__ import annotations
@@ -39,7 +34,7 @@ from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import body_text, exact
 
-FILES = (".csv", ".npy", ".pt", ".pth")  # how the names of files of data end
+FILES = (".csv", ".npy", ".pt", ".pth")  # supported files
 FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
 _TILDES = ("~", "∼")
 _ROLES = ("test", "train")
@@ -59,8 +54,8 @@ class Data(Statement):
 
 
 def is_data(file: SourceFile, piece: Piece) -> bool:
-    """Whether a statement says which data a constant stands for."""
-    if not piece.data:  # there is no '~'
+    """Whether a statement declares data."""
+    if not piece.data:  # no '~'
         return False
     cursor = Cursor(file, piece.start, piece.end)
     if cursor.peek().text in _TILDES:
@@ -78,7 +73,7 @@ def is_data(file: SourceFile, piece: Piece) -> bool:
 
 
 def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a data statement, its terms left to clingo."""
+    """Read a data statement; its terms are left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     name = _predicate(cursor)
     tilde = cursor.next()
@@ -117,7 +112,7 @@ def _with_arguments(origin: Origin, node: AST) -> Origin:
 
 
 def _predicate(cursor: Cursor) -> Token:
-    """Take ``input(0)``, an atom with one argument."""
+    """Consume ``input(0)``, an atom with one argument."""
     name = cursor.next()
     if name.text in _TILDES:
         cursor.fail("data-predicate", "an atom is missing before the '~'", name, FORM)
@@ -192,7 +187,7 @@ def _end(cursor: Cursor) -> None:
 
 
 def _refuse_variable(cursor: Cursor, name: Token) -> None:
-    """Without a body, nothing says which values a variable has."""
+    """Refuse a variable in a data statement without a body."""
     head = Cursor(cursor.file, name.start, cursor.end)
     while (token := head.next()).text not in _TILDES:
         if token.kind == "variable":
@@ -205,7 +200,7 @@ def _refuse_variable(cursor: Cursor, name: Token) -> None:
 
 
 def data_text(statement: Data) -> str:
-    """The statement as it is printed."""
+    """The statement's text."""
     roles = [("test", statement.test), ("train", statement.train)]
     origins = ", ".join(f"{role}({origin_text(of)})" for role, of in roles if of is not None)
     return f"{statement.name}({exact(statement.argument)}) ~ {origins}{body_text(statement.body)}"
@@ -225,7 +220,7 @@ def _terms(statement: Data) -> Iterator[AST]:
 
 
 def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnostic]:
-    """Data that are declared twice, and files of no known kind."""
+    """Data declared twice, and files of an unknown type."""
     seen: dict[str, Data] = {}
     for statement in statements:
         atom = f"{statement.name}({statement.argument}){body_text(statement.body)[:-1]}"
@@ -238,25 +233,11 @@ def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnos
         yield from check_file(statement.train, FILES)
 
 
-KIND = Kind(
-    Data,
-    data_text,
-    recognise=is_data,
-    read=read_data,
-    terms=_terms,
-    calls=_calls,
-    check=check_data,
-    form='input(0) ~ test(@te(0)), train("tr.csv").',
-    about="the rows that a constant stands for",
-)
-
-
 def data_predicates(program: Program, bodies: Sequence[Iterable[AST]]) -> set[str]:
     """The names of the data predicates; ``bodies`` are those of the neural statements.
 
-    They are those of the data statements. In a program without any, the data comes with every
-    call, for the one atom with one argument in the body of a neural statement whose predicate
-    the program defines.
+    A program without data statements gets its data with every call, for the one unary atom in the
+    body of a neural statement whose predicate the program defines.
     """
     declared = {s.name for s in program.statements if isinstance(s, Data)}
     if declared or not bodies:
@@ -267,7 +248,7 @@ def data_predicates(program: Program, bodies: Sequence[Iterable[AST]]) -> set[st
 
 
 def _defined(program: Program) -> set[str]:
-    """The predicates with one argument that plain rules and facts have for heads, or #external."""
+    """The unary predicates in heads of plain rules and facts, or in ``#external``."""
     nodes = [s.node for s in program.statements if isinstance(s, Plain)]
     atoms = [node.atom for node in nodes if node.ast_type == ASTType.External]
     heads = [node.head for node in nodes if node.ast_type == ASTType.Rule]
@@ -284,9 +265,9 @@ def _defined(program: Program) -> set[str]:
 
 
 def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:
-    """The atoms of data predicates that a body needs to be true, as terms.
+    """The positive atoms of data predicates in a body, as terms.
 
-    A pool ``input(0;1)`` counts as one atom here, unless it was taken apart before.
+    A pool ``input(0;1)`` counts as one atom unless it was expanded before.
     """
     for node in body:
         if node.ast_type != ASTType.Literal or node.sign != Sign.NoSign:
@@ -305,7 +286,7 @@ def _is_input(term: AST, declared: Container[str]) -> bool:
 
 
 def no_data(name: str, body: Sequence[AST], declared: set[str], where: Span) -> Diagnostic:
-    """The problem that a body names no data; ``where`` is its place."""
+    """The diagnostic for a body without data."""
     used = {node.atom.symbol.name for node in body if _is_positive_atom(node)}
     close = next(filter(None, (nearest(word, declared) for word in sorted(used))), "")
     help = close or (
@@ -324,3 +305,16 @@ def _is_positive_atom(node: AST) -> bool:
     atom = node.atom
     symbolic = atom.ast_type == ASTType.SymbolicAtom
     return bool(symbolic and atom.symbol.ast_type == ASTType.Function)
+
+
+KIND = Kind(
+    Data,
+    data_text,
+    recognise=is_data,
+    read=read_data,
+    terms=_terms,
+    calls=_calls,
+    check=check_data,
+    form='input(0) ~ test(@te(0)), train("tr.csv").',
+    about="the rows that a constant stands for",
+)

@@ -1,15 +1,13 @@
-"""The engines that answer questions: the one table of their names, aliases and options.
+"""``#inference``, and the table of engines that answer questions.
 
-The directive ``#inference``, the option ``--engine`` and ``program.query(engine=…)`` all read
-it. It stands here because a program's text is checked before anything is computed; what an
-engine does is named by its place, ``"module:function"``, and imported when it is asked.
-The function takes a :class:`dpasp.inference.asked.Asked` and returns a
+The directive, ``--engine`` and ``program.query(engine=…)`` all read this table. It is here because
+a program's text is checked before anything is computed. An engine's function is named by its
+place, ``"module:function"``, and imported on first use; it takes a
+:class:`dpasp.inference.asked.Asked` and returns a
 :class:`dpasp.inference.engines.result.EngineResult`.
 
->>> sorted(engine_options("sample"))
-['chains', 'gap', 'n', 'seed']
->>> with_option("nmodels")
-['bounds', 'aseo']
+>>> sorted(engine_options("sample")), with_option("nmodels")
+(['chains', 'gap', 'n', 'seed'], ['bounds', 'aseo'])
 """
 
 from __future__ import annotations
@@ -47,19 +45,18 @@ from dpasp.language.text.lexer import Cursor
 from dpasp.language.text.pieces import Piece
 from dpasp.language.text.source import SourceFile
 
-COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # the options that every engine has
+COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # options of every engine
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
     """A way to answer questions.
 
-    ``solve`` is the function that answers, or its place as ``"module:function"``. ``options``
-    are those of its own, ``aliases`` are other names, each with the options that it implies;
-    ``compiles`` says that it makes a circuit, ``exact`` that it gives exact answers (if limits
-    allow it), ``anytime`` that at a limit it answers with what is known; ``about`` says in a few
-    words what it does. A cluster shares ``whole_questions``, or what is ``inside`` of one (and
-    then rows of test data too); with neither it is refused.
+    ``solve`` is the function, or its place as ``"module:function"``. ``options`` are its own;
+    ``aliases`` are other names with the options that they imply. ``compiles``: makes a circuit;
+    ``exact``: gives exact answers if limits allow; ``anytime``: answers at a limit with what is
+    known. A cluster can share ``whole_questions``, or what is ``inside`` one (and then rows of test
+    data); with neither it is refused.
     """
 
     name: str
@@ -75,7 +72,7 @@ class Engine:
 
     @property
     def cut(self) -> bool:
-        """Whether many workers can share its work."""
+        """Whether its work can be shared among workers."""
         return self.whole_questions or bool(self.inside)
 
 
@@ -132,7 +129,7 @@ ENGINES: dict[str, Engine] = {
 
 
 def register(engine: Engine) -> None:
-    """Add an engine from elsewhere to the table; raises :class:`UsageError` if its name is taken.
+    """Add an engine to the table; :class:`UsageError` if its name is taken.
 
     Example::
 
@@ -146,12 +143,12 @@ def register(engine: Engine) -> None:
 
 
 def engine_names() -> list[str]:
-    """All names of engines, each before its aliases."""
+    """All names of engines, each followed by its aliases."""
     return [name for engine in ENGINES.values() for name in (engine.name, *engine.aliases)]
 
 
 def engine_summaries() -> dict[str, str]:
-    """By name, what each engine does, in a few words."""
+    """A short description of each engine, by name."""
     by_name = {}
     for engine in ENGINES.values():
         by_name[engine.name] = engine.about
@@ -164,12 +161,12 @@ def engine_summaries() -> dict[str, str]:
 
 
 def named(name: str) -> Engine | None:
-    """The engine of a name or of an alias."""
+    """The engine with a name or alias."""
     return next((e for e in ENGINES.values() if name in (e.name, *e.aliases)), None)
 
 
 def engine_options(name: str) -> Mapping[str, Allowed]:
-    """The options of the engine of a name, and what their values may be."""
+    """The options of an engine and their allowed values."""
     engine = named(name)
     return {**(engine.options if engine else {}), **COMMON}
 
@@ -180,7 +177,7 @@ def all_options() -> dict[str, Allowed]:
 
 
 def with_option(option: str) -> list[str]:
-    """The names of the engines that have an option of their own."""
+    """The names of the engines that have an option."""
     return [name for name in engine_names() if option in (named(name) or _NONE).options]
 
 
@@ -218,12 +215,12 @@ def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def inference_text(statement: Inference) -> str:
-    """The statement as it is printed."""
+    """The statement's text."""
     return f"#inference {', '.join([statement.method, *map(option_text, statement.options)])}."
 
 
 def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
-    """What is wrong with the options of a statement."""
+    """Problems with the options of a statement."""
     method = statement.method
     known = engines.engine_options(method)
 
@@ -237,7 +234,7 @@ def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
 
 
 def check_inference(statements: Sequence[Inference], setting: Setting) -> Iterator[Diagnostic]:
-    """What is wrong with the options of all statements."""
+    """Problems with the options of all statements."""
     for statement in statements:
         yield from inference_problems(statement)
 

@@ -1,14 +1,4 @@
-"""``#include "file.plp".``: stands for the statements of another file until they are read.
-
->>> from pathlib import Path
->>> from tempfile import TemporaryDirectory
->>> from dpasp import load
->>> with TemporaryDirectory() as folder:
-...     _ = Path(folder, "facts.plp").write_text("0.3::a.")
-...     _ = Path(folder, "main.plp").write_text('#include "facts.plp". #query a.')
-...     print(load(f"{folder}/main.plp").query())
-ℙ(a) = 0.300000
-"""
+"""``#include "file.plp".``, replaced by the statements of the file when it is read."""
 
 from __future__ import annotations
 
@@ -33,7 +23,7 @@ _STANDARD = {
 
 @dataclass(frozen=True, slots=True)
 class Include(Statement):
-    """The name of a file, as written; the span is that of the name."""
+    """A file name as written; the span is that of the name."""
 
     path: str
     span: Span = span_field()

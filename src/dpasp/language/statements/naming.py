@@ -1,10 +1,4 @@
-"""``#name smokes(X): "{X} smokes".``: what atoms are called in explanations.
-
->>> from dpasp.language import parse
->>> statement = parse('#name smokes(X): "{X} smokes".').statements[0]
->>> statement.filled({"X": "anna"})
-'anna smokes'
-"""
+"""``#name smokes(X): "{X} smokes".``: what atoms are called in explanations."""
 
 from __future__ import annotations
 
@@ -30,23 +24,23 @@ _PLACE = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Naming(Statement):
-    """An atom (as a term) and its name, with ``{X}`` for the values of variables."""
+    """An atom (as a term) and its name, with ``{X}`` for values of variables."""
 
     atom: AST
     name: str
     span: Span = span_field()
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """The name with values for the variables."""
+        """The name with values in place of variables."""
         return _PLACE.sub(lambda place: values.get(place[1].strip(), place[0]), self.name)
 
     def places(self) -> list[str]:
-        """The variables that the name shows."""
+        """The variables in the name."""
         return [name.strip() for name in _PLACE.findall(self.name)]
 
 
 def read_naming(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read ``#name atom: "text".``; the atom is clingo's to read."""
+    """Read ``#name atom: "text".``; the atom is left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
     first, depth = cursor.peek(), 0
@@ -82,12 +76,12 @@ def read_naming(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def naming_text(statement: Naming) -> str:
-    """The statement as it is printed."""
+    """The statement's text."""
     return f"#name {exact(statement.atom)}: {quote(statement.name)}."
 
 
 def check_namings(statements: Sequence[Naming], setting: Setting) -> Iterator[Diagnostic]:
-    """Places for variables that the atom does not have."""
+    """Names with ``{X}`` for a variable that the atom does not have."""
     for statement in statements:
         known = [variable.name for variable in variables(statement.atom)]
         for name in statement.places():

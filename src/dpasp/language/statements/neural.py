@@ -2,11 +2,6 @@
 
 ``?::digit(X, {0..9}) as @net with lr = 0.1 :- input(X).`` reaches clingo as the rule
 ``digit(X, (0..9)) ; xxxx :- input(X).``: sets become tuples, the network an atom.
-
->>> from dpasp.language import parse
->>> (statement,) = parse("?::digit(X, {0..9}) as @net :- input(X).").statements
->>> statement.network.factory.function, statement.learnable
-('net', True)
 """
 
 from __future__ import annotations
@@ -87,7 +82,7 @@ def is_neural(file: SourceFile, piece: Piece) -> bool:
 
 
 def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a neural statement, its body and terms left to clingo."""
+    """Read a neural statement; its body and terms are left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     if problem := unbalanced(file, cursor.tokens):
         raise Refused(problem, piece.start)
@@ -144,11 +139,8 @@ def _children(symbol: AST) -> list[AST]:
     return list(symbol.arguments) if symbol.ast_type == ASTType.Function else []
 
 
-# --- the head -----------------------------------------------------------------------------------
-
-
 def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
-    """Take ``?::`` or ``!::``; give back whether the network is learnable."""
+    """Consume ``?::`` or ``!::``; return whether the network is learnable."""
     sign = cursor.next()
     mark = cursor.next()
     if sign.text not in ("?", "!") or mark.text != "::":
@@ -159,11 +151,8 @@ def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
     return sign.text == "?"
 
 
-# --- the network --------------------------------------------------------------------------------
-
-
 def _network(cursor: Cursor, buffer: Buffer) -> tuple[Network, tuple[Option, ...]]:
-    """Read ``as @net on "repo" at "github" with …`` and leave the call to clingo as an atom."""
+    """Read ``as @net on "repo" at "github" with …``; the call is left to clingo as an atom."""
     keyword = cursor.next()
     if keyword.text != "as":
         _refuse_network(cursor, keyword)
@@ -228,7 +217,7 @@ def _refuse_after(cursor: Cursor, token: Token, options: bool) -> NoReturn:
 
 
 def neural_text(statement: Neural) -> str:
-    """The statement as it is printed."""
+    """The statement's text."""
     groups = [", ".join(map(exact, statement.arguments))] if statement.arguments else []
     if statement.values:
         groups.append(_set_text(statement.values))
@@ -263,7 +252,7 @@ def _calls(statement: Neural) -> tuple[Call, ...]:
 
 
 def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
-    """Statements whose body names no data, and options of the wrong kind."""
+    """Bodies without data, and wrong options."""
     if not statements:
         return
     declared = data_names(setting.program)
@@ -278,7 +267,7 @@ def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Dia
 
 
 def data_names(program: Program) -> set[str]:
-    """The names of the data predicates of a program (see :func:`data_predicates`)."""
+    """The data predicates of a program (see :func:`data_predicates`)."""
     bodies = [s.body for s in program.statements if isinstance(s, Neural)]
     return data_predicates(program, bodies)
 

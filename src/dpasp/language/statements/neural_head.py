@@ -1,11 +1,6 @@
-"""The arguments of a neural head: plain ones, the set of values, and the set of outcomes.
+"""The arguments of a neural head: plain ones, the set of values, the set of outcomes.
 
-``f(X, {a, b}; {0, ..., 8})`` reaches clingo as ``f(X, (a, b), (0 .. 8))``: sets become tuples.
-
->>> from dpasp.language import parse
->>> (statement,) = parse("?::f(X, {a, b}; {0..1}) as @net :- input(X).").statements
->>> [str(value) for value in statement.values], [str(value) for value in statement.outcomes]
-(['a', 'b'], ['(0..1)'])
+``f(X, {a, b}; {0, ..., 8})`` reaches clingo as ``f(X, (a, b), (0 .. 8))``.
 """
 
 from __future__ import annotations
@@ -21,7 +16,7 @@ _SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 
 @dataclass(slots=True)
 class _Argument:
-    """One argument of a neural head: where it begins, and whether it is a set of several."""
+    """An argument of a neural head: its first token, and whether it is a set."""
 
     start: Token
     is_set: bool
@@ -30,19 +25,19 @@ class _Argument:
 
 @dataclass(slots=True)
 class HeadArguments:
-    """The arguments of a neural head; the outcomes follow a ';'."""
+    """The arguments of a neural head; outcomes follow a ';'."""
 
     items: list[_Argument]
-    semicolon: int | None = None  # how many arguments stand before it
+    semicolon: int | None = None  # number of arguments before it
 
     def values(self) -> int | None:
-        """The index of the argument that is the set of values, if there is one."""
+        """The index of the set of values, if there is one."""
         cut = len(self.items) if self.semicolon is None else self.semicolon
         return cut - 1 if cut and self.items[cut - 1].is_set else None
 
 
 def read_arguments(cursor: Cursor, buffer: Buffer) -> HeadArguments:
-    """Rewrite the arguments of a neural head into terms of clingo's."""
+    """Rewrite the arguments of a neural head as clingo terms."""
     cursor.next()
     result = HeadArguments([])
     while True:
@@ -64,7 +59,7 @@ def read_arguments(cursor: Cursor, buffer: Buffer) -> HeadArguments:
 
 
 def _rest_of_argument(cursor: Cursor, argument: _Argument) -> Token:
-    """Go on to after the ',', ';' or ')' that ends an argument."""
+    """Consume the rest of an argument and the ',', ';' or ')' after it."""
     while cursor.peek().text not in (",", ";", ")"):
         token = cursor.peek()
         if argument.is_set or token.text == "{":
@@ -78,7 +73,7 @@ def _rest_of_argument(cursor: Cursor, argument: _Argument) -> Token:
 
 
 def _set(cursor: Cursor, buffer: Buffer) -> int:
-    """Rewrite ``{a, b}`` into ``(a, b)``; give back how many commas are left in it."""
+    """Rewrite ``{a, b}`` as ``(a, b)``; return how many commas are left in it."""
     opening, commas = cursor.next(), 0
     buffer.put(opening.start, opening.end, "(")
     while True:
@@ -89,7 +84,7 @@ def _set(cursor: Cursor, buffer: Buffer) -> int:
             cursor.fail("neural-sets", message, where, "write the values, as in {a, b} or {0..9}")
         if token.kind == "ellipsis":
             _ellipsis(cursor, buffer)
-            commas -= 1  # it joined two elements
+            commas -= 1  # it joins two elements
         while cursor.peek().text not in (",", ";", "}"):
             if (part := cursor.peek()).kind == "variable":
                 message = f"{part.text} is a variable, but the values of a network are fixed"
@@ -106,13 +101,13 @@ def _set(cursor: Cursor, buffer: Buffer) -> int:
 
 
 def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
-    """Rewrite ``0, ..., 9`` (the ellipsis is next) into ``0 .. 9``."""
+    """Rewrite ``0, ..., 9`` (the ellipsis is next) as ``0 .. 9``."""
     before, comma, dots = cursor.peek(-2), cursor.peek(-1), cursor.next()
     after, last = cursor.next(), cursor.peek()
     if not (before.text.isdigit() and after.text == "," and last.text.isdigit()):
         message = "an ellipsis stands between two integers"
         cursor.fail("ellipsis", message, dots, "write {0, ..., 9}, or {0..9}")
-    earlier, between = cursor.peek(-6), cursor.peek(-5)  # as in 'earlier, before, ..., last'
+    earlier, between = cursor.peek(-6), cursor.peek(-5)  # in 'earlier, before, ..., last'
     if between.text == "," and earlier.text.isdigit():
         step = float(before.text) - float(earlier.text)
         if step != 1:
@@ -122,7 +117,7 @@ def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
 
 
 def _check_sets(cursor: Cursor, arguments: HeadArguments) -> None:
-    """Values are the last argument (before the ';'), outcomes the only one after it."""
+    """Values must be the last argument (before the ';'), outcomes the only one after it."""
     items, cut = arguments.items, arguments.semicolon
     first = items if cut is None else items[:cut]
     for argument in first[:-1]:

@@ -1,4 +1,4 @@
-"""Options ``name = value, …``, calls ``@f(0)`` and names of files, as several statements hold them.
+"""Options ``name = value, …``, calls ``@f(0)`` and file names, and the allowed values of options.
 
 >>> from dpasp.language.text.source import SourceFile
 >>> cursor = Cursor(SourceFile("", "lr = 0.1, verbose"), 0, 17)
@@ -18,12 +18,12 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.expressions import real_value
 from dpasp.language.statements.statement import span_field
+from dpasp.language.text import TUNING
 from dpasp.language.text.lexer import Cursor, Token
 from dpasp.language.text.trees import exact
 
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _FORM = "options are written name = value, with ',' between them"
-_LONGEST = 18  # digits of an integer
 
 
 OptionValue = int | float | str | bool | tuple[int | float, ...]
@@ -31,7 +31,7 @@ OptionValue = int | float | str | bool | tuple[int | float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """``lr = 0.001``; a name alone is true."""
+    """``lr = 0.001``; a name alone means true."""
 
     name: str
     value: OptionValue
@@ -59,10 +59,10 @@ Origin = Call | File
 
 
 def unquote(text: str) -> str:
-    """The content of a string as clingo writes it.
+    r"""The content of a string literal.
 
-    >>> unquote('"a\\\\\\\\b"')
-    'a\\\\b'
+    >>> unquote('"a\\b"')
+    'a\\b'
     """
     parts, at, inner = [], 0, text[1:-1]
     while at < len(inner):
@@ -73,7 +73,7 @@ def unquote(text: str) -> str:
 
 
 def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[Option, ...]:
-    """Read options up to one of the ``stop`` tokens; the same name twice is an error."""
+    """Read options up to one of the ``stop`` tokens; no name may occur twice."""
     options: dict[str, Option] = {}
     while True:
         start = cursor.peek().start
@@ -126,7 +126,7 @@ def _number(cursor: Cursor, token: Token) -> int | float:
     if token.kind != "number":
         help = "write a number such as 0.001"
         cursor.fail("option-syntax", "a number is missing here", token, help)
-    whole = token.text.isdigit() and len(token.text) <= _LONGEST
+    whole = token.text.isdigit() and len(token.text) <= TUNING.integer_digits
     return sign * (int(token.text) if whole else real_value(cursor, token))
 
 
@@ -141,7 +141,7 @@ def _tuple(cursor: Cursor) -> tuple[int | float, ...]:
 
 
 def read_call(cursor: Cursor) -> tuple[Token, bool]:
-    """Take ``@f`` or ``@f(…)``; give back the name's token and whether arguments follow it."""
+    """Consume ``@f`` or ``@f(…)``; return the name's token and whether arguments follow."""
     token = cursor.next()
     if token.kind != "call":
         named = token.kind in ("name", "variable", "string")
@@ -159,13 +159,13 @@ def read_call(cursor: Cursor) -> tuple[Token, bool]:
 
 
 def _is_module(cursor: Cursor, token: Token) -> bool:
-    """Whether ``@package`` goes on as ``.module``, with no function after a colon."""
+    """Whether ``@package`` continues as ``.module`` without a function."""
     following = cursor.file.text[token.end : token.end + 2]
     return following[:1] == "." and (following[1:].isalpha() or following[1:] == "_")
 
 
 def function_name(token: Token) -> str:
-    """The name in a call token, without the ``@``."""
+    """The name in a call token, without ``@``."""
     return token.text[1:].strip()
 
 
@@ -190,7 +190,7 @@ def origin_text(origin: Origin) -> str:
 
 
 def quote(text: str) -> str:
-    """A string as clingo writes it."""
+    """A string literal."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
@@ -214,7 +214,7 @@ def _value_text(value: OptionValue) -> str:
 
 
 def check_file(origin: Origin | None, endings: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """A file whose name does not end as those that can be read."""
+    """A file with an unknown extension."""
     if isinstance(origin, File) and not origin.path.lower().endswith(endings):
         help = f"the name of a file ends in {' or '.join(endings)}"
         message = f"{origin.path or 'this'} is of no known kind"
@@ -222,7 +222,7 @@ def check_file(origin: Origin | None, endings: tuple[str, ...]) -> Iterator[Diag
 
 
 class Allowed(NamedTuple):
-    """What the value of an option must be: in words, as a test, and some of them."""
+    """The allowed values of an option: in words, as a test, and examples."""
 
     words: str
     holds: Callable[[OptionValue], bool]
@@ -290,7 +290,7 @@ LEARN = {
     "samples": COUNT,
 }
 
-NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # others are the optimiser's own
+NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # any others go to the optimiser
 
 
 def must_be(name: str, allowed: Allowed, value: object) -> str:
@@ -302,7 +302,7 @@ def must_be(name: str, allowed: Allowed, value: object) -> str:
 def check_names(
     options: Iterable[Option], known: Container[str], message: str, help: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
-    """Options that are not known; ``help`` says what to do about a name."""
+    """Unknown options; ``help`` gives the help for a name."""
     for option in options:
         if option.name not in known:
             text = f"{message} {option.name}"
@@ -310,7 +310,7 @@ def check_names(
 
 
 def check_values(options: Iterable[Option], known: Mapping[str, Allowed]) -> Iterator[Diagnostic]:
-    """Known options whose value is not what it may be."""
+    """Known options with a value that is not allowed."""
     for option in options:
         allowed = known.get(option.name)
         if allowed is not None and not allowed.holds(option.value):
@@ -324,7 +324,7 @@ def check_values(options: Iterable[Option], known: Mapping[str, Allowed]) -> Ite
 def check_options(
     options: Sequence[Option], known: Mapping[str, Allowed], word: str
 ) -> Iterator[Diagnostic]:
-    """What is wrong with the options of a directive that has the ``known`` ones and no others."""
+    """Problems with the options of a directive that only has the ``known`` ones."""
 
     def help(name: str) -> str:
         return nearest(name, known) or f"known are {', '.join(known)}"

@@ -1,9 +1,4 @@
-"""Statements of clingo's own: rules, ``#show``, ``#external``, …, and ``#script`` blocks.
-
->>> from dpasp.language import parse
->>> plain_text(parse("a:-b,not c.").statements[0])
-'a :- b, not c.'
-"""
+"""clingo's own statements: rules, ``#show``, ``#external``, …, and ``#script`` blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +22,7 @@ _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Plain(Statement):
-    """A statement of clingo's own: a rule, ``#show``, ``#const``, ``#script``, …"""
+    """A clingo statement: a rule, ``#show``, ``#const``, ``#script``, …"""
 
     node: AST
     span: Span = span_field()
@@ -53,7 +48,7 @@ def read_script(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def plain_text(statement: Plain) -> str:
-    """The statement as it is printed."""
+    """The statement's text."""
     node = statement.node
     if node.ast_type == ASTType.Script:
         return f"#script ({node.name}){node.code}#end."

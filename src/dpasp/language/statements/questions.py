@@ -1,7 +1,7 @@
-"""``#query``, ``#map``, ``#mpe`` and ``#evidence``: clingo reads them as constraints.
+"""``#query``, ``#map``, ``#mpe`` and ``#evidence``, which clingo reads as constraints.
 
-``#query a, undef b | not c.`` reaches clingo as ``:- a, b ; not c.`` with every
-literal in its place.
+``#query a, undef b | not c.`` reaches clingo as ``:- a, b ; not c.`` with every literal in its
+place.
 
 >>> from dpasp.language import parse
 >>> (query,) = parse("#query(a, not b | undef c).").statements
@@ -32,7 +32,7 @@ _AGGREGATE = re.compile(r"#max\s*\{")
 
 
 class Mode(Enum):
-    """How a literal of a query wants its atom."""
+    """The truth value that a literal of a query asks for."""
 
     TRUE = ""
     FALSE = "not "
@@ -60,7 +60,7 @@ class Query(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Map(Statement):
-    """``#map a?, b? | e.``; ``#mpe | e.`` marks nothing and stands for all choices."""
+    """``#map a?, b? | e.``; ``#mpe | e.`` has no atoms and stands for all choices."""
 
     atoms: tuple[AST, ...]
     evidence: tuple[Literal, ...]
@@ -70,14 +70,14 @@ class Map(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Statement):
-    """``#evidence a, not b.``, joined to the evidence of every query."""
+    """``#evidence a, not b.``, added to the evidence of every query."""
 
     literals: tuple[Literal, ...]
     span: Span = span_field()
 
 
 def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a question, its literals left to clingo."""
+    """Read a question; its literals are left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
     directive = {"#pr": "#query", "#max": "#map"}.get(word.text, word.text)
@@ -112,7 +112,7 @@ def _asks(file: SourceFile, piece: Piece) -> bool:
 def _question(
     directive: str, items: list[QuestionItem], body: list[AST], sources: Sources, span: Span
 ) -> Statement:
-    """The statement that the items and what clingo read of them make up."""
+    """The statement made of the items and clingo's literals."""
     if len(items) != len(body):
         raise _error("query-syntax", "this question cannot be read", span, FORMS[directive])
     asked: list[Literal] = []
@@ -157,7 +157,7 @@ def _check_guard(directive: str, item: QuestionItem, where: Span) -> None:
 
 
 def _check_anonymous(directive: str, literal: Literal) -> None:
-    """Refuse '_' in evidence, unless it says that no instance holds: that has one meaning."""
+    """Refuse '_' in evidence, except in a negation, where its meaning is clear."""
     if directive != "#query" and literal.mode is Mode.FALSE:
         return
     if any(part.ast_type == ASTType.Variable and part.name == "_" for part in walk(literal.atom)):
@@ -172,7 +172,7 @@ def _check_anonymous(directive: str, literal: Literal) -> None:
 
 
 def _check_map(item: QuestionItem, literal: Literal) -> None:
-    """The atoms that a ``#map`` asks for are marked with '?'."""
+    """Refuse atoms of ``#map`` without '?'."""
     if literal.mode is not Mode.TRUE:
         message = "#map asks for atoms, which may turn out true or false"
         help = f"write '{literal.atom}?', or put '{literal.mode.value}{literal.atom}' after '|'"
@@ -205,7 +205,7 @@ def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
 
 
 def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
-    """Read ``f(x, a; 3)`` in questions as ``f(x, a, 3)`` for neural predicates with outcomes."""
+    """Turn ``f(x, a; 3)`` in questions into ``f(x, a, 3)`` for neural predicates with outcomes."""
     names = {s.name for s in statements if isinstance(s, Neural) and s.outcomes}
     if not names:
         return tuple(statements)
@@ -251,7 +251,7 @@ def _question_word(question: Query | Map) -> str:
 
 
 def question_text(question: Query | Map) -> str:
-    """What a question asks for, without its directive: ``a, not b | c``."""
+    """A question without its directive: ``a, not b | c``."""
     if isinstance(question, Query):
         asked = [literal_text(literal) for literal in question.literals]
     else:
@@ -270,12 +270,12 @@ def _text(question: Query | Map) -> str:
 
 
 def evidence_text(statement: Evidence) -> str:
-    """The statement as it is printed."""
+    """The statement's text."""
     return f"#evidence {', '.join(map(literal_text, statement.literals))}."
 
 
 def literals_of(question: Query | Map | Evidence) -> tuple[Literal, ...]:
-    """The literals of a question as written, evidence last; the marked atoms of a map left out."""
+    """The literals of a question, evidence last, without the atoms of a map."""
     match question:
         case Query(literals, evidence):
             return (*literals, *evidence)
@@ -296,7 +296,7 @@ def _terms(question: Query | Map | Evidence) -> Iterator[AST]:
 def check_questions(
     questions: Sequence[Query | Map | Evidence], setting: Setting
 ) -> Iterator[Diagnostic]:
-    """Literals ``undef a`` where no atom is ever undefined."""
+    """``undef a`` under a two-valued semantics."""
     logic = setting.meaning.logic
     if logic.three_valued:
         return
@@ -310,41 +310,6 @@ def check_questions(
             )
 
 
-QUERY = Kind(
-    Query,
-    _text,
-    ("#query", "#pr"),
-    read=read_question,
-    terms=_terms,
-    check=check_questions,
-    open_ended=True,
-    form="#query a, not b | undef c.",
-    about="the probability of literals, given others; `#pr` is the same",
-)
-MAP = Kind(
-    Map,
-    _text,
-    ("#map", "#mpe", "#max"),
-    recognise=_asks,
-    read=read_question,
-    terms=_terms,
-    check=check_questions,
-    open_ended=True,
-    form="#map a?, b? | c.",
-    about="the most probable values of atoms (`#max` is the same); `#mpe` of all choices",
-)
-EVIDENCE = Kind(
-    Evidence,
-    evidence_text,
-    ("#evidence",),
-    read=read_question,
-    terms=_terms,
-    check=check_questions,
-    form="#evidence a, not b.",
-    about="literals that join the evidence of every question",
-)
-
-
 FORMS = {
     "#query": "a query is written #query a, not b | c.",
     "#map": "a map query is written #map a?, b? | c.",
@@ -352,7 +317,7 @@ FORMS = {
     "#evidence": "evidence is written #evidence a, not b.",
 }
 
-# What has no meaning between the literals of a question, and what to do.
+# Signs that are not allowed between the literals of a question.
 _FOREIGN = {
     ";": (
         "the literals of a question have ',' between them",
@@ -369,7 +334,7 @@ _FOREIGN = {
 
 @dataclass(slots=True)
 class QuestionItem:
-    """One literal as written: after the bar?, undef?, marked with '?'?"""
+    """A literal as written: whether it is evidence, its ``undef`` and its '?'."""
 
     is_evidence: bool
     undefined: Span | None = None
@@ -392,7 +357,7 @@ def strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
 
 
 def question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[QuestionItem]:
-    """Cut a question into its literals and blank out what clingo does not know."""
+    """Cut a question into literals and blank out what clingo does not know."""
     items: list[QuestionItem] = []
     item: QuestionItem | None = None
     barred, depth = False, 0
@@ -439,7 +404,7 @@ def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> No
 def _check_question_mark(
     cursor: Cursor, token: Token, directive: str, item: QuestionItem | None
 ) -> None:
-    """Only the atoms that ``#map`` asks for are marked with '?'."""
+    """Refuse a '?' anywhere but after an atom that ``#map`` asks for."""
     if item is None:
         cursor.fail("query-mark", "'?' comes after the atom that it marks", token, FORMS["#map"])
     if directive != "#map":
@@ -451,7 +416,7 @@ def _check_question_mark(
 
 
 def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: QuestionItem) -> None:
-    """Note and blank out the ``undef`` that a literal begins with."""
+    """Record and blank out the ``undef`` before a literal."""
     negated = token.text == "not" and cursor.peek().text == "undef"
     word = cursor.peek() if negated else token
     after = cursor.peek(1) if negated else cursor.peek()
@@ -462,3 +427,38 @@ def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: QuestionItem)
         cursor.fail("query-literal", message, (token.start, after.end), "keep one of them")
     item.undefined = cursor.file.span(token.start, token.end)
     buffer.blank(token.start, token.end)
+
+
+QUERY = Kind(
+    Query,
+    _text,
+    ("#query", "#pr"),
+    read=read_question,
+    terms=_terms,
+    check=check_questions,
+    open_ended=True,
+    form="#query a, not b | undef c.",
+    about="the probability of literals, given others; `#pr` is the same",
+)
+MAP = Kind(
+    Map,
+    _text,
+    ("#map", "#mpe", "#max"),
+    recognise=_asks,
+    read=read_question,
+    terms=_terms,
+    check=check_questions,
+    open_ended=True,
+    form="#map a?, b? | c.",
+    about="the most probable values of atoms (`#max` is the same); `#mpe` of all choices",
+)
+EVIDENCE = Kind(
+    Evidence,
+    evidence_text,
+    ("#evidence",),
+    read=read_question,
+    terms=_terms,
+    check=check_questions,
+    form="#evidence a, not b.",
+    about="literals that join the evidence of every question",
+)

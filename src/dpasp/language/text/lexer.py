@@ -1,4 +1,4 @@
-"""Text → tokens, and the words that the language knows.
+"""Tokens, brackets, and a cursor over the tokens of a statement.
 
 >>> [token.text for token in tokens("0.3::b(X) % half", 0, 16)]
 ['0.3', '::', 'b', '(', 'X', ')']
@@ -13,10 +13,10 @@ from typing import NamedTuple, NoReturn
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text.source import SourceFile
 
-# A dot is part of a number also in 'lr = 1., niters = 5', '1.::a' and '[0., 1.]::a'. Before
-# ':-' it is when an option of a network ends there (the pieces of a text are cut that way).
+# A dot also ends a number in 'lr = 1., niters = 5', '1.::a' and '[0., 1.]::a'; before ':-' only
+# in an option of a network (see pieces.py).
 DECIMAL = r"\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+\.(?=\s*[,)\]]|::|\?)"
-# Nothing is tried twice ('+' after a repetition): a long string would take gigabytes.
+# Possessive quantifiers: backtracking over a long string would take gigabytes.
 STRING = r'"(?:[^"\\\n\x00\ud800-\udfff]++|\\["\\n])*+"'
 PYTHON_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
 COMMENT = r"(?:%(?!\*)|\#!)[^\n]*"
@@ -30,8 +30,8 @@ _TOKEN = re.compile(
 )
 _BLOCK = re.compile(r"%\*|\*%")
 
-RESERVED = "_dpasp_"  # how names begin that only we may use
-# clingo's words with '#' that begin a statement, and those that stand inside one.
+RESERVED = "_dpasp_"  # prefix of internal names
+# clingo's words with '#' that begin a statement, and those that occur inside one.
 CLINGO_DIRECTIVES = frozenset(
     "#const #show #external #defined #program #project #heuristic #edge #theory"
     " #minimize #maximize #minimise #maximise".split()
@@ -40,7 +40,7 @@ INLINE = frozenset("#true #false #inf #infimum #sup #supremum #count #sum #min #
 
 
 class Token(NamedTuple):
-    """A token: its kind (string, number, name, variable, call, directive, symbol) and slice."""
+    """A token with its kind (string, number, name, variable, call, directive, symbol) and slice."""
 
     kind: str
     text: str
@@ -49,7 +49,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str, start: int, end: int) -> Iterator[Token]:
-    """The tokens of a slice, comments and space left out."""
+    """The tokens of a slice, without comments and space."""
     at, match_token = start, _TOKEN.match
     while at < end:
         match = match_token(text, at, end)
@@ -62,7 +62,7 @@ def tokens(text: str, start: int, end: int) -> Iterator[Token]:
 
 
 def comment_end(text: str, start: int, end: int | None = None) -> int | None:
-    """Where the block comment that begins at ``start`` ends (they nest); None if it does not."""
+    """End of the (nesting) block comment that begins at ``start``; None if it is unclosed."""
     depth, at, end = 0, start, len(text) if end is None else end
     while match := _BLOCK.search(text, at, end):
         at = match.end()
@@ -77,7 +77,7 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 def unbalanced(file: SourceFile, written: Sequence[Token]) -> Diagnostic | None:
-    """The first bracket that has no partner, or the wrong one."""
+    """The first bracket without a partner, or with the wrong one."""
     stack: list[Token] = []
     for token in written:
         if token.kind != "symbol":
@@ -113,11 +113,11 @@ class Cursor:
         self.index = 0
 
     def at_end(self) -> bool:
-        """Whether every token was taken."""
+        """Whether all tokens are consumed."""
         return self.index >= len(self.tokens)
 
     def peek(self, ahead: int = 0) -> Token:
-        """The next token; past the last one, an empty one at the end of the slice."""
+        """The next token; after the last one, an empty token."""
         index = self.index + ahead
         if 0 <= index < len(self.tokens):
             return self.tokens[index]
@@ -125,17 +125,17 @@ class Cursor:
         return Token("end", "", at, at)
 
     def next(self) -> Token:
-        """Take the next token."""
+        """Consume the next token."""
         token = self.peek()
         self.index += 1
         return token
 
     def accept(self, *texts: str) -> Token | None:
-        """Take the next token if it is one of these."""
+        """Consume the next token if it is one of these."""
         return self.next() if self.peek().text in texts else None
 
     def expect(self, text: str, code: str, help: str) -> Token:
-        """Take the next token, which must be this one."""
+        """Consume the next token, which must be this one."""
         token = self.accept(text)
         if token is None:
             there = self.peek()
@@ -144,11 +144,11 @@ class Cursor:
 
     @staticmethod
     def before(token: Token) -> str:
-        """How a message names the place of a token that should not be there."""
+        """Where an unexpected token is, for messages."""
         return f"before '{token.text}'" if token.text else "at the end of the statement"
 
     def skip_group(self) -> Token:
-        """Take a token, or a whole bracket if it opens one; give back the last one taken."""
+        """Consume a token, or a whole bracketed group; return its last token."""
         token = self.next()
         depth = 1 if token.text in OPENING else 0
         while depth:
@@ -169,14 +169,14 @@ class Cursor:
         raise Refused(Diagnostic(code, message, self.file.span(start, end), help), start)
 
     def refuse(self, code: str, message: str, where: tuple[int, int], help: str) -> NoReturn:
-        """Refuse the statement for a reason that is certain, whatever else is wrong with it."""
+        """Refuse the statement for a reason that no other mistake can explain."""
         raise Refused(Diagnostic(code, message, self.file.span(*where), help), None)
 
 
 class Refused(ProgramError):
-    """A statement that cannot be read, with the offset at which that was found.
+    """A statement that cannot be read, with the offset at which that was noticed.
 
-    Without an offset, what was found is certain; otherwise it may follow from something else.
+    Without an offset the reason is certain; otherwise it may be a consequence of another mistake.
     """
 
     def __init__(self, problem: Diagnostic, offset: int | None) -> None:
