@@ -57,7 +57,7 @@ def test_from_a_file_and_from_a_text(tmp_path: Path) -> None:
 
 
 def test_an_unknown_system() -> None:
-    with pytest.raises(dpasp.UsageError, match="no dialect 'prolog'"):
+    with pytest.raises(dpasp.UsageError, match="unknown dialect 'prolog'"):
         dpasp.convert("a.", "prolog", from_str=True)
 
 

@@ -84,7 +84,7 @@ def find_dialect(name: str) -> Dialect:
     """Look up a dialect by name; the error for an unknown one lists all names."""
     if name not in DIALECTS:
         known = ", ".join(DIALECTS)
-        message = f"there is no dialect {name!r}"
+        message = f"unknown dialect {name!r}"
         raise UsageError(Diagnostic("usage", message, help=f"it is one of {known}"))
     return DIALECTS[name]
 

@@ -137,7 +137,7 @@ class _Reader:
         if len(values) != len(set(values)) or not values:
             raise self.refuse(name, f"the values of {name.name} are not all different")
         if name.name in self.variables:
-            raise self.refuse(name, f"the variable {name.name} is there twice")
+            raise self.refuse(name, f"the variable {name.name} occurs twice")
         self.variables[name.name] = NetworkVariable(name.name, values)
 
     def bracket(self) -> None:
@@ -149,7 +149,7 @@ class _Reader:
         self.expect("(")
         names = list(self.until(")", "|"))
         if not names:
-            raise self.refuse(start, "these probabilities are of no variable")
+            raise self.refuse(start, "these probabilities belong to no variable")
         scope = [self.known(name) for name in names]
         child, *parents = scope
         self.scopes.append((names[0], (child, parents)))
@@ -215,7 +215,7 @@ class _Reader:
             if re.fullmatch(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", token.text) is None:
                 raise self.refuse(token, f"{token.text!r} is not a number")
         if len(words) != count:
-            raise self.refuse(word, f"{len(words)} numbers where {count:,} belong")
+            raise self.refuse(word, f"{len(words)} numbers where {count:,} are needed")
         return tuple(f"0{t.text}" if t.text[0] == "." else t.text.rstrip(".") for t in words)
 
     def known(self, token: Token) -> NetworkVariable:
@@ -298,10 +298,12 @@ def _xml_variables(
             raise _xml_refuse(source, name, message)
         if not name or not values or len(set(values)) < len(values):
             raise _xml_refuse(
-                source, name, f"the values of {name or 'a variable'} are not as needed"
+                source,
+                name,
+                f"the values of {name or 'a variable'} are missing or not all different",
             )
         if name in seen:
-            raise _xml_refuse(source, name, f"the variable {name} is there twice")
+            raise _xml_refuse(source, name, f"the variable {name} occurs twice")
         seen.add(name)
         yield name, NetworkVariable(name, values)
 
@@ -328,7 +330,7 @@ def _xml_rows(
     name, size = child.name, len(child.values)
     numbers = re.sub(r"<!--.*?-->", " ", _xml_text(element, "TABLE"), flags=re.S).split()
     if len(numbers) != size * row_count(parents):
-        message = f"{name}: {len(numbers)} numbers where {size * row_count(parents):,} belong"
+        message = f"{name}: {len(numbers)} numbers where {size * row_count(parents):,} are needed"
         raise _xml_refuse(source, name, message)
     givens = value_rows(parents)
     rows = []

@@ -102,7 +102,7 @@ class _Reader:
     def factor(self, scope: tuple[NetworkVariable, ...], kind: str) -> Factor:
         size, expected = self.count(), prod(len(variable.values) for variable in scope)
         if size != expected:
-            raise self.refuse(f"a table of {size} numbers where {expected} belong")
+            raise self.refuse(f"a table of {size} numbers where {expected} are needed")
         numbers = [self.number() for _ in range(size)]
         order = self.order(scope, kind)
         keys = (dict(zip(order, values, strict=True)) for values in value_rows(order))

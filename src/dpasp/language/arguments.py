@@ -27,7 +27,7 @@ def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
     """Queries, and lists of them, as statements."""
     texts = [text for query in queries for text in _texts(query, "a query")]
     if queries and not texts:
-        raise UsageError("an empty list holds no query", help="leave it out")
+        raise UsageError("the list of queries is empty", help="leave it out")
     return tuple(f"#query {_bare(text, QUERY)}." for text in texts)
 
 

@@ -101,7 +101,7 @@ def _examples(value: object, reading: _Reading) -> list[Example]:
     if isinstance(value, np.ndarray) or hasattr(value, "detach"):
         value = _listed(value, reading)
     if not isinstance(value, Iterable):
-        message = f"{shorten(repr(value), 40)} says of no atom what was seen"
+        message = f"{shorten(repr(value), 40)} does not say which atoms were observed"
         raise reading.error("observation-syntax", message)
     return [_example(entry, i, reading) for i, entry in enumerate(value)]
 
@@ -123,7 +123,9 @@ def _example(value: object, index: int, reading: _Reading) -> Example:
         isinstance(text, str | Symbol) for text in value
     ):
         return tuple(literal for text in value for literal in split_literals(str(text)))
-    message = f"example {index} observes {shorten(repr(value), 40)}, which is no text of literals"
+    message = (
+        f"example {index} observes {shorten(repr(value), 40)}, which is not a text of literals"
+    )
     if isinstance(value, list | tuple | np.ndarray):
         help = 'name the columns: (matrix, ["a", "edge(1,2)"])'
         raise reading.error("observation-syntax", message, help)
@@ -153,7 +155,7 @@ def _is_row(value: object) -> bool:
 def _atom(key: object, reading: _Reading) -> str:
     """The atom named by a key or a column."""
     if not isinstance(key, str | Symbol):
-        message = f"{shorten(repr(key), 40)} names no atom"
+        message = f"{shorten(repr(key), 40)} is not the name of an atom"
         raise reading.error("observation-names", message, "name atoms by texts such as 'edge(1,2)'")
     atom = str(key).strip().removesuffix(".")
     for word in ("not ", "~", "undef "):
@@ -298,7 +300,9 @@ def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> list[Example]:
     rows = matrix.detach().cpu().numpy() if hasattr(matrix, "detach") else matrix
     width = rows.shape[1] if hasattr(rows, "shape") else len(rows[0])
     if isinstance(atoms, str) or not isinstance(atoms, Iterable):
-        raise reading.error("observation-matrix", f"{shorten(repr(atoms), 40)} is no list of atoms")
+        raise reading.error(
+            "observation-matrix", f"{shorten(repr(atoms), 40)} is not a list of atoms"
+        )
     names = [_atom(atom, reading) for atom in atoms]
     if width != len(names):
         message = f"there are {width} columns and {len(names)} atoms"
@@ -343,7 +347,7 @@ def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Exam
     except (OSError, ValueError, EOFError, csv.Error) as error:
         raise reading.error("data-file", f"it cannot be read: {error}", "") from error
     help = f"files of observations end in {' or '.join(FILES)}"
-    raise reading.error("data-file", f"{path.name} is of no known kind", help)
+    raise reading.error("data-file", f"{path.name} has an unknown file type", help)
 
 
 def _npy(path: Path) -> NDArray[Any]:
@@ -357,9 +361,9 @@ def _npy(path: Path) -> NDArray[Any]:
         except Exception as error:  # a damaged header fails in any way
             raise ValueError(f"{type(error).__name__}: {error}") from error
     if not isinstance(array, np.ndarray):
-        raise ValueError("it is an archive, and no array")
+        raise ValueError("it is an archive, not an array")
     if not _has_letters(array):
-        raise ValueError("it holds letters that there are not")
+        raise ValueError("it contains characters that are not Unicode")
     return array
 
 

@@ -403,5 +403,5 @@ def _read_unquoted(reading: _Reading, path: Path, text: str, include: Include, d
     del reading.warnings[warnings:]
     if reading.errors[errors:]:
         message = f"{include.path} cannot be read as a program"
-        help = "`dpasp check` says why, for whoever may see the file"
+        help = "run `dpasp check` on the file to see why"
         reading.errors[errors:] = [Diagnostic("file", message, include.span, help)]

@@ -257,7 +257,7 @@ class _Program:
         except LimitReached as error:
             raise self.context.refuse(
                 rule.at,
-                "this recursion does not come to an end here: it builds ever larger terms",
+                "this recursion does not terminate here: it builds ever larger terms",
                 "bound it in the body, for example with N < 10",
             ) from error
 

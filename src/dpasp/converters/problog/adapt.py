@@ -494,6 +494,6 @@ class QuestionDemand:
         name = shown.name if shown is not None and not shown.name.startswith("#") else "_"
         return self.context.refuse(
             shown or rule.at,
-            f"nothing gives values to {name}: Prolog gets them from whoever asks",
+            f"nothing gives values to {name}: Prolog takes them from the query",
             "add a goal to the body that says which values there are, such as domain(X)",
         )

@@ -142,7 +142,7 @@ def check_numbers(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: 
                     name = (
                         term.name if isinstance(term, Variable) and term.name[0] != "#" else "this"
                     )
-                    message = f"{name} may be something else than a number, where ProbLog stops"
+                    message = f"{name} may not be a number, and ProbLog would stop there"
                     help = "keep numbers and other values in different predicates"
                     raise context.refuse(at if at != NO_SLICE else rule.at, message, help)
 

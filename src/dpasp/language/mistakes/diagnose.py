@@ -298,7 +298,7 @@ MISTAKES = (
     _mistake(r"(?<![\w.:])([a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+\.\d+)", "probability-last",
              "the probability comes before the atom", "write {1}::{0}"),
     _mistake(r"(?<![\w.])0+([1-9]\d*|0)", "leading-zero",
-             "an integer has no zeros before it", "write {0}"),
+             "an integer has no leading zeros", "write {0}"),
     _mistake(r"\\\+", "prolog-not", "'\\+' is Prolog's negation", "write 'not'"),
     _mistake(r"(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=<)\s*(-?[\w']+)", "prolog-less",
              "'=<' is Prolog's comparison", "write {0} <= {2}"),

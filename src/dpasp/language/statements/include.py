@@ -15,7 +15,7 @@ from dpasp.language.text.source import SourceFile
 _FORM = 'a file is included by #include "file.plp".'
 
 _STANDARD = {
-    "incmode": "it solves a program again and again with more steps, which is no probability; "
+    "incmode": "it solves a program again and again with more steps, which is not a probability; "
     "say how many steps there are: #const n = 5. time(1..n).",
     "csp": "it needs a solver of its own; write plain rules and constraints",
 }

@@ -47,7 +47,7 @@ def read_naming(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     while not cursor.at_end() and (depth or cursor.peek().text != ":"):
         token = cursor.next()
         if token.text in (";", "not", ":-", ".."):
-            message = f"one atom has a name, and '{token.text}' makes more or less of it"
+            message = f"#name takes one atom: '{token.text}' is not supported here"
             cursor.fail("directive-syntax", message, token, _FORM)
         depth += (token.text in OPENING) - (token.text in CLOSING)
     colon = cursor.expect(":", "directive-syntax", _FORM)
@@ -89,7 +89,7 @@ def check_namings(statements: Sequence[Naming], setting: Setting) -> Iterator[Di
                 said = f"its variables are {', '.join(known)}" if known else "it has no variables"
                 yield Diagnostic(
                     "unknown-variable",
-                    f"{{{name}}} is no variable of {exact(statement.atom)}",
+                    f"{{{name}}} is not a variable of {exact(statement.atom)}",
                     statement.span,
                     nearest(name, known) or said,
                 )

@@ -130,7 +130,7 @@ def _check_twice(values: tuple[AST, ...], sources: Sources) -> None:
     for node in values:
         if str(node) in seen:
             where = sources.span_of(node.location)
-            message = f"the value {node} is there twice"
+            message = f"the value {node} occurs twice"
             raise ProgramError(Diagnostic("neural-values", message, where, "write it once"))
         seen.add(str(node))
 

@@ -217,7 +217,7 @@ def check_file(origin: Origin | None, endings: tuple[str, ...]) -> Iterator[Diag
     """A file with an unknown extension."""
     if isinstance(origin, File) and not origin.path.lower().endswith(endings):
         help = f"the name of a file ends in {' or '.join(endings)}"
-        message = f"{origin.path or 'this'} is of no known kind"
+        message = f"{origin.path or 'this'} has an unknown file type"
         yield Diagnostic("data-file", message, origin.span, help)
 
 

@@ -189,7 +189,7 @@ def _literal(item: QuestionItem, node: AST, atom: AST | None, where: Span) -> Li
         raise _error("query-literal", "a question holds atoms only", where, help)
     sign = node.sign
     if sign == Sign.DoubleNegation:
-        message = "a question holds no double negation"
+        message = "a question cannot have a double negation"
         raise _error("query-literal", message, where, "drop 'not not'")
     if item.undefined is not None:
         return Literal(Mode.UNDEFINED, atom, item.undefined.to(where))
@@ -323,12 +323,12 @@ _FOREIGN = {
         "the literals of a question have ',' between them",
         "write ','; for 'or', define an atom by two rules and ask for that",
     ),
-    ":": ("a question holds no conditions", "define an atom by a rule and ask for that"),
+    ":": ("a question cannot have conditions", "define an atom by a rule and ask for that"),
     ":-": (
         "a question is not a rule",
         "write the rule as a statement of its own, and ask for its head",
     ),
-    "::": ("a question holds no probabilities", "write 0.3::a. as a statement of its own"),
+    "::": ("a question cannot have probabilities", "write 0.3::a. as a statement of its own"),
 }
 
 
