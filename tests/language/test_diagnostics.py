@@ -13,8 +13,8 @@ from dpasp.display.diagnostics import split_lines
 from dpasp.errors import ProgramError
 from dpasp.language import parse
 from dpasp.language.mistakes import diagnose
-from dpasp.language.text import TUNING
 from dpasp.language.text.lexer import tokens
+from dpasp.language.tuning import TUNING
 from tests.clocks import steps
 from tests.language import snapshot
 

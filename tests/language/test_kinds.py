@@ -23,10 +23,7 @@ from dpasp.language.statements.kind import (
     whole_statement,
 )
 from dpasp.language.statements.statement import NOWHERE, Statement
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 
 GUIDE = Path(__file__).parents[2] / "docs" / "language.md"
 

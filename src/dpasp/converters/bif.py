@@ -31,7 +31,7 @@ from dpasp.converters.network import (
 from dpasp.converters.output import LaidOut, NewPiece, checked_text, comment, laid_out
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import SourceFile
 
 SYSTEM = "a Bayesian network"
 _TOKEN = re.compile(

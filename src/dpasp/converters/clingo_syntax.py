@@ -8,9 +8,9 @@ from dpasp.converters.output import LaidOut
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.statements.kind import starting_words
-from dpasp.language.text.lexer import Token, tokens
+from dpasp.language.text import SourceFile, Token
+from dpasp.language.text.lexer import tokens
 from dpasp.language.text.pieces import cut_statements
-from dpasp.language.text.source import SourceFile
 
 OPEN, CLOSE = set("([{"), set(")]}")
 

@@ -33,8 +33,7 @@ from dpasp.converters.clingo_syntax import (
 from dpasp.converters.output import checked_text
 from dpasp.converters.rules import slug, values_text
 from dpasp.dataclass import dataclass
-from dpasp.language.text.lexer import Token
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import SourceFile, Token
 
 OPEN_CODES = frozenset({"unknown-function"})  # networks and data come from Python later
 

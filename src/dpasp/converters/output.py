@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import SourceFile
 from dpasp.logic import check_without_grounding
 from dpasp.logic.reading import program_of_texts
 

@@ -26,8 +26,7 @@ from dpasp.converters.clingo_syntax import (
     statements,
 )
 from dpasp.converters.output import checked_text
-from dpasp.language.text.lexer import Token
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import SourceFile, Token
 
 REFUSED = {
     "abducible": "which facts would explain a query is not asked here; [0,1]::a. leaves one open",

@@ -27,8 +27,7 @@ from dpasp.converters.clingo_syntax import (
 )
 from dpasp.converters.output import checked_text
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.text.lexer import Token
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import SourceFile, Token
 
 WEIGHED = "plingo divides weights by their sum over all models; a probability belongs to a choice"
 P_LOG = "write P-log's random attribute as an annotated disjunction: 1/6::roll(1); 1/6::roll(2)."

@@ -14,7 +14,7 @@ from typing import Literal
 from dpasp.converters import TUNING
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import SourceFile
 
 TokenKind = Literal[
     "comment", "end", "variable", "name", "quoted", "text", "number", "sign", "unknown"

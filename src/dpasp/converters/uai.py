@@ -33,7 +33,7 @@ from dpasp.converters.network import (
 )
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import SourceFile
 
 HELP = "the format is: BAYES or MARKOV, the sizes, the scopes, the tables"
 

@@ -24,8 +24,9 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, ProgramError
 from dpasp.language.reader import read_readable
 from dpasp.language.statements.kind import starting_words
-from dpasp.language.text.lexer import CLOSING, OPENING, Token, tokens
-from dpasp.language.text.pieces import Piece, cut_statements
+from dpasp.language.text import Piece, Token
+from dpasp.language.text.lexer import CLOSING, OPENING, tokens
+from dpasp.language.text.pieces import cut_statements
 from dpasp.language.text.source import Reach
 
 

@@ -30,12 +30,13 @@ from dpasp.language.statements.kind import Draft, recognised, starting_words
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.questions import join_outcomes
 from dpasp.language.statements.statement import Program, Statement
-from dpasp.language.text import TUNING
-from dpasp.language.text.clingo_text import Buffer, Rows, Stuck, parse_clingo, too_deep
+from dpasp.language.text import Buffer, Piece, SourceFile, Sources
+from dpasp.language.text.clingo_text import Rows, Stuck, parse_clingo, too_deep
 from dpasp.language.text.lexer import INLINE, RESERVED, Refused, tokens, unbalanced
-from dpasp.language.text.pieces import Mark, Piece, Split, cut_statements
-from dpasp.language.text.source import Reach, SourceFile, Sources, find_included, load_text
+from dpasp.language.text.pieces import Mark, Split, cut_statements
+from dpasp.language.text.source import Reach, find_included, load_text
 from dpasp.language.text.trees import unpooled, walk
+from dpasp.language.tuning import TUNING
 
 _BASE = re.compile(r"#program\s+base\s*\.")
 

@@ -57,7 +57,7 @@ from dpasp.converters.rules import (
 )
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import SourceFile
 
 Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # text to append
 SEMANTICS = "#semantics wellfounded, maxent."

@@ -21,7 +21,7 @@ from dpasp.converters.prolog import (
 from dpasp.converters.rules import Rule, unused_name
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import SourceFile
 
 Given = tuple[bool, ...]  # of a predicate: which arguments are bound in every call
 

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements.kind import starting_words
-from dpasp.language.text import TUNING
-from dpasp.language.text.lexer import CLOSING, INLINE, OPENING, Token, tokens, unbalanced
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Piece, SourceFile, Token
+from dpasp.language.text.lexer import CLOSING, INLINE, OPENING, tokens, unbalanced
+from dpasp.language.tuning import TUNING
 
 _INFIX = frozenset("and or xor is mod rem if when where given".split())  # of other languages
 _KEYWORDS = frozenset({"not", "undef", "as", "on", "at", "with"})

@@ -18,10 +18,8 @@ from dpasp.language.statements.annotated_heads import before_body
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Statement
-from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text import Buffer, Piece, SourceFile, Sources
 from dpasp.language.text.lexer import CLOSING, OPENING, STRING, tokens
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
 from dpasp.language.text.trees import walk
 
 _COMPARISON = re.compile(r'[^:"{}]*?(?P<sign><-|[<>=!]=?)[^:"{}]*\.?\s*\Z', re.DOTALL)

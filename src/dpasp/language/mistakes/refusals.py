@@ -12,9 +12,9 @@ import unicodedata
 from collections.abc import Callable
 
 from dpasp.errors import Diagnostic
+from dpasp.language.text import Piece, SourceFile
 from dpasp.language.text.lexer import Refused
-from dpasp.language.text.pieces import BIG, Mark, Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text.pieces import BIG, Mark
 
 _TEXTS = {
     "unclosed-comment": ("this comment is never closed", "end it with *%"),

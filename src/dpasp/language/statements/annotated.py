@@ -35,10 +35,8 @@ from dpasp.language.statements.weights import (
     read_weight,
     weight_variables,
 )
-from dpasp.language.text.clingo_text import NUMBER, Buffer, Rows, heads_in
-from dpasp.language.text.lexer import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.text.clingo_text import NUMBER, Rows, heads_in
 from dpasp.language.text.trees import body_text, global_variables
 
 # Heads with plain numbers and ground bodies, as in tables, are read by regular expressions.
@@ -217,7 +215,6 @@ def _fixed(value: float, span: Span) -> Fixed:
 
 
 def annotated_text(statement: Annotated) -> str:
-    """The statement's text."""
     return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
 
 

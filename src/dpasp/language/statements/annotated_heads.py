@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
-from dpasp.language.text.lexer import CLOSING, OPENING, Cursor, Token
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Cursor, Piece, SourceFile, Token
+from dpasp.language.text.lexer import CLOSING, OPENING
 
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"

@@ -31,10 +31,7 @@ from dpasp.language.statements.expressions import (
 from dpasp.language.statements.kind import Draft, Kind, clingo_terms, expect_end, whole_statement
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 from dpasp.language.text.trees import walk
 
 _OPERATORS = {

@@ -28,10 +28,7 @@ from dpasp.language.statements.options import (
 )
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import Cursor, Token
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
 from dpasp.language.text.trees import body_text, exact
 
 FILES = (".csv", ".npy", ".pt", ".pth")  # supported files
@@ -200,7 +197,6 @@ def _refuse_variable(cursor: Cursor, name: Token) -> None:
 
 
 def data_text(statement: Data) -> str:
-    """The statement's text."""
     roles = [("test", statement.test), ("train", statement.train)]
     origins = ", ".join(f"{role}({origin_text(of)})" for role, of in roles if of is not None)
     return f"{statement.name}({exact(statement.argument)}) ~ {origins}{body_text(statement.body)}"

@@ -23,7 +23,7 @@ from dpasp.language.statements.expressions import (
     nearest_float,
 )
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight, expressions
-from dpasp.language.text import TUNING
+from dpasp.language.tuning import TUNING
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -40,10 +40,7 @@ from dpasp.language.statements.options import (
     read_options,
 )
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 
 COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # options of every engine
 
@@ -215,7 +212,6 @@ def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def inference_text(statement: Inference) -> str:
-    """The statement's text."""
     return f"#inference {', '.join([statement.method, *map(option_text, statement.options)])}."
 
 

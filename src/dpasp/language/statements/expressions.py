@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NoReturn
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.statement import span_field
-from dpasp.language.text import TUNING
-from dpasp.language.text.lexer import Cursor, Token
+from dpasp.language.text import Cursor, Token
+from dpasp.language.tuning import TUNING
 
 if TYPE_CHECKING:
     from fractions import Fraction  # imported on use: most programs only have plain numbers

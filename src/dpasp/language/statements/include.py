@@ -7,10 +7,7 @@ from dpasp.errors import Span
 from dpasp.language.statements.kind import Draft, Kind, expect_end, whole_statement
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 
 _FORM = 'a file is included by #include "file.plp".'
 

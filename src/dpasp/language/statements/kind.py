@@ -19,10 +19,9 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
 from dpasp.language.statements.options import Call
 from dpasp.language.statements.statement import Program, SemanticsPair, Statement
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import CLINGO_DIRECTIVES, Cursor
-from dpasp.language.text.pieces import Piece, Words
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.text.lexer import CLINGO_DIRECTIVES
+from dpasp.language.text.pieces import Words
 
 Node = TypeVar("Node", bound=Statement)
 

@@ -26,10 +26,7 @@ from dpasp.language.statements.options import (
     unquote,
 )
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 
 FILES = (".csv", ".npy")  # supported files
 _FORM = "learning is written #learn @labels, lr = 0.001, niters = 5."
@@ -92,7 +89,6 @@ def _observations(cursor: Cursor) -> tuple[Origin, bool]:
 
 
 def learn_text(statement: Learn) -> str:
-    """The statement's text."""
     parts = [origin_text(statement.observations), *map(option_text, statement.options)]
     return f"#learn {', '.join(parts)}."
 

@@ -12,10 +12,8 @@ from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements.kind import Draft, Kind, Setting, expect_end
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import CLOSING, OPENING, Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.text.lexer import CLOSING, OPENING
 from dpasp.language.text.trees import exact, variables
 
 _FORM = 'atoms are named by #name smokes(X): "{X} smokes".'
@@ -76,7 +74,6 @@ def read_naming(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def naming_text(statement: Naming) -> str:
-    """The statement's text."""
     return f"#name {exact(statement.atom)}: {quote(statement.name)}."
 
 

@@ -18,9 +18,9 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.expressions import real_value
 from dpasp.language.statements.statement import span_field
-from dpasp.language.text import TUNING
-from dpasp.language.text.lexer import Cursor, Token
+from dpasp.language.text import Cursor, Token
 from dpasp.language.text.trees import exact
+from dpasp.language.tuning import TUNING
 
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _FORM = "options are written name = value, with ',' between them"

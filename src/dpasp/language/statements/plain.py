@@ -11,10 +11,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language.statements.kind import Draft, Kind
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 from dpasp.language.text.trees import body_text, exact
 
 _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
@@ -48,7 +45,6 @@ def read_script(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def plain_text(statement: Plain) -> str:
-    """The statement's text."""
     node = statement.node
     if node.ast_type == ASTType.Script:
         return f"#script ({node.name}){node.code}#end."

@@ -18,9 +18,7 @@ from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements.kind import Draft, Kind, clingo_terms, kind_of, whole_statement
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Piece, SourceFile
 from dpasp.language.text.trees import walk
 
 

@@ -22,10 +22,8 @@ from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import CLOSING, OPENING, Cursor, Token
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.text.lexer import CLOSING, OPENING
 from dpasp.language.text.trees import exact, walk
 
 _AGGREGATE = re.compile(r"#max\s*\{")
@@ -270,7 +268,6 @@ def _text(question: Query | Map) -> str:
 
 
 def evidence_text(statement: Evidence) -> str:
-    """The statement's text."""
     return f"#evidence {', '.join(map(literal_text, statement.literals))}."
 
 

@@ -26,10 +26,7 @@ from dpasp.language.statements.statement import (
     Statement,
     span_field,
 )
-from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import Cursor, Token
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Token
 
 _FORM = "semantics are written #semantics lstable, maxent."
 
@@ -126,7 +123,6 @@ def with_semantics(program: Program, override: str | None) -> Program:
 
 
 def semantics_text(statement: Semantics) -> str:
-    """The statement's text."""
     named = (statement.logic, statement.probability)
     return f"#semantics {', '.join(word.value for word in named if word)}."
 

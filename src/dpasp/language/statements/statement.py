@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
-from dpasp.language.text.source import Sources
+from dpasp.language.text import Sources
 
 NOWHERE = Span("<program>", 1, 1, 1, 1)  # of nodes made without a text
 

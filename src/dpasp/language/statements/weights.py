@@ -24,7 +24,7 @@ from dpasp.language.statements.expressions import (
     read_expression,
 )
 from dpasp.language.statements.statement import span_field
-from dpasp.language.text.lexer import Cursor, Token
+from dpasp.language.text import Cursor, Token
 from dpasp.language.text.trees import exact
 
 FORM = "write a probability such as 0.3::a, an interval [0.2, 0.7]::a, or ?::a to learn it"

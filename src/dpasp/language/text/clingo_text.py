@@ -21,9 +21,9 @@ from clingo import MessageCode
 from clingo.ast import AST, parse_string
 
 from dpasp.dataclass import dataclass
-from dpasp.language.text import TUNING
 from dpasp.language.text.lexer import STRING
 from dpasp.language.text.source import SourceFile
+from dpasp.language.tuning import TUNING
 
 
 class Buffer:
