@@ -96,6 +96,9 @@ def _must_break(line: str, piece: NewPiece) -> bool:
     return not piece.is_comment and "%" in line
 
 
+# --- the check ----------------------------------------------------------------------------------
+
+
 def checked_text(
     head: str,
     body: LaidOut,

@@ -105,6 +105,8 @@ def unquoted(text: str) -> str:
     return re.sub(r"\\(.)", lambda m: known.get(m[1], m[1]), inner, flags=re.S)
 
 
+# --- terms --------------------------------------------------------------------------------------
+
 Slice = tuple[int, int]  # start and end of a term in the text
 NO_SLICE: Slice = (0, 0)
 
@@ -218,6 +220,8 @@ def substitute(term: Term, values: Mapping[str, Term]) -> Term:
             return ListTerm(tuple(substitute(i, values) for i in items), rest, at)
     return term
 
+
+# --- clauses ------------------------------------------------------------------------------------
 
 AGGREGATES = ("sum", "count", "min", "max", "avg")
 

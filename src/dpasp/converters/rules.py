@@ -247,7 +247,7 @@ def quoted(text: str) -> str:
     return f'"{plain}"'
 
 
-# --- terms -----------------------------------------------------------------------------------
+# --- text of terms ---------------------------------------------------------------------------
 
 
 def term_text(term: Term, names: PrologNames, level: int = 0) -> str:
@@ -304,7 +304,7 @@ def atom_text(term: Term, names: PrologNames) -> str:
     return term_text(term, names)
 
 
-# --- rules -----------------------------------------------------------------------------------
+# --- text of rules ---------------------------------------------------------------------------
 
 
 def written_literal(literal: Literal, names: PrologNames) -> str:

@@ -116,6 +116,8 @@ def _statement(text: str, piece: Piece) -> Iterator[tuple[Token, str, int, bool]
         body = body or token.text == ":-"
 
 
+# --- spaces between tokens ----------------------------------------------------------------------
+
 COMPARISONS = frozenset({"=", "==", "!=", "<", ">", "<=", ">="})
 OPERATORS = frozenset({"+", "-", "*", "/", "\\", "**", "^", "&"})
 AGGREGATES = frozenset({"#count", "#sum", "#min", "#max"})
@@ -262,6 +264,8 @@ class _Spacer:
             return True
         return self.written(index)
 
+
+# --- lines --------------------------------------------------------------------------------------
 
 WIDTH: Final = 100
 _STEP: Final = 4  # indentation inside a statement

@@ -46,6 +46,8 @@ from dpasp.converters.rules import (
 )
 from dpasp.dataclass import dataclass
 
+# --- real numbers -------------------------------------------------------------------------------
+
 
 def scaled(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context) -> list[Rule]:
     """Scale real numbers in terms by the power of ten that makes all of them integers."""

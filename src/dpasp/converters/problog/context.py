@@ -102,6 +102,8 @@ def names_in(terms: list[Term]) -> set[str]:
     return {t.name for term in terms for t in all_subterms(term) if isinstance(t, Compound)}
 
 
+# --- arithmetic ---------------------------------------------------------------------------------
+
 BINARY = {
     **{name: name for name in ("+", "-", "*", "**")},
     "^": "**",
@@ -191,6 +193,9 @@ def data(term: Term, context: Context) -> Term:
             help = "say with a predicate what is in it, one fact for each item"
             raise context.refuse(term, "lists have no counterpart", help)
     return term
+
+
+# --- unification --------------------------------------------------------------------------------
 
 
 def unify(pairs: Iterable[tuple[Term, Term]]) -> dict[str, Term] | None:

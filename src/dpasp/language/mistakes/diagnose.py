@@ -269,6 +269,9 @@ def _neighbours(file: SourceFile, written: Sequence[Token], index: int) -> Diagn
     return None
 
 
+# --- common mistakes ----------------------------------------------------------------------------
+
+
 class Mistake(NamedTuple):
     """A pattern that covers the place of an error, and what it means.
 

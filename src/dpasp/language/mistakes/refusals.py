@@ -155,6 +155,8 @@ def is_left(mark: Mark, text: str) -> bool:
     return True
 
 
+# --- lines of other systems ---------------------------------------------------------------------
+
 _BEGIN = re.compile(r":-\s*[a-z]|nn\s*\(|(?:map|abducible|optimizable|query|evidence)\b|\(")
 _ATOM = r"-?[a-z]\w*(?:\((?:[^()]|\([^()]*\))*\))?"
 _PROLOG = (  # goals that are never meant as a constraint

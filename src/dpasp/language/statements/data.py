@@ -229,6 +229,9 @@ def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnos
         yield from check_file(statement.train, FILES)
 
 
+# --- inputs of networks -------------------------------------------------------------------------
+
+
 def data_predicates(program: Program, bodies: Sequence[Iterable[AST]]) -> set[str]:
     """The names of the data predicates; ``bodies`` are those of the neural statements.
 

@@ -181,6 +181,8 @@ def with_option(option: str) -> list[str]:
 _NONE = Engine("", "")
 
 
+# --- the directive ------------------------------------------------------------------------------
+
 _FORM = "inference is written #inference exact. or #inference sample, n = 10000."
 
 

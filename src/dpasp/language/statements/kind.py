@@ -141,6 +141,9 @@ def clingo_terms(statement: Statement) -> Iterable[AST]:
     return kind_of(statement).terms(statement)
 
 
+# --- shared by readers of directives ------------------------------------------------------------
+
+
 def whole_statement(statement: Statement) -> Draft:
     """The draft of a statement of which nothing is left to clingo."""
 

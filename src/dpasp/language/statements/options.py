@@ -221,6 +221,9 @@ def check_file(origin: Origin | None, endings: tuple[str, ...]) -> Iterator[Diag
         yield Diagnostic("data-file", message, origin.span, help)
 
 
+# --- allowed values -----------------------------------------------------------------------------
+
+
 class Allowed(NamedTuple):
     """The allowed values of an option: in words, as a test, and examples."""
 

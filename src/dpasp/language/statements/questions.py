@@ -307,6 +307,8 @@ def check_questions(
             )
 
 
+# --- cutting a question into literals -----------------------------------------------------------
+
 FORMS = {
     "#query": "a query is written #query a, not b | c.",
     "#map": "a map query is written #map a?, b? | c.",

@@ -76,6 +76,8 @@ class Buffer:
         self._data[start * self._width : start * self._width + len(data)] = data
 
 
+# --- clingo's parser ----------------------------------------------------------------------------
+
 _MESSAGE = re.compile(
     r"<string>:(\d+):(\d+)(?:-(?:(\d+):)?(\d+))?: error: (.*)", re.DOTALL | re.ASCII
 )
@@ -168,6 +170,8 @@ def too_deep(text: str) -> int | None:
             return match.start()
     return None
 
+
+# --- rows of tables -----------------------------------------------------------------------------
 
 # Numbers that a float cannot tell from 1 are left to the slower reader.
 NUMBER = r"(?!0\.9{15}|1\.0{15})\d{1,9}\.\d{1,99}(?:[eE]-\d{1,2})?"

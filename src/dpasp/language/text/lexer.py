@@ -72,6 +72,8 @@ def comment_end(text: str, start: int, end: int | None = None) -> int | None:
     return None
 
 
+# --- brackets -----------------------------------------------------------------------------------
+
 OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -99,6 +101,9 @@ def unbalanced(file: SourceFile, written: Sequence[Token]) -> Diagnostic | None:
     opened = stack[-1]
     span, wanted = file.span(opened.start, opened.end), _PAIRS[opened.text]
     return Diagnostic("unbalanced", f"'{opened.text}' is never closed", span, f"add '{wanted}'")
+
+
+# --- a statement token by token -----------------------------------------------------------------
 
 
 class Cursor:

@@ -123,6 +123,9 @@ def _similar(path: Path) -> str:
     return f"did you mean '{near}'?" if near != path.name else ""
 
 
+# --- positions ----------------------------------------------------------------------------------
+
+
 class Place(NamedTuple):
     """A line of all files laid end to end and a column in characters, both from 1."""
 
