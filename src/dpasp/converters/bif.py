@@ -18,14 +18,13 @@ from xml.etree import ElementTree
 from dpasp.converters import TUNING, title
 from dpasp.converters.network import (
     BadNetwork,
-    BadRow,
     NetworkRow,
     NetworkVariable,
     VariableNames,
     check_tables,
-    normalised,
     row_count,
     row_text,
+    table_row,
     value_rows,
 )
 from dpasp.converters.output import LaidOut, NewPiece, checked_text, comment, laid_out
@@ -61,7 +60,12 @@ def converted(text: str, file: str) -> str:
     if text.lstrip().startswith("<"):
         return _from_xml(text, file)
     network = _Reader(text, file)
-    network.read()
+    try:
+        network.read()
+        check_tables([scope for _, scope in network.scopes], network.variables.values())
+    except BadNetwork as error:
+        words = {scope[0].name: word for word, scope in network.scopes}
+        raise network.refuse(words.get(error.variable.name), str(error)) from error
     names = VariableNames.of(network.variables.values())
     pieces = [comment(at, f"% {_plain(note)}".rstrip()) for at, note in network.comments]
     pieces += [NewPiece(at, "\n".join(row_text(row, names) for row in rows))
@@ -107,11 +111,6 @@ class _Reader:
                     self.table(word)
                 case _:
                     raise self.refuse(word, f"{word.text!r} is not a block of a network")
-        try:
-            check_tables([scope for _, scope in self.scopes], self.variables.values())
-        except BadNetwork as error:
-            words = {scope[0].name: word for word, scope in self.scopes}
-            raise self.refuse(words.get(error.variable.name), str(error)) from error
 
     def skip_block(self) -> None:
         while self.take().text != "{":
@@ -178,9 +177,7 @@ class _Reader:
                 raise self.refuse(
                     start, f"no probabilities of {child.name} for {', '.join(values)}"
                 )
-            row = NetworkRow(child, tuple(zip(parents, values, strict=True)), numbers)
-            self.check_row(row, names[0])
-            table_rows.append(row)
+            table_rows.append(table_row(child, parents, values, numbers))
         self.tables.append((at, table_rows))
 
     def whole_table(
@@ -201,12 +198,6 @@ class _Reader:
         fits = len(values) == len(parents)
         if not fits or any(v not in p.values for v, p in zip(values, parents, strict=True)):
             raise self.refuse(word, f"({', '.join(values)}) are not values of the parents")
-
-    def check_row(self, row: NetworkRow, word: Token) -> None:
-        try:
-            normalised(row.numbers)
-        except BadRow as error:
-            raise self.refuse(word, f"{row.variable.name}: {error}") from error
 
     def numbers(self, word: Token, count: int) -> tuple[str, ...]:
         """The given count of numbers, up to a semicolon."""
@@ -272,14 +263,15 @@ def _from_xml(text: str, file: str) -> str:
     names = VariableNames.of(variables.values())
     lines = [title(SYSTEM, file).rstrip(), "#semantics maxent.", *names.legend(), ""]
     tables = []
-    for element in network:
-        if callable(element.tag):  # a comment
-            lines.append(f"% {' '.join((element.text or '').split())}")
-        elif element.tag in ("DEFINITION", "PROBABILITY"):
-            child, *parents = _xml_scope(element, variables, source)
-            tables.append((child, parents))
-            lines += (row_text(row, names) for row in _xml_rows(element, child, parents, source))
     try:
+        for element in network:
+            if callable(element.tag):  # a comment
+                lines.append(f"% {' '.join((element.text or '').split())}")
+            elif element.tag in ("DEFINITION", "PROBABILITY"):
+                child, *parents = _xml_scope(element, variables, source)
+                tables.append((child, parents))
+                rows = _xml_rows(element, child, parents, source)
+                lines += (row_text(row, names) for row in rows)
         check_tables(tables, variables.values())
     except BadNetwork as error:
         raise _xml_refuse(source, error.variable.name, str(error)) from error
@@ -332,20 +324,10 @@ def _xml_rows(
     if len(numbers) != size * row_count(parents):
         message = f"{name}: {len(numbers)} numbers where {size * row_count(parents):,} are needed"
         raise _xml_refuse(source, name, message)
-    givens = value_rows(parents)
-    rows = []
-    for i, values in enumerate(givens):
-        row = NetworkRow(
-            child,
-            tuple(zip(parents, values, strict=True)),
-            tuple(numbers[i * size : (i + 1) * size]),
-        )
-        try:
-            normalised(row.numbers)
-        except (BadRow, ValueError) as error:
-            raise _xml_refuse(source, name, f"{name}: {error}") from error
-        rows.append(row)
-    return rows
+    return [
+        table_row(child, parents, values, numbers[i * size : (i + 1) * size])
+        for i, values in enumerate(value_rows(parents))
+    ]
 
 
 def _xml_text(element: ElementTree.Element, tag: str) -> str:

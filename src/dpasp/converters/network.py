@@ -3,7 +3,7 @@
 >>> rain = NetworkVariable("Rain", ("yes", "no"))
 >>> wet = NetworkVariable("Wet", ("yes", "no"))
 >>> names = VariableNames.of([rain, wet])
->>> print(row_text(NetworkRow(wet, ((rain, "yes"),), ("0.9", "0.1")), names))
+>>> print(row_text(table_row(wet, [rain], ["yes"], ["0.9", "0.1"]), names))
 0.9::wet(yes); 0.1::wet(no) :- rain(yes).
 """
 
@@ -35,15 +35,11 @@ class NetworkRow:
 
     variable: NetworkVariable
     parents: tuple[tuple[NetworkVariable, str], ...]
-    numbers: tuple[str, ...]  # as written
-
-
-class BadRow(Exception):
-    """The numbers of a row are not a distribution."""
+    shares: tuple[str, ...]  # probabilities, as written where possible
 
 
 class BadNetwork(Exception):
-    """The tables are not those of a Bayesian network."""
+    """The tables are not those of a Bayesian network; ``variable`` is where."""
 
     def __init__(self, message: str, variable: NetworkVariable) -> None:
         super().__init__(message)
@@ -109,25 +105,38 @@ def value_text(value: str, variable: NetworkVariable) -> str:
     return small if is_name(small) and small not in variable.values else quoted(value)
 
 
-def normalised(numbers: Sequence[str]) -> list[str]:
-    """The numbers as written if they sum to 1, divided by their sum if they were rounded."""
-    values = [float(number) for number in numbers]
-    total = sum(values)
-    if any(not 0 <= value <= 1 + TUNING.row_slack for value in values):
-        raise BadRow("a number that is not a probability")
+def table_row(
+    variable: NetworkVariable,
+    parents: Sequence[NetworkVariable],
+    values: Sequence[str],
+    numbers: Sequence[str],
+) -> NetworkRow:
+    """The row for some values of the parents.
+
+    Numbers that were rounded are divided by their sum; :class:`BadNetwork` if they are no
+    distribution.
+    """
+    try:
+        floats = [float(number) for number in numbers]
+    except ValueError as error:
+        raise BadNetwork(f"{variable.name}: {error}", variable) from error
+    total = sum(floats)
+    if any(not 0 <= number <= 1 + TUNING.row_slack for number in floats):
+        raise BadNetwork(f"{variable.name}: a number that is not a probability", variable)
     if abs(total - 1) > TUNING.row_slack:
-        raise BadRow(f"the probabilities sum to {total:g}, not to 1")
-    if abs(total - 1) <= TUNING.row_exact:
-        return [number if value else "0" for number, value in zip(numbers, values, strict=True)]
-    return [repr(value / total) if value else "0" for value in values]
+        message = f"{variable.name}: the probabilities sum to {total:g}, not to 1"
+        raise BadNetwork(message, variable)
+    if abs(total - 1) > TUNING.row_exact:
+        numbers = [repr(number / total) for number in floats]
+    shares = (text if number else "0" for text, number in zip(numbers, floats, strict=True))
+    return NetworkRow(variable, tuple(zip(parents, values, strict=True)), tuple(shares))
 
 
 def row_text(row: NetworkRow, names: VariableNames) -> str:
     """A row as an annotated disjunction, or as a plain rule if one value is certain."""
-    shares = normalised(row.numbers)
     pairs = [
         (share, names.atom(row.variable, value))
-        for share, value in zip(shares, row.variable.values, strict=True)
+        for share, value in zip(row.shares, row.variable.values, strict=True)
         if float(share) > 0
     ]
     heads = [atom for _, atom in pairs]

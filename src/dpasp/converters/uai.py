@@ -22,13 +22,12 @@ from math import exp, inf, isinf, log, prod
 from dpasp.converters import TUNING, title
 from dpasp.converters.network import (
     BadNetwork,
-    BadRow,
     NetworkRow,
     NetworkVariable,
     VariableNames,
     check_tables,
-    normalised,
     row_text,
+    table_row,
     value_rows,
 )
 from dpasp.dataclass import dataclass
@@ -54,7 +53,7 @@ def converted(text: str, file: str) -> str:
     head = [title(f"a {kind} network", file).rstrip(), "#semantics maxent.", *reader.notes, ""]
     if kind == "Bayesian":
         _check_bayesian(variables, factors)
-        lines = [row_text(row, names) for factor in factors for row in _rows(factor, reader)]
+        lines = [row_text(row, names) for factor in factors for row in _rows(factor)]
     else:
         lines = list(_markov(variables, factors, names))
     return "\n".join([*head, *lines]) + "\n"
@@ -175,18 +174,16 @@ def _check_bayesian(variables: Sequence[NetworkVariable], factors: Sequence[Fact
         raise ProgramError(Diagnostic("foreign-syntax", str(error), help=HELP)) from error
 
 
-def _rows(factor: Factor, reader: _Reader) -> Iterable[NetworkRow]:
+def _rows(factor: Factor) -> Iterable[NetworkRow]:
     """The rows of a table; the last variable of its scope is the child."""
     *parents, child = factor.scope
     for values in value_rows(parents):
-        numbers = tuple(factor.numbers[(*values, value)] for value in child.values)
-        row = NetworkRow(child, tuple(zip(parents, values, strict=True)), numbers)
+        numbers = [factor.numbers[(*values, value)] for value in child.values]
         try:
-            normalised(numbers)
-        except BadRow as error:
-            message = f"the table of {child.name} for ({', '.join(values)}): {error}"
+            yield table_row(child, parents, values, numbers)
+        except BadNetwork as error:
+            message = f"the table for ({', '.join(values)}): {error}"
             raise ProgramError(Diagnostic("foreign-syntax", message)) from error
-        yield row
 
 
 def _markov(
@@ -205,8 +202,8 @@ def _markov(
             weights = [exp(weight - max(logs)) for weight in logs]
         if not all(weights[i] for i in possible):
             raise _too_far_apart(variable.name)
-        shares = tuple(repr(weight / sum(weights)) for weight in weights)
-        yield row_text(NetworkRow(variable, (), shares), names)
+        shares = [repr(weight / sum(weights)) for weight in weights]
+        yield row_text(table_row(variable, (), (), shares), names)
     for number, factor in enumerate(f for f in factors if len(f.scope) > 1):
         yield ""
         yield from _factor(f"factor{number}", factor, names)
