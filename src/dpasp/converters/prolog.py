@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Literal
+from typing import Literal, overload
 
 from dpasp.converters import TUNING
 from dpasp.dataclass import dataclass
@@ -206,6 +206,10 @@ def variable_names(*terms: Term) -> dict[str, None]:
     return dict.fromkeys(names)
 
 
+@overload
+def substitute(term: Compound, values: Mapping[str, Term]) -> Compound: ...
+@overload
+def substitute(term: Term, values: Mapping[str, Term]) -> Term: ...
 def substitute(term: Term, values: Mapping[str, Term]) -> Term:
     """Replace variables by values."""
     match term:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from dpasp.converters.prolog import (
@@ -38,7 +38,7 @@ class Literal:
     A ``numeric`` comparison is one where Prolog fails on anything but numbers.
     """
 
-    atom: Term
+    atom: Compound
     negative: bool = False
     numeric: bool = False
 
@@ -80,7 +80,7 @@ class HeadNetwork:
 class Head:
     """An atom with its annotation: a probability, learnable or not."""
 
-    atom: Term
+    atom: Compound
     probability: Term | None = None
     learnable: bool = False
     network: HeadNetwork | None = None
@@ -105,39 +105,33 @@ class Rule:
         return any(head.probability is not None or head.learnable for head in self.heads)
 
 
-Change = Callable[[Term], Term]
-
-
-def changed_goal(goal: Goal, change: Change) -> Goal:
-    """Apply a change to each outermost term of a goal."""
+def substituted_goal(goal: Goal, values: Mapping[str, Term]) -> Goal:
+    """Replace variables of a goal by values."""
     if isinstance(goal, Literal):
-        return replace(goal, atom=change(goal.atom))
+        return replace(goal, atom=substitute(goal.atom, values))
     elements = tuple(
         Element(
-            tuple(change(term) for term in element.terms),
-            tuple(replace(literal, atom=change(literal.atom)) for literal in element.condition),
+            tuple(substitute(term, values) for term in element.terms),
+            tuple(replace(lit, atom=substitute(lit.atom, values)) for lit in element.condition),
         )
         for element in goal.elements
     )
-    return replace(goal, value=change(goal.value), elements=elements)
-
-
-def changed(rule: Rule, change: Change) -> Rule:
-    """Apply a change to each outermost term of a rule."""
-    heads = tuple(
-        replace(
-            head,
-            atom=change(head.atom),
-            probability=None if head.probability is None else change(head.probability),
-        )
-        for head in rule.heads
-    )
-    return replace(rule, heads=heads, body=tuple(changed_goal(g, change) for g in rule.body))
+    return replace(goal, value=substitute(goal.value, values), elements=elements)
 
 
 def substituted(rule: Rule, values: Mapping[str, Term]) -> Rule:
     """Replace variables of a rule by values."""
-    return changed(rule, lambda term: substitute(term, values)) if values else rule
+    if not values:
+        return rule
+    heads = tuple(
+        replace(
+            head,
+            atom=substitute(head.atom, values),
+            probability=head.probability and substitute(head.probability, values),
+        )
+        for head in rule.heads
+    )
+    return replace(rule, heads=heads, body=tuple(substituted_goal(g, values) for g in rule.body))
 
 
 def goal_terms(goal: Goal) -> Iterator[Term]:
@@ -161,9 +155,9 @@ def rule_terms(rule: Rule) -> Iterator[Term]:
         yield from goal_terms(goal)
 
 
-def is_comparison(term: Term) -> bool:
-    """Whether a literal's term is a comparison."""
-    return isinstance(term, Compound) and term.name in COMPARISONS and len(term.args) == 2
+def is_comparison(atom: Compound) -> bool:
+    """Whether a literal's atom is a comparison."""
+    return atom.name in COMPARISONS and len(atom.args) == 2
 
 
 def is_atom(goal: Goal) -> bool:
@@ -175,10 +169,15 @@ Predicate = tuple[str, int]  # name and arity
 Argument = tuple[str, int, int]  # of a predicate: name, arity and position
 
 
-def predicate(term: Term) -> Predicate:
+def predicate(atom: Compound) -> Predicate:
     """The name and arity of an atom."""
-    assert isinstance(term, Compound)
-    return term.name, len(term.args)
+    return atom.name, len(atom.args)
+
+
+def arguments(atom: Compound) -> Iterator[tuple[Argument, Term]]:
+    """The arguments of an atom and their positions."""
+    for i, term in enumerate(atom.args):
+        yield (atom.name, len(atom.args), i), term
 
 
 def goal_variables(goal: Goal) -> dict[str, None]:
@@ -311,7 +310,6 @@ def written_literal(literal: Literal, names: PrologNames) -> str:
     """A literal in a body."""
     atom = literal.atom
     if is_comparison(atom):
-        assert isinstance(atom, Compound)
         left, right = (term_text(arg, names) for arg in atom.args)
         text = f"{left} {atom.name} {right}"
     else:

@@ -42,6 +42,7 @@ from dpasp.converters.prolog import (
     Variable,
     all_subterms,
     read_clauses,
+    substitute,
     variable_names,
 )
 from dpasp.converters.rules import (
@@ -221,7 +222,6 @@ class _Program:
     def _instances(self, ask: QuestionRule) -> list[str]:
         """The literals in question: those for which its body holds, if it has one."""
         atom = ask.literal.atom
-        assert isinstance(atom, Compound)
         names = variable_names(atom)
         if ask.kind == "evidence" and names and not ask.body:
             help = "write one line for each atom that is observed"
@@ -264,18 +264,9 @@ class _Program:
 
 def _shown(literal: Literal) -> Literal:
     """The literal of a question, with ``_`` for auxiliary variables."""
-    atom = literal.atom
-    assert isinstance(atom, Compound)
-    return literal if not variable_names(atom) else Literal(_anonymous(atom), literal.negative)
-
-
-def _anonymous(term: Term) -> Term:
-    match term:
-        case Variable(name):
-            return Variable("_") if not name[0].isupper() else term
-        case Compound(name, args, at):
-            return Compound(name, tuple(_anonymous(arg) for arg in args), at)
-    return term
+    names = variable_names(literal.atom)
+    hidden = {name: Variable("_") for name in names if not name[0].isupper()}
+    return replace(literal, atom=substitute(literal.atom, hidden))
 
 
 def _ask_terms(ask: QuestionRule) -> list[Term]:

@@ -37,6 +37,7 @@ from dpasp.converters.rules import (
     Literal,
     Predicate,
     Rule,
+    arguments,
     goal_terms,
     goal_variables,
     is_atom,
@@ -72,18 +73,15 @@ def scaled(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context
 
 def _atoms(rule: Rule) -> Iterator[Compound]:
     for head in rule.heads:
-        if isinstance(head.atom, Compound):
-            yield head.atom
+        yield head.atom
     for goal in rule.body:
         if isinstance(goal, Literal) and not is_comparison(goal.atom):
-            assert isinstance(goal.atom, Compound)
             yield goal.atom
 
 
 def _columns(rule: Rule) -> Iterator[tuple[Argument, Term]]:
     for atom in _atoms(rule):
-        for i, arg in enumerate(atom.args):
-            yield (*predicate(atom), i), arg
+        yield from arguments(atom)
 
 
 def _real_columns(rules: Sequence[Rule]) -> set[Argument]:
@@ -138,7 +136,6 @@ class _Scaled:
         if isinstance(goal, Aggregate):
             return goal
         if is_comparison(goal.atom):
-            assert isinstance(goal.atom, Compound)
             left, right = goal.atom.args
             if any(isinstance(s, Variable) and s.name in self.real for s in (left, right)):
                 sides = (self.number(left), self.number(right))
@@ -146,14 +143,9 @@ class _Scaled:
             return goal
         return replace(goal, atom=self.atom(goal.atom))
 
-    def atom(self, term: Term) -> Term:
-        if not isinstance(term, Compound):
-            return term
-        args = tuple(
-            self.number(arg) if (*predicate(term), i) in self.columns else arg
-            for i, arg in enumerate(term.args)
-        )
-        return replace(term, args=args)
+    def atom(self, atom: Compound) -> Compound:
+        scaled = (self.number(a) if c in self.columns else a for c, a in arguments(atom))
+        return replace(atom, args=tuple(scaled))
 
     def number(self, term: Term) -> Term:
         if not isinstance(term, Number):
@@ -223,7 +215,6 @@ def _bound_after(goal: Goal, bound_names: set[str], goals: Sequence[Goal]) -> se
         return set(variable_names(goal.value)) if local & outside <= bound_names else set()
     if goal.negative or not is_comparison(goal.atom):
         return set()
-    assert isinstance(goal.atom, Compound)
     left, right = goal.atom.args
     if goal.atom.name != "=":
         return set()
@@ -298,12 +289,11 @@ def grows(rule: Rule, reach: dict[Predicate, set[Predicate]]) -> bool:
         name
         for goal in rule.body
         if isinstance(goal, Literal) and is_comparison(goal.atom)
-        and isinstance(goal.atom, Compound) and goal.atom.name == "="
+        and goal.atom.name == "="
         and any(isinstance(side, Operation) for side in goal.atom.args)
         for name in goal_variables(goal)
     }  # fmt: skip
     for head in rule.heads:
-        assert isinstance(head.atom, Compound)
         larger = any(
             (isinstance(arg, Compound) and variable_names(arg))
             or (isinstance(arg, Variable) and arg.name in computed)
@@ -339,7 +329,6 @@ class Subgoal:
 def calls(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> Iterator[Subgoal]:
     """All calls in a program."""
     for ask in asks:
-        assert isinstance(ask.literal.atom, Compound)
         yield Subgoal(ask.literal.atom, ask.body, None)
     for rule in rules:
         yield from body_calls(rule.body, rule)
@@ -360,7 +349,6 @@ def body_calls(body: tuple[Goal, ...], caller: Rule | None = None) -> Iterator[S
             ]
         for literal, left, negative in places:
             for part in goal_literals(literal):
-                assert isinstance(part.atom, Compound)
                 yield Subgoal(part.atom, left, caller, negative)
 
 
@@ -421,7 +409,6 @@ class QuestionDemand:
         if rule is None or id(rule) not in self.served:
             return set()
         atom = rule.heads[0].atom
-        assert isinstance(atom, Compound)
         places = positions[self.group[predicate(atom)]]
         return set(variable_names(*(atom.args[i] for i in places)))
 
@@ -439,7 +426,6 @@ class QuestionDemand:
         for rule in self.rules:
             if id(rule) not in self.served:
                 continue
-            assert isinstance(rule.heads[0].atom, Compound)
             asked = self.asked(rule.heads[0].atom)
             new = rule if asked is None else replace(rule, body=(asked, *rule.body))
             if missing := unbound(new):
@@ -465,7 +451,6 @@ class QuestionDemand:
         """The body of a question rule: what holds to the left of the call."""
         first: tuple[Goal, ...] = ()
         if call.caller is not None and id(call.caller) in self.served:
-            assert isinstance(call.caller.heads[0].atom, Compound)
             of_caller = self.asked(call.caller.heads[0].atom)
             first = () if of_caller is None else (of_caller,)
         positive = [g for g in call.left if not (isinstance(g, Literal) and g.negative)]

@@ -29,9 +29,9 @@ from dpasp.converters.rules import (
     Head,
     Literal,
     Rule,
-    changed_goal,
     goal_terms,
     goal_variables,
+    substituted_goal,
 )
 from dpasp.dataclass import dataclass
 
@@ -420,9 +420,7 @@ def _finished(branch: Branch, context: Context) -> Body | None:
     values = unify((step.left, step.right) for step in branch if isinstance(step, Same))
     if values is None:
         return None
-    return Body(
-        tuple(changed_goal(goal, lambda t: substitute(t, values)) for goal in goals), values
-    )
+    return Body(tuple(substituted_goal(goal, values) for goal in goals), values)
 
 
 def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, ...]:

@@ -38,6 +38,7 @@ from dpasp.converters.rules import (
     Predicate,
     PrologNames,
     Rule,
+    arguments,
     atom_text,
     goal_text,
     goal_variables,
@@ -152,7 +153,7 @@ def _numeric_uses(
 ) -> Iterator[tuple[Term, tuple[Goal, ...], Slice]]:
     """The terms of a goal that must be numbers, and the goals that bind them."""
     if isinstance(goal, Literal):
-        if goal.numeric and isinstance(goal.atom, Compound):
+        if goal.numeric:
             for term in chain.from_iterable(map(all_subterms, goal.atom.args)):
                 yield term, left, goal.atom.at
         return
@@ -183,12 +184,9 @@ class _Columns:
                 return
 
     def _add(
-        self, columns: set[Argument], atom: Term, goals: Sequence[Goal], rule: Rule | None
+        self, columns: set[Argument], atom: Compound, goals: Sequence[Goal], rule: Rule | None
     ) -> None:
-        assert isinstance(atom, Compound)
-        for i, arg in enumerate(atom.args):
-            if self.may_be_other(arg, goals, rule):
-                columns.add((*predicate(atom), i))
+        columns.update(c for c, arg in arguments(atom) if self.may_be_other(arg, goals, rule))
 
     def may_be_other(self, term: Term, goals: Sequence[Goal], rule: Rule | None) -> bool:
         """Whether a term may be something else than a number."""
@@ -221,18 +219,15 @@ def _is_one_of_others(name: str, goal: Literal) -> bool:
     return False
 
 
-def _columns_of(name: str, atom: Term) -> Iterator[Argument]:
-    assert isinstance(atom, Compound)
-    for i, arg in enumerate(atom.args):
-        if arg == Variable(name):
-            yield (*predicate(atom), i)
+def _columns_of(name: str, atom: Compound) -> list[Argument]:
+    return [column for column, arg in arguments(atom) if arg == Variable(name)]
 
 
 def _computed(goal: Goal) -> set[str]:
     """The variables that a goal computes; their values are numbers."""
     if isinstance(goal, Aggregate):
         return set(variable_names(goal.value))
-    if not goal.numeric or not isinstance(goal.atom, Compound) or goal.atom.name != "=":
+    if not goal.numeric or goal.atom.name != "=":
         return set()
     left, right = goal.atom.args
     return set() if isinstance(right, Variable) else set(variable_names(left))

@@ -29,9 +29,9 @@ from dpasp.converters.rules import (
     HeadNetwork,
     Literal,
     Rule,
-    changed_goal,
     goal_variables,
     substituted,
+    substituted_goal,
 )
 from dpasp.dataclass import dataclass
 
@@ -168,7 +168,6 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
     for alternative in alternatives:
         literal = Literal(substitute(atom, alternative.values), negative)
         found = (g for g in alternative.goals if not (isinstance(g, Literal) and g.negative))
-        assert isinstance(literal.atom, Compound)
         context.called(literal.atom, {name for goal in found for name in goal_variables(goal)})
         made.append(QuestionRule(kind, literal, alternative.goals, at))
     return made
@@ -284,7 +283,7 @@ def _learnable(start: Term, keys: list[Term], atom: Term, context: Context) -> H
     return Head(_atom(atom, context), initial, learnable=True)
 
 
-def _atom(term: Term, context: Context) -> Term:
+def _atom(term: Term, context: Context) -> Compound:
     if not isinstance(term, Compound):
         raise context.refuse(term, "this is not an atom, so it cannot be a head")
     if term.name in ("query", "evidence"):
@@ -305,14 +304,12 @@ def _with_probabilities(rule: Rule, context: Context) -> Rule:
         goal.atom.args[0].name: goal
         for goal in rule.body
         if isinstance(goal, Literal)
-        and isinstance(goal.atom, Compound)
         and goal.atom.name in ("is", "=")
         and len(goal.atom.args) == 2
         and isinstance(goal.atom.args[0], Variable)
     }
     wanted = variable_names(*(h.probability for h in rule.heads if h.probability is not None))
     for name, goal in reals.items():
-        assert isinstance(goal.atom, Compound)
         rest = tuple(other for other in rule.body if other is not goal)
         elsewhere = [n for other in rest for n in goal_variables(other)]
         elsewhere += [n for head in rule.heads for n in variable_names(head.atom)]
@@ -333,7 +330,6 @@ def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
     """``total(X, sum<Y>) :- …`` of library(aggregate): one sum for each X."""
     (head,) = rule.heads
     atom = substitute(head.atom, body.values)
-    assert isinstance(atom, Compound)
     inside = [arg for arg in atom.args if isinstance(arg, Compound) and _is_aggregate(arg)]
     if len(inside) != 1 or inside[0].name == "avg<>" or head.probability is not None:
         raise context.refuse(head.atom, "only one sum, count, min or max in a certain head")
@@ -345,7 +341,7 @@ def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
         for name in goal_variables(goal)
         if name not in groups
     }
-    inner = [changed_goal(goal, lambda t: substitute(t, renamed)) for goal in body.goals]
+    inner = [substituted_goal(goal, renamed) for goal in body.goals]
     literals = tuple(goal for goal in inner if isinstance(goal, Literal))
     if len(literals) != len(inner):
         raise context.refuse(head.atom, "an aggregate inside an aggregate")
@@ -379,4 +375,4 @@ def _without_aggregates(atom: Term) -> Term:
 def _again(body: Body, renamed: dict[str, Term], context: Context) -> tuple[Goal, ...]:
     """The body again with fresh variables: a group exists only if it is not empty."""
     fresh: dict[str, Term] = {name: context.variable() for name in renamed}
-    return tuple(changed_goal(goal, lambda t: substitute(t, fresh)) for goal in body.goals)
+    return tuple(substituted_goal(goal, fresh) for goal in body.goals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
+from typing import overload
 
 from dpasp.converters.prolog import (
     Compound,
@@ -179,6 +180,10 @@ def as_real(term: Term, context: Context) -> Term:
     raise context.refuse(term, "this is not a number, so it cannot be a probability")
 
 
+@overload
+def data(term: Compound, context: Context) -> Compound: ...
+@overload
+def data(term: Term, context: Context) -> Term: ...
 def data(term: Term, context: Context) -> Term:
     """Translate a term that is not evaluated: Prolog's ``a-b`` is a pair, not a difference."""
     match term:

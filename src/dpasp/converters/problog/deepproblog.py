@@ -39,6 +39,7 @@ from dpasp.converters.rules import (
     Literal,
     PrologNames,
     Rule,
+    arguments,
     is_atom,
     predicate,
     slug,
@@ -114,7 +115,7 @@ def _seen(
     if asked:
         yield from asked
         return
-    called = {predicate(atom) for atom in atoms if isinstance(atom, Compound)}
+    called = {predicate(atom) for atom in atoms}
     for rule in rules:
         for head in rule.heads:
             if predicate(head.atom) not in called:
@@ -137,17 +138,13 @@ def _places(network: HeadNetwork, rules: Sequence[Rule]) -> set[Argument]:
                 if isinstance(arg, Variable)
             }
             for head in rule.heads:
-                assert isinstance(head.atom, Compound)
-                for i, arg in enumerate(head.atom.args):
+                for place, arg in arguments(head.atom):
                     if isinstance(arg, Variable) and arg.name in ends:
-                        new.add((*predicate(head.atom), i))
+                        new.add(place)
         if new == places:
             return places
         places = new
 
 
-def _args(atom: Term, places: set[Argument]) -> Iterator[Term]:
-    if isinstance(atom, Compound):
-        for i, arg in enumerate(atom.args):
-            if (*predicate(atom), i) in places:
-                yield arg
+def _args(atom: Compound, places: set[Argument]) -> list[Term]:
+    return [arg for place, arg in arguments(atom) if place in places]
