@@ -141,6 +141,10 @@ def test_a_table_at_once_has_the_child_change_slowest() -> None:
     assert "0.05::b(t); 0.95::b(f) :- a(f)." in text
 
 
+XML_WORD = """<BIF><NETWORK><VARIABLE><NAME>a</NAME><OUTCOME>t</OUTCOME></VARIABLE>
+<DEFINITION><FOR>a</FOR><TABLE>x</TABLE></DEFINITION></NETWORK></BIF>"""
+
+
 @pytest.mark.parametrize(
     ("dialect", "text", "line", "words"),
     [
@@ -152,6 +156,7 @@ def test_a_table_at_once_has_the_child_change_slowest() -> None:
         ("bif", ALARM[:-3], 12, "ends too early"),
         ("bif", "<BIF><NETWORK></BIF>", 1, "not XML"),
         ("bif", "<BIF><NETWORK><DEFINITION>\n<FOR>a</FOR></DEFINITION></NETWORK></BIF>", 2, "no v"),
+        ("bif", XML_WORD, 2, "a: 'x' is not a number"),
         ("uai", "BAYES\n2\n2 2\n1\n1 7\n2 .5 .5", 5, "no variable 7"),
         ("uai", "MARKOV\n1\n2\n1\n1 0\n3 .5 .5 .5", 6, "3 numbers where 2"),
         ("uai", "MARKOV\n1\n2\n1\n1 0\n2 .5 -.5", 6, "not a number from 0"),

@@ -119,7 +119,8 @@ def table_row(
     try:
         floats = [float(number) for number in numbers]
     except ValueError as error:
-        raise BadNetwork(f"{variable.name}: {error}", variable) from error
+        word = str(error).rpartition(": ")[2]
+        raise BadNetwork(f"{variable.name}: {word} is not a number", variable) from error
     total = sum(floats)
     if any(not 0 <= number <= 1 + TUNING.row_slack for number in floats):
         raise BadNetwork(f"{variable.name}: a number that is not a probability", variable)
