@@ -106,7 +106,7 @@ UNUSED = """
     dpasp.inference.credal.search dpasp.inference.engines.in_numbers
     dpasp.inference.engines.reference.enumerate dpasp.inference.engines.together
     dpasp.inference.explain dpasp.inference.models dpasp.inference.probable
-    dpasp.inference.relaxing dpasp.inference.sampling dpasp.inference.sharing
+    dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
     dpasp.learning dpasp.logic.narrow dpasp.neural dpasp.pictures
     dpasp.playground dpasp.scale.on_ray dpasp.scale.processes
