@@ -297,7 +297,7 @@ NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # any others go to
 
 
 def must_be(name: str, allowed: Allowed, value: object) -> str:
-    """What the value of an option must be, in place of one that it cannot be."""
+    """In words, what the value of an option must be."""
     large = isinstance(value, int) and value > LARGEST_INTEGER and "whole" in allowed.words
     return f"{name} must be {allowed.words}{f', at most {LARGEST_INTEGER}' if large else ''}"
 
