@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dpasp
-from dpasp.dialects import DIALECTS
+from dpasp.converters import DIALECTS
 from dpasp.errors import ProgramError
 
 PAGE = (Path(__file__).parent.parent / "docs" / "coming-from.md").read_text(encoding="utf-8")

@@ -177,7 +177,7 @@ def test_several_queries_also_as_a_list() -> None:
     [
         (lambda p: p.query(3), "a query is a text, not 3"),
         (lambda p: p.query(["a", None]), "a query is a text, not None"),
-        (lambda p: p.query([]), "an empty list holds no query"),
+        (lambda p: p.query([]), "the list of queries is empty"),
         (lambda p: p.query("a", evidence=3), "evidence is a text, not 3"),
         (lambda p: p.query("a", limits=5), "limits are dpasp.Limits, not 5"),
         (lambda p: p.query("a", n=100), "auto has no option n"),

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from dpasp.language import check, parse
-from dpasp.language.printer import to_text
+from dpasp.language.ast import to_text
 
 REPEAT = 5
 

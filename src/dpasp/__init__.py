@@ -10,7 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # nothing is imported here: the command line answers Ctrl-C that much earlier
 if TYPE_CHECKING:
-    from dpasp.dialects import convert
+    from dpasp.converters import convert
     from dpasp.errors import (
         DataError,
         Diagnostic,
@@ -69,7 +69,7 @@ _PLACES = {
     "load": "dpasp.program",
     "loads": "dpasp.program",
     "parse": "dpasp.program",
-    "convert": "dpasp.dialects",
+    "convert": "dpasp.converters",
     "formatted": "dpasp.language.formatting",
     "Program": "dpasp.program",
     "Answer": "dpasp.inference.answers",

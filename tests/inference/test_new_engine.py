@@ -14,7 +14,7 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.engines.result import EngineResult
 from dpasp.language.statements.engines import ENGINES, Engine, register
-from dpasp.language.statements.known_options import COUNT
+from dpasp.language.statements.options import COUNT
 
 SOURCE = Path(__file__).parents[2] / "src" / "dpasp"
 TEXT = "0.3::a. #semantics maxent. #query a. #query not a."

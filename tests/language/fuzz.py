@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error
-from dpasp.language.printer import to_text
+from dpasp.language.ast import to_text
 from dpasp.language.reader import read_readable
 from dpasp.logic import check_without_grounding
 from tests.language.seeds import seeds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpasp.errors import ProgramError
 from dpasp.language import ast, parse
-from dpasp.language.printer import statement_text
+from dpasp.language.ast import statement_text
 
 
 def one(text: str) -> ast.Statement:

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error
-from dpasp.language.text.files import load_text
+from dpasp.language.text.source import load_text
 from dpasp.logic import check_without_grounding
 from dpasp.logic.reading import program_of_texts
 

@@ -12,8 +12,9 @@ import pytest
 from dpasp.display.diagnostics import split_lines
 from dpasp.errors import ProgramError
 from dpasp.language import parse
-from dpasp.language.mistakes import habits
+from dpasp.language.mistakes import diagnose
 from dpasp.language.text.lexer import tokens
+from dpasp.language.tuning import TUNING
 from tests.clocks import steps
 from tests.language import snapshot
 
@@ -102,13 +103,13 @@ def test_common_mistakes_are_looked_for_near_the_error_only(
 ) -> None:
     """An expression that may begin anywhere takes n² steps over a text of n characters."""
     seen = Seen()
-    mistake = habits.Mistake(seen, "x", "", "")  # type: ignore[arg-type]
-    monkeypatch.setattr(habits, "MISTAKES", (mistake,))
+    mistake = diagnose.Mistake(seen, "x", "", "")  # type: ignore[arg-type]
+    monkeypatch.setattr(diagnose, "MISTAKES", (mistake,))
     with pytest.raises(ProgramError):
         parse(f"a :- {unit * (20_000 // len(unit))} =< {unit * (20_000 // len(unit))} ?? .")
     for text in seen.texts:
         assert max(map(len, re.findall(r"[^\0]+", text)), default=0) < 3_000
-        assert max(map(len, re.findall(r"[\w]+", text)), default=0) <= habits.LONG
+        assert max(map(len, re.findall(r"[\w]+", text)), default=0) <= TUNING.masked_token
 
 
 def test_a_mistake_far_from_the_beginning_is_known() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dpasp.errors import ProgramError
 from dpasp.language import parse, parse_files
-from dpasp.language.printer import statement_text
+from dpasp.language.ast import statement_text
 
 
 @pytest.fixture

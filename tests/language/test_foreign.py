@@ -11,7 +11,7 @@ import dpasp
 from dpasp.cli import main
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import parse, parse_files
-from dpasp.language.printer import to_text
+from dpasp.language.ast import to_text
 
 
 def problem(text: str) -> Diagnostic:

@@ -10,8 +10,7 @@ import pytest
 
 from dpasp.errors import ProgramError
 from dpasp.language import parse
-from dpasp.language.formatting import formatted
-from dpasp.language.formatting.layout import WIDTH
+from dpasp.language.formatting import WIDTH, formatted
 from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.lexer import tokens
 from dpasp.language.text.pieces import cut_statements

@@ -10,22 +10,20 @@ import pytest
 
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import check, parse
-from dpasp.language.printer import statement_text, to_text
-from dpasp.language.statements.directive import expect_end, whole_statement
+from dpasp.language.ast import statement_text, to_text
 from dpasp.language.statements.kind import (
     Draft,
     Kind,
     Setting,
+    expect_end,
     kinds,
     register_kind,
     starting_words,
     unregister,
+    whole_statement,
 )
 from dpasp.language.statements.statement import NOWHERE, Statement
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 
 GUIDE = Path(__file__).parents[2] / "docs" / "language.md"
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpasp.language import ast, parse
-from dpasp.language.printer import number_text, statement_text, to_text
+from dpasp.language.ast import statement_text, to_text
+from dpasp.language.statements.expressions import number_text
 from tests.language.seeds import seeds
 
 

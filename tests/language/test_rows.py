@@ -12,7 +12,7 @@ import dpasp
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast, check, parse
 from dpasp.language.reader import read_readable
-from dpasp.language.text import pieces, rows
+from dpasp.language.text import clingo_text, pieces
 
 PROGRAMS = 80
 NEVER = re.compile(r"(?!)(?P<heads>)(?P<body>)(?P<dot>)")
@@ -120,7 +120,7 @@ def test_a_query_does_not_ask_clingo_for_rows(monkeypatch: pytest.MonkeyPatch) -
     def refuse(*_: object) -> object:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(rows, "parse_clingo", refuse)
+    monkeypatch.setattr(clingo_text, "parse_clingo", refuse)
     text = "0.25::a(x); 0.5::a(y).\n" + "".join(
         f"0.5::b({i}) :- a(x), not a(y).\n0.1::c({i}) :- b({i}).\n" for i in range(30)
     )

@@ -8,7 +8,8 @@ import pytest
 
 from dpasp.errors import ProgramError, Span
 from dpasp.language import ast, extend, parse, parse_files
-from dpasp.language.text.source import Place, Sources
+from dpasp.language.text import Sources
+from dpasp.language.text.source import Place
 
 TEXT = """\
 % Zoë's program – with dashes

@@ -6,7 +6,7 @@ import pytest
 
 from dpasp.language import ast, parse
 from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.language.printer import expression_text
+from dpasp.language.statements.expressions import expression_text
 from tests.language.reading import codes, kinds, one, shown
 
 

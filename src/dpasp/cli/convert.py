@@ -8,7 +8,7 @@ from argparse import Namespace
 from dpasp.cli.console import Console
 from dpasp.cli.options import LIMITS, OUTPUT, Flag, OptionGroup
 from dpasp.cli.reading import read_text
-from dpasp.dialects import DIALECTS
+from dpasp.converters import DIALECTS
 from dpasp.writing import write_text
 
 DESCRIPTION = """\

@@ -16,7 +16,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
-from dpasp.language.statements.known_options import CHAINS, LARGEST_INTEGER
+from dpasp.language.statements.options import CHAINS, LARGEST_INTEGER
 from dpasp.limits import MOST_THREADS
 from dpasp.scale.clusters import checked_cluster
 

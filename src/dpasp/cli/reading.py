@@ -14,7 +14,7 @@ from dpasp.language import extend
 from dpasp.language.arguments import evidence_given, queries_given
 from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
-from dpasp.language.text.files import Reach, load_text
+from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import Limits, unnoticed
 from dpasp.logic.reading import program_of_texts
 

@@ -17,7 +17,7 @@ from dpasp.editors.names import python_names
 from dpasp.editors.predicates import Predicate
 from dpasp.editors.words import KEYWORDS, SEMANTICS, Word, directive_words
 from dpasp.language.statements import engines
-from dpasp.language.statements.known_options import LEARN, NETWORK, Allowed
+from dpasp.language.statements.options import LEARN, NETWORK, Allowed
 from dpasp.language.text.lexer import INLINE
 
 OfferKind = Literal["directive", "word", "predicate", "variable", "function", "option", "value"]

@@ -24,7 +24,7 @@ from dpasp.editors.words import word_help
 from dpasp.errors import Error, Span
 from dpasp.language import ast
 from dpasp.language.statements.engines import all_options
-from dpasp.language.statements.known_options import LEARN, NETWORK
+from dpasp.language.statements.options import LEARN, NETWORK
 from dpasp.limits import Limits
 from dpasp.program import Program
 

@@ -16,7 +16,7 @@ from dpasp.errors import Diagnostic, UsageError
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
 from dpasp.language.statements import engines
-from dpasp.language.statements.inference import inference_problems
+from dpasp.language.statements.engines import inference_problems
 from dpasp.scale.pools import Pool
 
 TOP = 5  # how many reasons are given, the most probable first

@@ -1,10 +1,9 @@
-"""Text → AST. Nothing here runs a program, grounds it or imports torch.
+"""Text to syntax tree. Nothing here grounds or runs a program, or imports torch.
 
-Reading (:func:`parse`) finds what cannot be read; :func:`check` finds what cannot be
-meant, which may depend on semantics and constants given from outside.
+:func:`parse` finds what cannot be read; :func:`check` finds what cannot be meant, which may depend
+on semantics and constants given from outside.
 
->>> program = parse("0.3::a. #query a.")
->>> len(program.statements)
+>>> len(parse("0.3::a. #query a.").statements)
 2
 """
 
@@ -18,23 +17,23 @@ from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.ast import Evidence, Map, Program, Query
 from dpasp.language.checks import check
 from dpasp.language.reader import read_texts
-from dpasp.language.text.files import Reach, load_text
+from dpasp.language.text.source import Reach, load_text
 
 
 def parse(text: str, file: str = "<program>") -> Program:
-    """The program that a text says; :class:`dpasp.ProgramError` with all that is wrong with it."""
+    """Read a program; :class:`dpasp.ProgramError` with everything that is wrong."""
     return read_texts([(file, text)])
 
 
 def parse_files(paths: Iterable[str | Path]) -> Program:
-    """The program that several files say together."""
+    """Read several files as one program."""
     return read_texts([(str(path), load_text(path)) for path in paths])
 
 
 def extend(program: Program, text: str, file: str = "<query>") -> Program:
-    """The program with the questions and the evidence of a text added to its end.
+    """The program with the questions and evidence of a text appended.
 
-    The text may come from anywhere: it reads no file, and whatever else it says is refused.
+    The text may come from anywhere: it may not read files, and anything else in it is refused.
     """
     more = read_texts([(file, text)], program.sources, {file: Reach()})
     others = [s for s in more.statements if not isinstance(s, Query | Map | Evidence)]

@@ -1,4 +1,4 @@
-"""What a caller from Python gives: queries and evidence as statements, or words about mistakes.
+"""Arguments from Python as statements: queries, evidence, constants.
 
 >>> queries_given(["a | b.", ["c", "#query d."]])
 ('#query a | b.', '#query c.', '#query d.')
@@ -17,7 +17,7 @@ from textwrap import shorten
 
 from dpasp.errors import UsageError
 from dpasp.language.observations import one_example
-from dpasp.language.statements.known_options import LARGEST_INTEGER
+from dpasp.language.statements.options import LARGEST_INTEGER
 
 QUERY, MAP, EVIDENCE = ("#query", "#pr"), ("#map", "#max", "#mpe"), ("#evidence",)
 _DIRECTIVE = re.compile(r"#\w*")
@@ -27,18 +27,18 @@ def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
     """Queries, and lists of them, as statements."""
     texts = [text for query in queries for text in _texts(query, "a query")]
     if queries and not texts:
-        raise UsageError("an empty list holds no query", help="leave it out")
+        raise UsageError("the list of queries is empty", help="leave it out")
     return tuple(f"#query {_bare(text, QUERY)}." for text in texts)
 
 
 def map_given(question: str | None) -> str:
-    """A question for most probable values as a statement: of all choices where it names no atom."""
+    """A MAP question as a statement; over all choices if it names no atom."""
     text = _bare(text_given("" if question is None else question, "a question"), MAP)
     return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
 
 
 def evidence_given(evidence: object) -> tuple[str, ...]:
-    """Evidence as statements: of texts, which may have variables, or of one example.
+    """Evidence as statements, from texts (which may have variables) or one example.
 
     >>> evidence_given("a, not b"), evidence_given({"a": True, "b": False, "c": None})
     (('#evidence a, not b.',), ('#evidence a, not b.',))
@@ -55,7 +55,7 @@ def evidence_given(evidence: object) -> tuple[str, ...]:
 
 
 def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
-    """The values of constants as texts, as the command line takes them."""
+    """The values of constants as texts, as on the command line."""
     for name, value in (constants or {}).items():
         if isinstance(value, float) and not isfinite(value):
             raise UsageError(f"the constant {name} cannot be {value}", help="give a finite number")
@@ -63,7 +63,7 @@ def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
 
 
 def whole_given(value: object, what: str, least: int = 0, most: int = LARGEST_INTEGER) -> int:
-    """A whole number that was given, from ``least`` to ``most``.
+    """An integer from ``least`` to ``most``; :class:`UsageError` otherwise.
 
     >>> whole_given(3, "the seed")
     3
@@ -85,7 +85,7 @@ def whole_given(value: object, what: str, least: int = 0, most: int = LARGEST_IN
 
 
 def share_given(value: object, what: str) -> float:
-    """A number from 0 to 1 that was given."""
+    """A number from 0 to 1; :class:`UsageError` otherwise."""
     number = plain_number(value)
     if type(number) in (int, float) and isinstance(number, int | float) and 0 <= number <= 1:
         return float(number)
@@ -95,7 +95,7 @@ def share_given(value: object, what: str) -> float:
 
 
 def plain_number(value: object) -> object:
-    """A number of numpy's or of another library as Python's own; anything else as it is."""
+    """A number of numpy or another library as a Python number; anything else unchanged."""
     if isinstance(value, int | float):
         return value
     if isinstance(value, Integral):
@@ -104,7 +104,7 @@ def plain_number(value: object) -> object:
 
 
 def path_given(path: object) -> str:
-    """The name of a file."""
+    """A file name."""
     if not isinstance(path, str | PathLike):
         raise UsageError(
             f"the name of a file is a text or a path, not {_shown(path)}",
@@ -114,7 +114,7 @@ def path_given(path: object) -> str:
 
 
 def text_given(value: object, what: str) -> str:
-    """What was given, if it is a text."""
+    """The value if it is a string; :class:`UsageError` otherwise."""
     if not isinstance(value, str):
         raise UsageError(f"{what} is a text, not {_shown(value)}", help="write it in quotes")
     return value
@@ -128,12 +128,12 @@ def _texts(value: object, what: str) -> tuple[str, ...]:
 
 
 def _shown(value: object) -> str:
-    """A wrong argument in an error message, however long it is."""
+    """A wrong argument, shortened for a message."""
     return shorten(repr(value), 40)
 
 
 def _bare(text: str, words: Sequence[str]) -> str:
-    """A question without its dot, and without its directive, which is one of these words."""
+    """A question without its final dot and without its directive, one of ``words``."""
     text = text.strip()
     if found := _DIRECTIVE.match(text):
         if found[0] not in words:

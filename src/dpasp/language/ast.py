@@ -1,10 +1,9 @@
-"""All that a program can consist of, by one name: ``from dpasp.language import ast``.
-
-Every kind of statement is defined in its own module of :mod:`dpasp.language.statements`.
+"""All nodes of a program under one name, and their text.
 
 >>> from dpasp.language import parse
->>> isinstance(parse("#query a.").statements[0], Query)
-True
+>>> print(to_text(parse("0.3 :: a ; 7/10::b:-c . #query(a|not b).")), end="")
+0.3::a; 7/10::b :- c.
+#query a | not b.
 """
 
 from __future__ import annotations
@@ -12,12 +11,11 @@ from __future__ import annotations
 from dpasp.language.statements.annotated import Annotated
 from dpasp.language.statements.constants import Const
 from dpasp.language.statements.data import Data
+from dpasp.language.statements.engines import Inference
 from dpasp.language.statements.expressions import Expression, Name, Number, Operation, Variable
 from dpasp.language.statements.include import Include
-from dpasp.language.statements.inference import Inference
-from dpasp.language.statements.kind import clingo_terms
+from dpasp.language.statements.kind import clingo_terms, kind_of
 from dpasp.language.statements.learn import Learn
-from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
 from dpasp.language.statements.naming import Naming
 from dpasp.language.statements.neural import Network, Neural
 from dpasp.language.statements.options import Call, File, Option, OptionValue, Origin
@@ -25,8 +23,27 @@ from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.python import Python
 from dpasp.language.statements.questions import Evidence, Literal, Map, Mode, Query
 from dpasp.language.statements.semantics import Semantics
-from dpasp.language.statements.statement import NOWHERE, Program, Statement, span_field
+from dpasp.language.statements.statement import (
+    NOWHERE,
+    Logic,
+    Probability,
+    Program,
+    SemanticsPair,
+    Statement,
+    span_field,
+)
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight
+
+
+def to_text(program: Program) -> str:
+    """The text of a program, one statement a line; it reads back as the same program."""
+    return "".join(f"{statement_text(statement)}\n" for statement in program.statements)
+
+
+def statement_text(statement: Statement) -> str:
+    """The text of a statement."""
+    return kind_of(statement).text(statement)
+
 
 __all__ = [
     "Annotated",
@@ -69,4 +86,6 @@ __all__ = [
     "Weight",
     "clingo_terms",
     "span_field",
+    "statement_text",
+    "to_text",
 ]

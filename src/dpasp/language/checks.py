@@ -1,15 +1,11 @@
-r"""What is wrong with a program that can be read: found without grounding or running it.
-
-:func:`check` collects everything it finds; :func:`effective_semantics` says which
-semantics hold after what the user asked for from outside.
+"""Checks of a program that can be read, without grounding or running it.
 
 >>> from dpasp.language import parse
 >>> try:
 ...     check(parse("1.5::a. #query undef a."))
 ... except ProgramError as error:
-...     print(*error.diagnostics, sep="\n")
-<program>:1:1: error: 1.5 is not a probability [probability-range]
-<program>:1:16: error: no atom is ever undefined under the stable semantics [undef-two-valued]
+...     print(*(problem.code for problem in error.diagnostics))
+probability-range undef-two-valued
 """
 
 from __future__ import annotations
@@ -19,10 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.statements.constants import check_constants, numeric_constants
 from dpasp.language.statements.kind import Kind, Setting, kinds
-from dpasp.language.statements.meaning import SemanticsPair
 from dpasp.language.statements.python import check_calls
 from dpasp.language.statements.semantics import effective_semantics, parse_semantics
-from dpasp.language.statements.statement import Program, Statement
+from dpasp.language.statements.statement import Program, SemanticsPair, Statement
 
 
 def check(
@@ -32,9 +27,9 @@ def check(
     *,
     numbers: bool = True,
 ) -> None:
-    """Raise a :class:`ProgramError` with all that is wrong with a program, if anything is.
+    """Raise a :class:`ProgramError` with everything that is wrong with a program.
 
-    Without ``numbers`` the probabilities are not looked at: they were before.
+    Without ``numbers``, probabilities are skipped: they were checked before.
     """
     problems: list[Diagnostic] = []
     meaning, values = SemanticsPair(), None
@@ -58,7 +53,7 @@ def check(
 
 
 def _repeated(kind: Kind[Statement], statements: Sequence[Statement]) -> Iterator[Diagnostic]:
-    """Directives that may stand only once and stand there again."""
+    """Directives that may occur only once and occur again."""
     for statement in statements[1:] if kind.once else ():
         first = statements[0].span
         where = f"the first is in line {first.line} of {first.file}"

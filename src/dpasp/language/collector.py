@@ -1,11 +1,4 @@
-"""Keeping Python's garbage collector away from work that makes no garbage.
-
->>> with collector_paused():
-...     gc.isenabled()
-False
->>> gc.isenabled()
-True
-"""
+"""Pausing the garbage collector."""
 
 from __future__ import annotations
 
@@ -16,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector off while many objects are made, none of which is waste."""
+    """Pause the garbage collector while many objects are made, none of them garbage."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,19 +1,17 @@
-"""What was seen, in every shape that Python has for it, as the texts of literals.
+"""Observations in any form that Python has, as the texts of literals.
 
-An *example* is what was seen at once: some literals. Every entrance that takes observations or
-evidence reads them here, so that the same value means the same everywhere:
+An *example* is a tuple of literals that were observed together. All entry points that take
+observations or evidence use these functions, so the same value always means the same.
 
 >>> examples(["a, not b", ["a", "b"], {"a": True, "b": None, "c": 0, "d": "undef"}])
 [('a', 'not b'), ('a', 'b'), ('a', 'not c', 'undef d')]
 >>> examples({"a": [1, 0], "edge(1,2)": [True, None]})
 [('a', 'edge(1,2)'), ('not a',)]
->>> one_example({"a": True, "b": False})
-('a', 'not b')
 
-Tables may be dictionaries of columns, DataFrames (of pandas, polars and all that narwhals reads),
-arrays with named fields, or pairs of a matrix and the names of its columns. A cell is true (True,
-1), false (False, 0), undefined ("undef") or not observed (None, NaN). Whatever cannot be read is
-refused with a :class:`DataError` that shows what to write.
+A table is a dictionary of columns, a DataFrame (pandas, polars, and whatever narwhals reads), an
+array with named fields, or a pair of a matrix and the names of its columns. A cell is true (True,
+1), false (False, 0), undefined ("undef") or unobserved (None, NaN). Anything else is a
+:class:`DataError` that shows what to write.
 """
 
 from __future__ import annotations
@@ -36,12 +34,12 @@ from dpasp.errors import DataError, Diagnostic, Span
 Example = tuple[str, ...]
 Codes = NDArray[np.int8]
 
-MISSING, FALSE, TRUE, UNDEFINED = -1, 0, 1, 2  # the codes of cells
+MISSING, FALSE, TRUE, UNDEFINED = -1, 0, 1, 2  # codes of cells
 PREFIX = {FALSE: "not ", TRUE: "", UNDEFINED: "undef "}
 WORDS = {"1": TRUE, "1.0": TRUE, "true": TRUE, "0": FALSE, "0.0": FALSE, "false": FALSE}
 WORDS |= dict.fromkeys(("undef", "undefined"), UNDEFINED)
 NOT_SEEN = {"", "?", "-", "_", "*", ".", "x", "na", "n/a", "nan", "nil", "none", "null"}
-NOT_SEEN |= {"missing", "unknown", "unobserved"}  # words in files for what was not observed
+NOT_SEEN |= {"missing", "unknown", "unobserved"}  # words for unobserved values in files
 WORDS |= dict.fromkeys(NOT_SEEN, MISSING)
 
 FORM = (
@@ -52,7 +50,7 @@ FILES = (".csv", ".npy")
 
 
 class _Reading:
-    """What is being read, and for which place of a program: for messages."""
+    """The name and place of what is being read, for messages."""
 
     def __init__(self, what: str, span: Span | None) -> None:
         self.what, self.span = what, span
@@ -62,9 +60,9 @@ class _Reading:
 
 
 def examples(value: object, what: str = "observations", span: Span | None = None) -> list[Example]:
-    """The examples in a value, one tuple of literals each; never none.
+    """The examples in a value, one tuple of literals each; at least one.
 
-    ``what`` names the value in messages, ``span`` is the place in a program that asked for it.
+    ``what`` names the value in messages; ``span`` is the place in the program that asked for it.
     """
     reading = _Reading(what, span)
     read = _examples(value, reading)
@@ -74,7 +72,7 @@ def examples(value: object, what: str = "observations", span: Span | None = None
 
 
 def one_example(value: object, what: str = "evidence", span: Span | None = None) -> Example:
-    """The literals of one example: all that a text, a list of texts or a dictionary says."""
+    """The literals of one example: a text, a list of texts or a dictionary."""
     reading = _Reading(what, span)
     if isinstance(value, str | Symbol) or _is_row(value):
         return _example(value, 0, reading)
@@ -90,7 +88,7 @@ def one_example(value: object, what: str = "evidence", span: Span | None = None)
 
 
 def _examples(value: object, reading: _Reading) -> list[Example]:
-    """The examples in any shape of many."""
+    """The examples in a value of any supported shape."""
     if isinstance(value, str | Symbol) or (_is_row(value) and not _is_columns(value)):
         return [_example(value, 0, reading)]
     if isinstance(value, PathLike):
@@ -103,7 +101,7 @@ def _examples(value: object, reading: _Reading) -> list[Example]:
     if isinstance(value, np.ndarray) or hasattr(value, "detach"):
         value = _listed(value, reading)
     if not isinstance(value, Iterable):
-        message = f"{shorten(repr(value), 40)} says of no atom what was seen"
+        message = f"{shorten(repr(value), 40)} does not say which atoms were observed"
         raise reading.error("observation-syntax", message)
     return [_example(entry, i, reading) for i, entry in enumerate(value)]
 
@@ -125,7 +123,9 @@ def _example(value: object, index: int, reading: _Reading) -> Example:
         isinstance(text, str | Symbol) for text in value
     ):
         return tuple(literal for text in value for literal in split_literals(str(text)))
-    message = f"example {index} observes {shorten(repr(value), 40)}, which is no text of literals"
+    message = (
+        f"example {index} observes {shorten(repr(value), 40)}, which is not a text of literals"
+    )
     if isinstance(value, list | tuple | np.ndarray):
         help = 'name the columns: (matrix, ["a", "edge(1,2)"])'
         raise reading.error("observation-syntax", message, help)
@@ -144,7 +144,7 @@ def _literals(atoms: Sequence[str], codes: Iterable[int]) -> Example:
 
 
 def _is_row(value: object) -> bool:
-    """Whether a value maps atoms to what was seen of them: a dictionary, or a row of a table."""
+    """Whether a value maps atoms to observations: a dictionary or a row of a table."""
     if isinstance(value, np.void):
         return bool(value.dtype.names)
     return isinstance(value, Mapping) or (
@@ -153,9 +153,9 @@ def _is_row(value: object) -> bool:
 
 
 def _atom(key: object, reading: _Reading) -> str:
-    """The atom that a key or a column's name is."""
+    """The atom named by a key or a column."""
     if not isinstance(key, str | Symbol):
-        message = f"{shorten(repr(key), 40)} names no atom"
+        message = f"{shorten(repr(key), 40)} is not the name of an atom"
         raise reading.error("observation-names", message, "name atoms by texts such as 'edge(1,2)'")
     atom = str(key).strip().removesuffix(".")
     for word in ("not ", "~", "undef "):
@@ -168,7 +168,7 @@ def _atom(key: object, reading: _Reading) -> str:
 
 
 def _cell(atom: str, value: Any, index: int, reading: _Reading) -> int:
-    """What a value in a dictionary or a table says about its atom."""
+    """The code of an observed value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return MISSING
     if isinstance(value, bool | np.bool_):
@@ -213,7 +213,7 @@ def _is_columns(value: object) -> bool:
 
 
 def _columns(value: Any, reading: _Reading) -> tuple[list[str], list[Any]] | None:
-    """The names and the columns of a table; None if it is none."""
+    """The names and columns of a table; None if it is not a table."""
     if _is_columns(value):
         return [_atom(name, reading) for name in value], list(value.values())
     if isinstance(value, np.ndarray) and value.dtype.names:
@@ -235,7 +235,7 @@ def _columns(value: Any, reading: _Reading) -> tuple[list[str], list[Any]] | Non
 
 
 def _by_narwhals(value: Any, reading: _Reading) -> Any:
-    """A table of any library that narwhals knows."""
+    """A table of any library that narwhals supports."""
     try:
         import narwhals
     except ImportError:
@@ -300,7 +300,9 @@ def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> list[Example]:
     rows = matrix.detach().cpu().numpy() if hasattr(matrix, "detach") else matrix
     width = rows.shape[1] if hasattr(rows, "shape") else len(rows[0])
     if isinstance(atoms, str) or not isinstance(atoms, Iterable):
-        raise reading.error("observation-matrix", f"{shorten(repr(atoms), 40)} is no list of atoms")
+        raise reading.error(
+            "observation-matrix", f"{shorten(repr(atoms), 40)} is not a list of atoms"
+        )
     names = [_atom(atom, reading) for atom in atoms]
     if width != len(names):
         message = f"there are {width} columns and {len(names)} atoms"
@@ -311,7 +313,7 @@ def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> list[Example]:
 
 
 def _listed(value: Any, reading: _Reading) -> list[Any]:
-    """An array as a list of texts; numbers are no observations without names."""
+    """An array as a list of texts; numbers without names are refused."""
     array = value.detach().cpu().numpy() if hasattr(value, "detach") else value
     if array.dtype.kind in "UO" and array.ndim == 1:
         listed: list[Any] = array.tolist()
@@ -329,7 +331,7 @@ def _listed(value: Any, reading: _Reading) -> list[Any]:
 
 
 def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Example]:
-    """The examples in a file: a CSV file with a header of atoms, or an array with names (.npy)."""
+    """The examples in a file: CSV with a header of atoms, or an array with names (.npy)."""
     import csv
 
     reading = _Reading(what or f"the file {path}", span)
@@ -345,28 +347,28 @@ def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Exam
     except (OSError, ValueError, EOFError, csv.Error) as error:
         raise reading.error("data-file", f"it cannot be read: {error}", "") from error
     help = f"files of observations end in {' or '.join(FILES)}"
-    raise reading.error("data-file", f"{path.name} is of no known kind", help)
+    raise reading.error("data-file", f"{path.name} has an unknown file type", help)
 
 
 def _npy(path: Path) -> NDArray[Any]:
-    """The array in a file; :class:`ValueError` where it holds none."""
+    """The array in a file; :class:`ValueError` if there is none."""
     with warnings.catch_warnings(), path.open("rb") as file:
-        warnings.simplefilter("ignore")  # it says that a damaged file is an old one
+        warnings.simplefilter("ignore")  # it takes a damaged file for an old one
         try:
             array = np.load(file, allow_pickle=False)
         except OSError:
             raise
-        except Exception as error:  # a damaged header is Python that cannot be read
+        except Exception as error:  # a damaged header fails in any way
             raise ValueError(f"{type(error).__name__}: {error}") from error
     if not isinstance(array, np.ndarray):
-        raise ValueError("it is an archive, and no array")
+        raise ValueError("it is an archive, not an array")
     if not _has_letters(array):
-        raise ValueError("it holds letters that there are not")
+        raise ValueError("it contains characters that are not Unicode")
     return array
 
 
 def _has_letters(array: NDArray[Any]) -> bool:
-    """Whether all letters of an array of texts are such; Python takes any number for one."""
+    """Whether the strings of an array are valid Unicode, which numpy does not check."""
     if array.dtype.names is not None:
         return all(_has_letters(array[name]) for name in array.dtype.names)
     if array.dtype.kind != "U" or not array.size or not array.dtype.itemsize:
@@ -398,7 +400,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 @lru_cache(maxsize=4096)
 def split_literals(text: str) -> Example:
-    """The literals of a text, cut at the commas between them; ``~a`` becomes ``not a``.
+    """The literals of a text, split at commas; ``~a`` becomes ``not a``.
 
     >>> split_literals('a(1,2), ~ b("x,y").')
     ('a(1,2)', 'not b("x,y")')

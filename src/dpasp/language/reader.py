@@ -1,10 +1,6 @@
-"""Text → statements: each piece to its reader, the rest to clingo, the results in order.
+"""Text to program: each piece goes to its reader, the rest to clingo.
 
-Errors are collected statement by statement, so one run reports all of them.
-
->>> program = read_texts([("p.plp", "0.3::a.  b :- a.")])
->>> [type(statement).__name__ for statement in program.statements]
-['Annotated', 'Plain']
+Errors are collected statement by statement, so that one run reports all of them.
 """
 
 from __future__ import annotations
@@ -20,33 +16,34 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, nearest
 from dpasp.language.collector import collector_paused
 from dpasp.language.mistakes.doubts import doubts, names_a_predicate, semicolons, unused_main
-from dpasp.language.mistakes.foreign import foreign
-from dpasp.language.mistakes.unreadable import REFUSED, describe, describe_mark, is_left, refusal
+from dpasp.language.mistakes.refusals import (
+    REFUSED,
+    describe,
+    describe_mark,
+    foreign,
+    is_left,
+    refusal,
+)
 from dpasp.language.statements.annotated import read_row
 from dpasp.language.statements.include import Include
 from dpasp.language.statements.kind import Draft, recognised, starting_words
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.questions import join_outcomes
 from dpasp.language.statements.statement import Program, Statement
-from dpasp.language.text.brackets import is_open
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.clingo_text import Stuck, parse_clingo, too_deep
-from dpasp.language.text.cursor import Refused
-from dpasp.language.text.files import Reach, find_included, load_text
-from dpasp.language.text.lexer import INLINE, RESERVED, tokens
-from dpasp.language.text.pieces import Mark, Piece, Split, cut_statements
-from dpasp.language.text.rows import Rows
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Piece, SourceFile, Sources
+from dpasp.language.text.clingo_text import Rows, Stuck, parse_clingo, too_deep
+from dpasp.language.text.lexer import INLINE, RESERVED, Refused, tokens, unbalanced
+from dpasp.language.text.pieces import Mark, Split, cut_statements
+from dpasp.language.text.source import Reach, find_included, load_text
 from dpasp.language.text.trees import unpooled, walk
+from dpasp.language.tuning import TUNING
 
-DEPTH = 100  # files that may be included in one another
-MANY = 100_000  # statements that one with pools may stand for
 _BASE = re.compile(r"#program\s+base\s*\.")
 
 
 @dataclass
 class _Reading:
-    """What has been read so far."""
+    """The state of reading."""
 
     sources: Sources = field(default_factory=Sources)
     statements: list[Statement] = field(default_factory=list)
@@ -60,7 +57,7 @@ def read_texts(
     after: Sources | None = None,
     reaches: Mapping[str, Reach] | None = None,
 ) -> Program:
-    """Read named texts, one after the other, into one program."""
+    """Read named texts into one program; :class:`ProgramError` with all mistakes."""
     program, errors = read_readable(texts, after, reaches)
     if errors:
         raise ProgramError(errors)
@@ -72,9 +69,9 @@ def read_readable(
     after: Sources | None = None,
     reaches: Mapping[str, Reach] | None = None,
 ) -> tuple[Program, list[Diagnostic]]:
-    """The statements that can be read, and what is wrong with the others, in their order.
+    """The statements that can be read, and the errors in the others.
 
-    ``reaches`` says which files the texts of some names may read; others may read any.
+    ``reaches`` limits which files some texts may read; others may read any.
     """
     reading = _Reading((after or Sources()).reaching(reaches or {}))
     with collector_paused():
@@ -118,19 +115,17 @@ def _read_file(
 
 
 class _FileReader:
-    """The reading of one file: its pieces, what became of them, and what clingo is to see."""
+    """One file: its pieces, their drafts and errors, and the text for clingo."""
 
     def __init__(self, file: SourceFile) -> None:
         self.file = file
         self.split: Split = cut_statements(file.text, starting_words())
         self.buffer = Buffer(file.text)
         self.drafts: dict[int, Draft] = {}  # by index of the piece
-        self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 for no piece
+        self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 without a piece
         self.warnings: list[Diagnostic] = []
         self.reserved = RESERVED in file.text
         self.rows = Rows(file)
-
-    # --- what is ours ---------------------------------------------------------------------------
 
     def draft(self) -> None:
         """Read what is ours in every piece and blank it out."""
@@ -159,29 +154,29 @@ class _FileReader:
                 self.drafts[index] = draft
 
     def _refuse(self, index: int, piece: Piece, error: Refused) -> None:
-        """Report a piece; what is wrong with its shape explains more than where that is noticed."""
-        from dpasp.language.mistakes.diagnose import structural  # most programs have no mistakes
+        """Report a piece; a mistake in its shape explains more than where it was noticed."""
+        from dpasp.language.mistakes.diagnose import structural  # rarely needed
 
         at = error.offset
         better = None if at is None else structural(self.file, piece, at)
         self._fail(index, better or error.diagnostics[0])
 
     def _fail(self, index: int, *problems: Diagnostic) -> None:
-        """Report a piece, and leave it out."""
+        """Report a piece and leave it out."""
         self.failed.setdefault(index, []).extend(problems)
         if index >= 0:
             piece = self.split.pieces[index]
             self.buffer.blank(piece.start, piece.end + (not piece.dotted))
 
     def _problems(self) -> None:
-        """Report what nothing can hold."""
+        """Report characters, strings and comments that cannot be read anywhere."""
         done = 0
         for mark in dict.fromkeys(self.split.problems):
             if mark.start < done:
-                continue  # of a word that was described
+                continue  # part of a word that was reported
             index = self.split.index_at(mark.start)
             problem, done = describe(self.file, mark)
-            # The same mistake several times in a statement is reported once.
+            # A repeated mistake in a statement is reported once.
             if index < 0 or all(p.help != problem.help for p in self.failed.get(index, ())):
                 self._fail(index, problem)
 
@@ -215,7 +210,7 @@ class _FileReader:
         raise Refused(Diagnostic("unknown-directive", message, span, help), piece.start)
 
     def _check_marks(self, piece: Piece) -> None:
-        """Refuse numbers and signs that were left for clingo, which does not have them."""
+        """Refuse numbers and signs left in the text that clingo does not have."""
         for mark in piece.marks:
             if is_left(mark, self.buffer.text(mark.start, mark.end)):
                 from dpasp.language.mistakes.diagnose import diagnose
@@ -224,7 +219,7 @@ class _FileReader:
                 raise Refused(problem or describe_mark(self.file, mark), mark.start)
 
     def _check_names(self, piece: Piece) -> None:
-        """Refuse names that are ours."""
+        """Refuse reserved names."""
         if piece.directive in ("#python", "#script"):
             return
         for token in tokens(self.file.text, piece.start, piece.end):
@@ -240,10 +235,8 @@ class _FileReader:
             problem = Diagnostic("too-deep", "this term is nested too deeply", span, help)
             raise Refused(problem, piece.start + at)
 
-    # --- what is clingo's -----------------------------------------------------------------------
-
     def parse(self) -> list[AST]:
-        """What clingo reads; statements that it cannot read are reported and left out."""
+        """clingo's nodes; statements that it cannot read are reported and left out."""
         nodes, stuck = parse_clingo(self.buffer.text(), self.file.first_line)
         if stuck is None:
             return nodes
@@ -252,7 +245,7 @@ class _FileReader:
         located = False
         for index, piece in enumerate(self.split.pieces):
             text = self.buffer.text(piece.start, piece.end + (not piece.dotted))
-            _, inside = parse_clingo(text)  # alone, one mistake cannot hide another
+            _, inside = parse_clingo(text)  # one by one, so that no mistake hides another
             if inside is not None:
                 self._stuck(index, piece, inside)
                 located = True
@@ -269,10 +262,8 @@ class _FileReader:
         problem = diagnose(self.file, piece, start)
         self._fail(index, problem or unexpected(self.file, start, end, inside.words))
 
-    # --- both together --------------------------------------------------------------------------
-
     def merge(self, nodes: list[AST], sources: Sources) -> list[Statement]:
-        """Our drafts and clingo's nodes, in the order of the text."""
+        """Our drafts and clingo's nodes in text order."""
         by_piece = self._by_piece(nodes, sources)
         merged: list[Statement] = []
         for index, piece in enumerate(self.split.pieces):
@@ -295,18 +286,19 @@ class _FileReader:
         return merged
 
     def _has_many(self, index: int, piece: Piece, nodes: list[AST]) -> bool:
-        """Whether the pools of a statement stand for too many; that is reported."""
-        if self.file.text.count(";", piece.start, piece.end) < MANY.bit_length() - 1:
+        """Whether pools stand for too many statements, which is reported."""
+        most = TUNING.pool_statements
+        if self.file.text.count(";", piece.start, piece.end) < most.bit_length() - 1:
             return False
-        if any(unpooled(node, MANY) > MANY for node in nodes):
+        if any(unpooled(node, most) > most for node in nodes):
             span = self.file.span(piece.start, piece.end)
-            message = f"the pools (;) of this statement stand for more than {MANY:,} statements"
+            message = f"the pools (;) of this statement stand for more than {most:,} statements"
             help = "write variables in their place, and a predicate with the values of each"
             self._fail(index, Diagnostic("many-pools", message, span, help))
         return index in self.failed
 
     def _has_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> bool:
-        """Whether a statement holds theory atoms; they are reported."""
+        """Whether a statement has theory atoms, which is reported."""
         if "&" not in self.file.text[piece.start : piece.end]:
             return False
         for node in nodes:
@@ -319,9 +311,9 @@ class _FileReader:
         return index in self.failed
 
     def _by_piece(self, nodes: list[AST], sources: Sources) -> dict[int, list[AST]]:
-        """The nodes of every piece: one each as a rule, otherwise found by their places."""
+        """The nodes of each piece: usually one each, otherwise matched by position."""
         shared = [index for index in range(len(self.split.pieces)) if self._is_shared(index)]
-        if len(shared) == len(nodes):  # there is no statement without a node
+        if len(shared) == len(nodes):  # one node each
             return {index: [node] for index, node in zip(shared, nodes, strict=True)}
         by_piece: dict[int, list[AST]] = {}
         index, pieces, starts = 0, self.split.pieces, self.file.line_starts
@@ -355,24 +347,29 @@ class _FileReader:
         return statement
 
     def errors(self) -> list[Diagnostic]:
-        """All that is wrong with the file, each mistake once."""
+        """All errors of the file, each mistake once."""
         problems: list[Diagnostic] = []
         for index, diagnostics in self.failed.items():
-            # A dot inside brackets cuts a statement in two, and both halves are wrong.
+            # A dot inside brackets cuts a statement in two wrong halves; report the first.
             closing = diagnostics[0].message.endswith("closes nothing")
             echo = closing and index > 0 and index - 1 in self.failed
-            if not (echo and is_open(self.file, self.split.pieces[index - 1])):
+            if not (echo and self._is_open(self.split.pieces[index - 1])):
                 problems += diagnostics
         return problems
+
+    def _is_open(self, piece: Piece) -> bool:
+        """Whether a bracket of a statement is never closed."""
+        problem = unbalanced(self.file, list(tokens(self.file.text, piece.start, piece.end)))
+        return problem is not None and problem.message.endswith("never closed")
 
 
 # --- other files --------------------------------------------------------------------------------
 
 
 def _include(reading: _Reading, file: SourceFile, include: Include, depth: int) -> None:
-    """Read an included file in its place: beside the including file, or from where we are."""
-    if depth > DEPTH:
-        message = f"files are included in one another more than {DEPTH} deep"
+    """Read an included file in place of its ``#include``."""
+    if depth > TUNING.include_depth:
+        message = f"files are included in one another more than {TUNING.include_depth} deep"
         help = "include the rest from the first file, one after the other"
         reading.errors.append(Diagnostic("include-depth", message, include.span, help))
         return
@@ -398,7 +395,7 @@ def _include(reading: _Reading, file: SourceFile, include: Include, depth: int) 
 
 
 def _read_unquoted(reading: _Reading, path: Path, text: str, include: Include, depth: int) -> None:
-    """Read a file for a text that may come from anywhere: no message may quote the file."""
+    """Read a file for a text from elsewhere: no message may quote the file."""
     errors, warnings = len(reading.errors), len(reading.warnings)
     reading.sources = reading.sources.reaching(
         {str(path): reading.sources.reach(include.span.file)}
@@ -407,5 +404,5 @@ def _read_unquoted(reading: _Reading, path: Path, text: str, include: Include, d
     del reading.warnings[warnings:]
     if reading.errors[errors:]:
         message = f"{include.path} cannot be read as a program"
-        help = "`dpasp check` says why, for whoever may see the file"
+        help = "run `dpasp check` on the file to see why"
         reading.errors[errors:] = [Diagnostic("file", message, include.span, help)]

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.language import ast
-from dpasp.language.printer import statement_text
+from dpasp.language.ast import statement_text
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.parameters import LearnedIntervals
 

@@ -12,7 +12,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
-from dpasp.language.statements.known_options import LEARN, must_be
+from dpasp.language.statements.options import LEARN, must_be
 from dpasp.semantics.objective import Objective
 
 NETWORK_RATE = 0.001

@@ -28,8 +28,8 @@ from torch.utils.data import Dataset
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.language import ast
+from dpasp.language.ast import statement_text
 from dpasp.language.observations import Example
-from dpasp.language.printer import statement_text
 from dpasp.learning import belongs, checkpoints, observed
 from dpasp.learning.errors import Errors, Fit
 from dpasp.learning.history import History

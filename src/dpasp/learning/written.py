@@ -20,7 +20,7 @@ from dataclasses import replace
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language import ast
-from dpasp.language.printer import statement_text
+from dpasp.language.ast import statement_text
 from dpasp.logic.program import GroundProgram, Parameter
 
 NETWORKS = (

@@ -27,7 +27,7 @@ from clingo.ast import AST, ASTType, External, SymbolicAtom, Variable
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
 from dpasp.language import ast
-from dpasp.language.statements.network_inputs import inputs
+from dpasp.language.statements.data import inputs
 from dpasp.language.text.trees import global_variables, variables
 from dpasp.logic.markers import ABSENT, HIDDEN, atom_term, named_variables
 from dpasp.logic.program import GroundData

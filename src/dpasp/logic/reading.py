@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.ast import Program
 from dpasp.language.reader import read_readable
-from dpasp.language.text.files import Reach
+from dpasp.language.text.source import Reach
 from dpasp.logic.ground import check_without_grounding
 
 # Mistakes that a statement makes by itself, whatever the rest of the program says.

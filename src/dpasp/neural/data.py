@@ -108,7 +108,7 @@ def read_rows_file(file: ast.File, program: ast.Program) -> Tensor:
         if may_quote(file, program):
             message += f": {type(error).__name__}: {error}"
         raise DataError(Diagnostic("data-file", message, file.span)) from error
-    message = f"{file.path} is of no known kind"
+    message = f"{file.path} has an unknown file type"
     raise DataError(
         Diagnostic("data-file", message, file.span, f"data files end in {', '.join(FILES)}")
     )

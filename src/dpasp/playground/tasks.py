@@ -12,8 +12,8 @@ from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, with
 from dpasp.inference.answers import Answer, Answers, MapAnswer
 from dpasp.language import ast
 from dpasp.language.statements.semantics import effective_semantics
-from dpasp.language.text.files import Reach
 from dpasp.language.text.lexer import tokens
+from dpasp.language.text.source import Reach
 from dpasp.limits import Limits
 from dpasp.logic.ground import check_without_grounding
 from dpasp.logic.reading import program_of_texts

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpasp.errors import tell
 from dpasp.language.arguments import path_given, text_given
-from dpasp.language.text.files import Reach, load_text
+from dpasp.language.text.source import Reach, load_text
 from dpasp.logic.objects import caller_objects
 from dpasp.logic.reading import program_of_texts
 from dpasp.program.program import Program

@@ -40,7 +40,7 @@ from dpasp.language.arguments import (
     whole_given,
 )
 from dpasp.language.statements.semantics import with_semantics
-from dpasp.language.text.files import Reach
+from dpasp.language.text.source import Reach
 from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started, unasked
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import program_of_texts

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, nearest
-from dpasp.language.statements.known_options import SHARE
+from dpasp.language.statements.options import SHARE
 
 _LOWER = {"lower": 1.0, "upper": 0.0, "midpoint": 0.5}
 NAMES = (*_LOWER, "hurwicz")

@@ -24,7 +24,7 @@ from dpasp.inference.bounding.formulas import unsure, unsure_answers
 from dpasp.inference.engines.result import EngineResult
 from dpasp.inference.method import Method
 from dpasp.language import ast
-from dpasp.language.printer import question_text
+from dpasp.language.statements.questions import question_text
 from dpasp.limits import Watch
 from dpasp.logic.questions import question_literals
 from dpasp.semantics.meaning import Meaning

@@ -1,1 +1,1 @@
-"""What is wrong with a text that cannot be read, and what is doubtful in one that can."""
+"""What is wrong with a text that cannot be read, or doubtful in one that can."""

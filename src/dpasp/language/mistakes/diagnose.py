@@ -1,7 +1,7 @@
-"""Why a statement cannot be read: its brackets, its dots, its neighbours, known mistakes.
+"""Why a statement cannot be read: brackets, dots, neighbours, common mistakes.
 
-The parsers say *where* they got stuck; what is wrong is often elsewhere, such as a dot
-that is missing on the line before. These functions look at the whole statement.
+Parsers say *where* they failed; what is wrong is often elsewhere, such as a missing dot on the line
+before. These functions look at the whole statement.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.language.mistakes.habits import FOREIGN_COMMENT, known_mistake
 from dpasp.language.statements.kind import starting_words
-from dpasp.language.text.brackets import CLOSING, OPENING, unbalanced
-from dpasp.language.text.lexer import INLINE, Token, tokens
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Piece, SourceFile, Token
+from dpasp.language.text.lexer import CLOSING, INLINE, OPENING, tokens, unbalanced
+from dpasp.language.tuning import TUNING
 
 _INFIX = frozenset("and or xor is mod rem if when where given".split())  # of other languages
 _KEYWORDS = frozenset({"not", "undef", "as", "on", "at", "with"})
@@ -25,7 +24,7 @@ _EXPECTING = re.compile(r"(?:syntax|lexer) error, unexpected .*?(?:, expecting (
 
 
 def diagnose(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
-    """What is wrong with a statement that got stuck at an offset; None if that is not clear."""
+    """What is wrong with a statement in which parsing failed at an offset; None if unclear."""
     written = list(tokens(file.text, piece.start, piece.end))
     if not written:
         return None
@@ -45,7 +44,7 @@ def diagnose(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
 
 
 def structural(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
-    """What is wrong with the shape of a statement: its brackets, or a dot that is missing."""
+    """What is wrong with the shape of a statement: its brackets, or a missing dot."""
     written = list(tokens(file.text, piece.start, piece.end))
     index = next((i for i, token in enumerate(written) if token.end > at), len(written))
     return (
@@ -57,7 +56,7 @@ def structural(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
 
 
 def missing_end(file: SourceFile, piece: Piece) -> Diagnostic:
-    """A statement that is not ended when something else begins, or the text ends."""
+    """A statement without a dot before something else begins or the text ends."""
     last = list(tokens(file.text, piece.start, piece.end))[-1]
     if last.text == "..":
         span = file.span(last.start, last.end)
@@ -66,7 +65,7 @@ def missing_end(file: SourceFile, piece: Piece) -> Diagnostic:
 
 
 def unexpected(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:
-    """What can be said when nothing better is known: what clingo did not expect."""
+    """The fallback: what clingo did not expect."""
     seen = file.text[start:end].strip()
     match = _EXPECTING.match(what)
     message = f"unexpected '{seen}'" if seen else "this cannot be read"
@@ -80,7 +79,7 @@ def unexpected(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:
 
 
 def _words(expecting: str) -> str:
-    """clingo's list of tokens, in words.
+    """clingo's list of expected tokens in words.
 
     >>> _words('<IDENTIFIER> or "," or )')
     "a name, ',' or ')'"
@@ -101,7 +100,7 @@ def _foreign_comment(file: SourceFile, piece: Piece) -> Diagnostic | None:
 
 
 def _first_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
-    """A statement that begins with what cannot begin one, or with a directive without '#'."""
+    """A statement that begins with a separator, or with a directive without '#'."""
     first = written[0]
     span = file.span(first.start, first.end)
     if first.text in (".", ",", ";", "|"):
@@ -116,7 +115,7 @@ def _first_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagn
 
 
 def _annotation(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
-    """A probability where there can be none, or a network without its '?::'."""
+    """A probability in the wrong place, or a network without its '?::'."""
     texts = [token.text for token in written]
     for at in (index, index + 1):
         if texts[at : at + 1] == ["::"]:
@@ -136,7 +135,7 @@ def _annotation(file: SourceFile, written: Sequence[Token], index: int) -> Diagn
 
 
 def _unknown_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
-    """An unknown word with '#', where the statement got stuck."""
+    """An unknown word with '#' at the error."""
     token = written[min(index, len(written) - 1)]
     if token.kind != "directive" or token.text in INLINE | starting_words().begin:
         return None
@@ -161,7 +160,7 @@ def can_begin(token: Token) -> bool:
 
 
 def missing_dot(file: SourceFile, last: Token) -> Diagnostic:
-    """A statement that ends after a token, without its dot."""
+    """A missing dot after a token."""
     shown = last.text if len(last.text) <= 20 else f"…{last.text[-19:]}"
     if last.kind == "number" and file.text[last.end : last.end + 1] == "%":
         span = file.span(last.end, last.end + 1)
@@ -175,10 +174,10 @@ def missing_dot(file: SourceFile, last: Token) -> Diagnostic:
 
 
 def _missing_dot(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
-    """A statement that goes on, on a new line, with what looks like another one."""
+    """A statement that continues on a new line with what looks like another one."""
     for at in range(1, min(index + 1, len(written))):
         last, token = written[at - 1], written[at]
-        # Before the place of the error, '-', '{' and the like may well continue a statement.
+        # Before the error, '-', '{' and the like may well continue a statement.
         begins = can_begin(token) if at == index else token.kind in ("name", "number", "directive")
         between = file.text[last.end : token.start]
         if "\n" in between and begins and can_end(last) and token.text not in _KEYWORDS | _INFIX:
@@ -187,14 +186,14 @@ def _missing_dot(file: SourceFile, written: Sequence[Token], index: int) -> Diag
 
 
 def _second_rule(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
-    """A second ':-': the statement before it was ended by a comma, or not at all."""
+    """A second ':-': the rule before it ended with a comma, or not at all."""
     if index >= len(written) or written[index].text != ":-":
         return None
     if not any(token.text == ":-" for token in written[:index]):
         return None
     start = index - 1
     depth = 0
-    while start > 0:  # back to the beginning of the head of the second rule
+    while start > 0:  # back to the start of the second rule's head
         text = written[start].text
         depth += (text in CLOSING) - (text in OPENING)
         if depth == 0 and written[start - 1].text in _SEPARATORS:
@@ -231,7 +230,7 @@ def _no_atom(file: SourceFile, written: Sequence[Token], index: int) -> Diagnost
 
 
 def _depth(written: Sequence[Token]) -> int:
-    """How many brackets (but braces, which hold atoms) are open after the tokens."""
+    """How many brackets are open after the tokens, not counting braces."""
     return sum((t.text in ("(", "[")) - (t.text in (")", "]")) for t in written)
 
 
@@ -252,7 +251,7 @@ def _not_an_atom(token: Token, span: Span) -> Diagnostic | None:
 
 
 def _neighbours(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
-    """Two things with nothing between them, or a separator with nothing after it."""
+    """Two operands without a separator, or two separators without an operand."""
     if not 0 < index < len(written):
         return None
     last, token = written[index - 1], written[index]
@@ -268,3 +267,146 @@ def _neighbours(file: SourceFile, written: Sequence[Token], index: int) -> Diagn
             help = f"write what belongs there, or remove the '{token.text}'"
         return Diagnostic("missing-part", message, span, help)
     return None
+
+
+# --- common mistakes ----------------------------------------------------------------------------
+
+
+class Mistake(NamedTuple):
+    """A pattern that covers the place of an error, and what it means.
+
+    In message and help ``{0}`` is the first group of the pattern, ``{lower}`` the same with its
+    first letter in lower case, ``{under}`` with '_' for '-'.
+    """
+
+    pattern: re.Pattern[str]
+    code: str
+    message: str
+    help: str
+
+
+def _mistake(pattern: str, code: str, message: str, help: str) -> Mistake:
+    return Mistake(re.compile(pattern, re.ASCII), code, message, help)
+
+
+# How comments begin in other languages, looked for at the start of a statement.
+FOREIGN_COMMENT = re.compile(r"//|/\*|--|#(?![A-Za-z_!])|<!--")
+
+# Tried in order; the pattern must cover the error. {0}, {lower}, {under}: see Mistake.
+# fmt: off
+MISTAKES = (
+    _mistake(r"(?<![\w.:])(\d+(?:\.\d+)?|\?)\s*:(?![:~-])", "single-colon",
+             "a probability is followed by two colons", "write {0}::a"),
+    _mistake(r"(?<![\w.:])([a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+\.\d+)", "probability-last",
+             "the probability comes before the atom", "write {1}::{0}"),
+    _mistake(r"(?<![\w.])0+([1-9]\d*|0)", "leading-zero",
+             "an integer has no leading zeros", "write {0}"),
+    _mistake(r"\\\+", "prolog-not", "'\\+' is Prolog's negation", "write 'not'"),
+    _mistake(r"(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=<)\s*(-?[\w']+)", "prolog-less",
+             "'=<' is Prolog's comparison", "write {0} <= {2}"),
+    _mistake(r"=<", "prolog-less", "'=<' is Prolog's comparison", "write '<='"),
+    _mistake(r":-(?:[^\"]|\"[^\"]*\")*?(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=>)\s*(-?[\w']+)",
+             "arrow-comparison", "'=>' compares nothing",
+             "write {0} >= {2}"),
+    _mistake(r"=\\=|\\==?", "prolog-unequal", "this comparison is Prolog's", "write '!='"),
+    _mistake(r"=:=|===?", "prolog-equal", "this comparison is another language's", "write '='"),
+    _mistake(r"([A-Z]\w*)\s+is\b", "prolog-is",
+             "'is' is Prolog's", "write '{0} = …', with '=' in place of 'is'"),
+    _mistake(r"\b(mod|rem)\b", "prolog-mod", "'{0}' is Prolog's", "write X \\ 2 for X modulo 2"),
+    _mistake(r"(?:,|:-)\s*(?P<here>!)\s*(?=[.,;])", "prolog-cut",
+             "there is no cut", "leave it out: the order of rules and conditions has no meaning"),
+    _mistake(r"\?-", "prolog-query", "'?-' is Prolog's query", "write #query a."),
+    _mistake(r"(?:,|;|:-)\s*(?P<here>\([^()]*(?:\([^()]*\)[^()]*)*\))", "body-group",
+             "conditions are not grouped by parentheses",
+             "write one rule for each case, or define an atom for the group"),
+    _mistake(r"\A\?\s*([a-z]\w*)", "single-colon", "'?' is followed by '::'", "write ?::{0}"),
+    _mistake(r"\[[^\[\]]*\]?", "list",
+             "there are no lists", "write one fact for each element, or a tuple (1,2,3)"),
+    _mistake(r"<[-=]+|←", "arrow", "a rule is not written with an arrow", "write 'head :- body.'"),
+    _mistake(r"[-=]+>", "arrow",
+             "a rule is not written with an arrow",
+             "write it the other way round, 'head :- body.'"),
+    _mistake(r":=", "assignment", "there are no assignments", "write '='"),
+    _mistake(r"!\s*(-?[a-z_]\w*)", "bang-not", "'!' is not negation here", "write 'not {0}'"),
+    _mistake(r"~\s*(-?[a-z_]\w*)", "tilde-not", "'~' is not negation here", "write 'not {0}'"),
+    _mistake(r"\bnot\s*\([^()]*\)", "not-group",
+             "'not' goes before one atom, not before a group",
+             "define an atom by a rule, 'c :- a, b.', and write 'not c'"),
+    _mistake(r"\b([A-Z]\w*)\s*\(", "capital-predicate",
+             "the name of a predicate begins in lower case; {0} is a variable", "write {lower}(…)"),
+    _mistake(r"(?P<here>\band\b|&+)(?:\s*(?:not\s+)?-?[a-z]\w*(?:\([^()]*\))?)?", "word-operator",
+             "conditions are joined by ','", "write ',' in its place"),
+    _mistake(r"\b(or|xor)\b|\|\|", "word-operator",
+             "there is no 'or' inside a body", "write one rule for each case"),
+    _mistake(r"\b(if|when|where)\b", "word-operator", "'{0}' is written ':-'", "write a :- b."),
+    _mistake(r"\b(given)\b", "word-operator",
+             "'given' is written '|'", "write #query a | b, not c."),
+    _mistake(r"(?<!#)\b(count|sum|min|max)\s*\{[^{}]*", "aggregate-hash",
+             "an aggregate begins with '#'", "write #{0}{{…}}"),
+    _mistake(r"#(count|sum|min|max)\s*\(", "aggregate-braces",
+             "an aggregate has its elements in braces", "write #{0}{{X : p(X)}}"),
+    _mistake(r"\(\s*#(count|sum|min|max)\b", "aggregate-nested",
+             "an aggregate cannot be part of a term",
+             "give its value to a variable: N = #{0}{{…}}"),
+    _mistake(r"\b(?P<here>[a-z]\w*(?:-[a-z]\w*)+)(?=\s*(?:\(|:-|\.|$))(?:\([^()]*\))?", "name-dash",
+             "a name has no '-' in it", "write {under}"),
+    _mistake(r"\b([a-z]\w*)(?P<here>\?)(?=\()(?:\([^()]*\))?", "name-mark",
+             "a name has no '?' in it", "write {0}(…)"),
+    _mistake(r"'[^'\n]*'?|`[^`\n]*`?", "quotes",
+             "text is written in double quotes", 'write "text", or a name in lower case'),
+    _mistake(r"@\s*([A-Z]\w*)", "function-syntax",
+             "a function in a term begins in lower case",
+             "define {lower} in #python and write @{lower}"),
+    _mistake(r"@(?!\s*[A-Za-z_])", "function-syntax", "a name is missing after '@'", "write @name"),
+    _mistake(r"#(?![A-Za-z_])", "unknown-directive",
+             "a word is missing after '#'", "remove the '#'"),
+)
+# fmt: on
+
+
+# Only text near the error is searched: a search of n characters may take n² steps.
+UNKNOWN = "\0"  # a masked character
+
+
+def known_mistake(file: SourceFile, written: Sequence[Token], at: int) -> Diagnostic | None:
+    """The first mistake whose pattern covers an offset."""
+    first, last = at - TUNING.near_error, at + TUNING.near_error
+    near = [token for token in written if token.end >= first and token.start <= last]
+    if not near:
+        return None
+    base, masked = near[0].start, _masked(file.text, near)
+    if near[0] is not written[0]:  # not the start of the statement
+        base, masked = base - 1, UNKNOWN + masked
+    at -= base
+    for mistake in MISTAKES:
+        for match in mistake.pattern.finditer(masked):
+            if match.start() <= at and not masked[match.end() : at].strip():
+                start, end = match.span("here" if "here" in match.groupdict() else 0)
+                end = start + len(masked[start:end].rstrip())
+                span = file.span(base + start, base + end)
+                message, help = _filled(mistake.message, match), _filled(mistake.help, match)
+                return Diagnostic(mistake.code, message, span, help)
+    return None
+
+
+def _filled(text: str, match: re.Match[str]) -> str:
+    groups = [group or "" for group in match.groups()]
+    first = groups[0] if groups else ""
+    return text.format(
+        *groups, lower=first[:1].lower() + first[1:], under=first.replace("-", "_").lower()
+    )
+
+
+def _masked(text: str, written: Sequence[Token]) -> str:
+    """The text of the tokens, with comments, strings and long tokens masked."""
+    parts: list[str] = []
+    at = written[0].start
+    for token in written:
+        parts.append(re.sub(r"[^\n]", " ", text[at : token.start]))
+        if token.kind == "string":
+            parts.append(f'"{" " * (len(token.text) - 2)}"')
+        else:
+            known = len(token.text) <= TUNING.masked_token
+            parts.append(token.text if known else UNKNOWN * len(token.text))
+        at = token.end
+    return "".join(parts)

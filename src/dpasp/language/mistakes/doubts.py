@@ -1,9 +1,4 @@
-"""Statements that can be read but are hardly meant that way: warnings.
-
->>> file = SourceFile("p.plp", "a <- b.")
->>> [warning.code for warning in doubts(file, Piece(0, 7), Buffer(file.text))]
-['comparison-head']
-"""
+"""Warnings about statements that can be read but are probably not meant that way."""
 
 from __future__ import annotations
 
@@ -18,23 +13,20 @@ from dpasp.language.statements.annotated_heads import before_body
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Statement
-from dpasp.language.text.brackets import CLOSING, OPENING
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.lexer import STRING, tokens
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Piece, SourceFile, Sources
+from dpasp.language.text.lexer import CLOSING, OPENING, STRING, tokens
 from dpasp.language.text.trees import walk
 
 _COMPARISON = re.compile(r'[^:"{}]*?(?P<sign><-|[<>=!]=?)[^:"{}]*\.?\s*\Z', re.DOTALL)
 _QUOTED = re.compile(rf"{STRING}|(?<![\w'])(?P<quoted>'(?P<name>[A-Za-z_]\w*)')(?![\w'])", re.ASCII)
 _VARIABLE = re.compile(r"(?<![\w'])_*[A-Z]\w*", re.ASCII)
 _MAIN = re.compile(r"^[ \t]*def\s+main\s*\(", re.MULTILINE)
-_SHOWN = 80  # characters of a statement that a message still shows
+_SHOWN = 80  # characters of a statement quoted in help
 _PROBLOG = re.compile(r"(query|evidence)\s*\(([^(),]*(?:\([^()]*\))?)(?:,\s*(true|false))?\)\.")
 
 
 def doubts(file: SourceFile, piece: Piece, buffer: Buffer) -> Iterator[Diagnostic]:
-    """What is doubtful about a statement that is clingo's; the buffer is without comments."""
+    """What is doubtful about a clingo statement; the buffer has no comments."""
     text = file.text[piece.start : piece.end]
     if "%" in text or "#!" in text:
         text = buffer.text(piece.start, piece.end)
@@ -48,7 +40,7 @@ def doubts(file: SourceFile, piece: Piece, buffer: Buffer) -> Iterator[Diagnosti
 
 
 def semicolons(file: SourceFile, piece: Piece) -> Iterator[Diagnostic]:
-    """A ';' between the conditions of a body, which is 'and' here and 'or' in Prolog."""
+    """A ';' between the conditions of a body: 'and' here, 'or' in Prolog."""
     text = file.text[piece.start : piece.end]
     start = piece.start + len(before_body(text))
     if piece.directive or file.text.find(";", start, piece.end) < 0:
@@ -75,7 +67,7 @@ def semicolons(file: SourceFile, piece: Piece) -> Iterator[Diagnostic]:
 
 
 def _alternatives(file: SourceFile, start: int, end: int) -> list[tuple[int, int]]:
-    """The slices of a body between its ';'; one when a condition ``a : b`` needs them."""
+    """The slices of a body between its ';'; none if a condition ``a : b`` needs them."""
     slices: list[tuple[int, int]] = []
     depth, begin = 0, start
     for token in tokens(file.text, start, end):
@@ -91,7 +83,7 @@ def _alternatives(file: SourceFile, start: int, end: int) -> list[tuple[int, int
 
 
 def unused_main(statement: Statement) -> Iterator[Diagnostic]:
-    """A ``main`` of a script: clingo's program would call it, nothing here does."""
+    """A ``main`` in a script, which clingo would call and we do not."""
     script = isinstance(statement, Plain) and statement.node.ast_type == ASTType.Script
     if script and isinstance(statement, Plain) and _MAIN.search(statement.node.code):
         message = "the function main of this script is never called"
@@ -102,7 +94,7 @@ def unused_main(statement: Statement) -> Iterator[Diagnostic]:
 def names_a_predicate(
     warning: Diagnostic, statements: Iterable[Statement], sources: Sources
 ) -> bool:
-    """Whether a fact ``query(a).`` or ``evidence(a).`` is of a predicate that some body uses."""
+    """Whether a fact ``query(a).`` or ``evidence(a).`` belongs to a predicate used in a body."""
     if warning.code != "problog-directive" or warning.span is None:
         return False
     text = sources.text_of(warning.span) or ""

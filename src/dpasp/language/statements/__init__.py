@@ -1,7 +1,4 @@
-"""Statements: one module for each kind, with its node, how it is read, printed and checked.
-
-The table below is all that the rest of the language knows about them.
-"""
+"""Statements: one module for each kind, with its node, reader, printer and checks."""
 
 from __future__ import annotations
 
@@ -9,8 +6,8 @@ from dpasp.language.statements import (
     annotated,
     constants,
     data,
+    engines,
     include,
-    inference,
     learn,
     naming,
     neural,
@@ -21,7 +18,7 @@ from dpasp.language.statements import (
 )
 from dpasp.language.statements.kind import register_kind
 
-# Statements without a word of their own are tried in this order.
+# The table of kinds. Those without a directive of their own are tried in this order.
 for _kind in (
     plain.KIND,
     neural.KIND,
@@ -35,7 +32,7 @@ for _kind in (
     questions.EVIDENCE,
     semantics.KIND,
     learn.KIND,
-    inference.KIND,
+    engines.KIND,
     naming.KIND,
 ):
     register_kind(_kind)

@@ -1,12 +1,7 @@
 """Annotated statements: probabilistic and credal facts, rules and disjunctions.
 
-A statement ``0.4::a(X); 0.6::b(X) :- c(X).`` is clingo's disjunctive rule with two
-annotations: they are read here and blanked out, clingo reads the rest.
-
->>> from dpasp.language import parse
->>> (statement,) = parse("0.4::a(X) ; 0.6 :: b(X) :- c(X).").statements
->>> annotated_text(statement)
-'0.4::a(X); 0.6::b(X) :- c(X).'
+``0.4::a(X); 0.6::b(X) :- c(X).`` is clingo's disjunctive rule with two annotations, which are read
+here and blanked out.
 """
 
 from __future__ import annotations
@@ -28,8 +23,7 @@ from dpasp.language.statements.distributions import (
 )
 from dpasp.language.statements.expressions import Number, Variable, real_value
 from dpasp.language.statements.kind import Draft, Kind, Setting
-from dpasp.language.statements.meaning import Probability, SemanticsPair
-from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.statements.statement import Probability, SemanticsPair, Statement, span_field
 from dpasp.language.statements.weights import (
     Fixed,
     Head,
@@ -41,15 +35,11 @@ from dpasp.language.statements.weights import (
     read_weight,
     weight_variables,
 )
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.rows import NUMBER, Rows, heads_in
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.text.clingo_text import NUMBER, Rows, heads_in
 from dpasp.language.text.trees import body_text, global_variables
 
-# Heads with plain numbers, and bodies of literals without variables, which tables are made of,
-# can be read at a glance.
+# Heads with plain numbers and ground bodies, as in tables, are read by regular expressions.
 _PLAIN_ATOM = r"(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?"
 _PLAIN_HEAD = re.compile(
     rf"\s*(?P<number>{NUMBER})(?P<mark>\s*::)\s*"
@@ -63,21 +53,21 @@ _GROUND_BODY = re.compile(
 
 
 class Written(NamedTuple):
-    """The atoms of the heads, and the body without variables, as the text has them."""
+    """The atoms of the heads, and the ground body, as written."""
 
     heads: tuple[str, ...]
     body: str
 
 
 class Row(NamedTuple):
-    """A row of a table (:mod:`dpasp.language.text.rows`): its probabilities, and where it is."""
+    """A row of a table (see :class:`Rows`): its probabilities and its index."""
 
     numbers: tuple[float, ...]
     rows: Rows
-    place: int  # among them
+    place: int  # its index
 
     def heads(self) -> tuple[Head, ...]:
-        """The heads, made when they are first asked for."""
+        """The heads."""
         file, (start, end) = self.rows.file, self.rows.slices[self.place]
         matches = list(_PLAIN_HEAD.finditer(file.text, start, end))
         heads = []
@@ -100,14 +90,13 @@ class Row(NamedTuple):
 class Annotated(Statement):
     """A probabilistic or credal fact, rule or annotated disjunction.
 
-    Of a plain row the heads and the body are made when they are first asked for: most of a large
-    table is never looked at.
+    The heads and body of a row are made on first use: most rows of a large table are not.
     """
 
     heads: tuple[Head, ...]
     body: tuple[AST, ...]
     span: Span = span_field()
-    written: Written | None = field(default=None, compare=False, repr=False)  # if it is plain
+    written: Written | None = field(default=None, compare=False, repr=False)  # if plain and ground
 
     @classmethod
     def of_row(cls, row: Row, span: Span, written: Written) -> Annotated:
@@ -118,11 +107,11 @@ class Annotated(Statement):
 
     @property
     def numbers(self) -> tuple[float, ...] | None:
-        """The probabilities of a row as the text has them; None for other statements."""
+        """The probabilities of a row; None for other statements."""
         row: Row | None = self.__dict__.get("_row")
         return None if row is None else row.numbers
 
-    if not TYPE_CHECKING:  # for a type checker they are simply there
+    if not TYPE_CHECKING:  # a type checker sees plain fields
 
         def __getattr__(self, name: str) -> tuple[Head, ...] | tuple[AST, ...]:
             row = self.__dict__.get("_row")
@@ -133,7 +122,7 @@ class Annotated(Statement):
 
 
 def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read the annotations of a statement and leave the rest of it to clingo."""
+    """Read the annotations of a statement and leave the rest to clingo."""
     weights: list[Weight] = []
     spans = []
     written = None
@@ -170,7 +159,7 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def read_row(match: re.Match[str], rows: Rows) -> Draft:
-    """Read a row, of which nothing is left to clingo."""
+    """Read a row of a table, of which nothing is left to clingo."""
     start, end = match.start("heads"), match.end("dot")
     heads = heads_in(match["heads"])
     row = Row(tuple([float(number) for number, _ in heads]), rows, rows.add(start, end))
@@ -180,7 +169,7 @@ def read_row(match: re.Match[str], rows: Rows) -> Draft:
 
 
 def _plain_heads(file: SourceFile, piece: Piece) -> list[re.Match[str]]:
-    """The heads, if all of them are atoms with plain numbers."""
+    """The heads if all of them are atoms with plain numbers."""
     matches: list[re.Match[str]] = []
     at = piece.start
     while match := _PLAIN_HEAD.match(file.text, at, piece.end):
@@ -192,7 +181,7 @@ def _plain_heads(file: SourceFile, piece: Piece) -> list[re.Match[str]]:
 
 
 def _written(file: SourceFile, piece: Piece, heads: list[re.Match[str]]) -> Written | None:
-    """The text of a statement whose body has no variables."""
+    """The text of a statement if its body is ground."""
     body = ""
     if heads[-1]["end"] == ":-":
         match = _GROUND_BODY.match(file.text, heads[-1].end(), piece.end)
@@ -203,17 +192,17 @@ def _written(file: SourceFile, piece: Piece, heads: list[re.Match[str]]) -> Writ
 
 
 def head_atoms(rule: AST, count: int) -> list[AST]:
-    """The atoms in the head of a rule that is known to be an atom or a disjunction of atoms."""
+    """The atoms in the head of a rule, an atom or a disjunction of atoms."""
     head = rule.head
     return [head.atom] if count == 1 else [element.literal.atom for element in head.elements]
 
 
 def _weight(file: SourceFile, slot: Slot) -> Weight:
-    """The weight that an annotation says."""
+    """The weight of an annotation."""
     tokens, end = slot.annotation, slot.mark.start
     start = tokens[0].start if tokens else end
     cursor = Cursor(file, start, end, tokens)
-    if len(tokens) == 1 and tokens[0].kind == "number":  # most are like this
+    if len(tokens) == 1 and tokens[0].kind == "number":  # the common case
         return _fixed(real_value(cursor, tokens[0]), file.span(start, tokens[0].end))
     return read_weight(cursor, slot.mark)
 
@@ -226,7 +215,6 @@ def _fixed(value: float, span: Span) -> Fixed:
 
 
 def annotated_text(statement: Annotated) -> str:
-    """The statement as it is printed."""
     return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
 
 
@@ -240,7 +228,7 @@ def annotated_terms(statement: Annotated) -> Iterator[AST]:
 
 
 def check_annotated(statements: Sequence[Annotated], setting: Setting) -> Iterator[Diagnostic]:
-    """What is wrong with probabilities: their numbers, their variables, their semantics."""
+    """Problems with probabilities: values, variables, semantics."""
     for statement in statements:
         yield from _problems(statement, setting.numbers, setting.meaning)
 
@@ -248,7 +236,7 @@ def check_annotated(statements: Sequence[Annotated], setting: Setting) -> Iterat
 def _problems(
     statement: Annotated, values: Mapping[str, float] | None, meaning: SemanticsPair
 ) -> Iterator[Diagnostic]:
-    """What is wrong with it; its numbers are not looked at when the constants are not known."""
+    """Problems of one statement; values are skipped if the constants are unknown."""
     if statement.numbers is not None and are_probabilities(statement.numbers):
         return
     weights = [head.weight for head in statement.heads]
@@ -268,7 +256,7 @@ def _problems(
 
 
 def _variables(statement: Annotated, names: list[Variable]) -> Iterator[Diagnostic]:
-    """Variables in probabilities and keys that the statement does not have."""
+    """Variables in probabilities and keys that do not occur in the statement."""
     known = global_variables(annotated_terms(statement))
     for variable in names:
         if variable.name not in known:
@@ -288,7 +276,7 @@ def _variables(statement: Annotated, names: list[Variable]) -> Iterator[Diagnost
 
 
 def _values(statement: Annotated, values: Mapping[str, float], known: bool) -> Iterator[Diagnostic]:
-    """Probabilities out of range; their sum, when all of them are known."""
+    """Probabilities out of range; their sum, if all are known."""
     whole: list[Diagnostic] = []
     if known:
         try:

@@ -1,14 +1,6 @@
-"""The heads of an annotated statement: where each annotation and each atom lie in the text.
+"""The heads of an annotated statement: where annotations and atoms are in the text.
 
-Whatever else stands where a head belongs is refused here, with what to write instead.
-
->>> from dpasp.errors import ProgramError
->>> from dpasp.language import parse
->>> try:
-...     parse("0.3::not a.")
-... except ProgramError as error:
-...     print(error.diagnostics[0].message)
-a negated atom cannot have a probability
+Anything else in place of a head is refused, with what to write instead.
 """
 
 from __future__ import annotations
@@ -17,21 +9,18 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
-from dpasp.language.text.brackets import CLOSING, OPENING
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Cursor, Piece, SourceFile, Token
+from dpasp.language.text.lexer import CLOSING, OPENING
 
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"
 )
 _SEPARATORS = (";", "|", ",")
-_IF = re.compile("(?<!:):-")  # not the end of '::' and a classical negation, as in 0.3::-a
+_IF = re.compile("(?<!:):-")  # not '::' before a classical negation, as in 0.3::-a
 
 
 class Slot(NamedTuple):
-    """One head of an annotated statement: its annotation, the ``::`` and the end of its atom."""
+    """One head: its annotation, the ``::``, and the end of its atom."""
 
     annotation: list[Token]
     mark: Token
@@ -39,12 +28,12 @@ class Slot(NamedTuple):
 
 
 def before_body(text: str) -> str:
-    """The text of a statement up to its body (or something in the head that looks like one)."""
+    """A statement's text up to its first ``:-``."""
     return _IF.split(text, maxsplit=1)[0]
 
 
 def head_tokens(file: SourceFile, piece: Piece) -> tuple[Cursor, bool]:
-    """The tokens of the heads, and whether there is a body, which need not be read here."""
+    """The tokens of the heads, and whether there is a body."""
     arrow = _IF.search(file.text, piece.start, piece.end)
     if arrow is None:
         return Cursor(file, piece.start, piece.end), False
@@ -58,7 +47,7 @@ def head_tokens(file: SourceFile, piece: Piece) -> tuple[Cursor, bool]:
 def head_slots(cursor: Cursor, piece: Piece) -> Iterator[Slot]:
     """The heads of a statement, each an annotation and an atom.
 
-    Raises :class:`ProgramError` for one that lacks either, or is something else.
+    Raises :class:`ProgramError` if one lacks either or is something else.
     """
     while True:
         start = cursor.index
@@ -76,7 +65,7 @@ def head_slots(cursor: Cursor, piece: Piece) -> Iterator[Slot]:
 
 
 def _is_annotated(cursor: Cursor) -> bool:
-    """Whether some head of a statement has a ``::``, outside brackets."""
+    """Whether some head has a ``::`` outside of brackets."""
     depth = 0
     for token in cursor.tokens:
         text = token.text
@@ -89,7 +78,7 @@ def _is_annotated(cursor: Cursor) -> bool:
 
 
 def _refuse_body(cursor: Cursor) -> NoReturn:
-    """The ``::`` is in the body or in brackets, where it has no meaning."""
+    """Refuse a ``::`` in the body or in brackets."""
     depth = 0
     while (token := cursor.next()).text not in ("::", ""):
         depth += (token.text in OPENING) - (token.text in CLOSING)
@@ -101,7 +90,7 @@ def _refuse_body(cursor: Cursor) -> NoReturn:
 
 
 def _find_mark(cursor: Cursor, piece: Piece) -> Token:
-    """Go on to after the ``::`` of the next head."""
+    """Consume the ``::`` of the next head."""
     first, depth = cursor.peek(), 0
     while True:
         token = cursor.next()
@@ -124,7 +113,7 @@ def _find_mark(cursor: Cursor, piece: Piece) -> Token:
 
 
 def _atom(cursor: Cursor, annotation: list[Token]) -> None:
-    """Take the atom after a ``::``; whatever else stands there cannot have a probability."""
+    """Consume the atom after a ``::``; nothing else can have a probability."""
     cursor.accept("-")
     token = cursor.peek()
     if token.kind != "name" or token.text == "not":
@@ -150,7 +139,7 @@ def _atom(cursor: Cursor, annotation: list[Token]) -> None:
 
 
 def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoReturn:
-    """Say what stands after the ``::`` in place of an atom, and what to write instead."""
+    """Refuse what stands after a ``::`` in place of an atom."""
     shown = "".join(part.text for part in annotation)
     help = "write an atom such as 0.3::a or 0.3::p(X)"
     if token.text in ("", ".", ";", "|", ",", ":-"):

@@ -1,7 +1,7 @@
-"""``#const p = 0.3.``, and what the constants of a program are worth inside a probability.
+"""``#const p = 0.3.``, and the values of constants in probabilities.
 
-Probabilities are computed in real numbers, so ``#const p = 3/10.`` is 0.3 there
-(clingo, which has integers only, makes it 0 in a term).
+Probabilities are real numbers: ``#const p = 3/10.`` is 0.3 there, although clingo, which only has
+integers, makes it 0 in a term.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, UsageError
-from dpasp.language.statements.directive import expect_end, whole_statement
 from dpasp.language.statements.expressions import (
     Expression,
     Name,
@@ -29,13 +28,10 @@ from dpasp.language.statements.expressions import (
     nearest_float,
     read_expression,
 )
-from dpasp.language.statements.kind import Draft, Kind, clingo_terms
+from dpasp.language.statements.kind import Draft, Kind, clingo_terms, expect_end, whole_statement
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 from dpasp.language.text.trees import walk
 
 _OPERATORS = {
@@ -53,7 +49,7 @@ _FORM = "a constant is written #const p = 0.3."
 
 @dataclass(frozen=True, slots=True)
 class Const(Statement):
-    """``#const p = 0.3.`` with a real value, which clingo does not have."""
+    """``#const p = 0.3.`` with a real value."""
 
     name: str
     value: Expression
@@ -61,7 +57,7 @@ class Const(Statement):
 
 
 def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read ``#const p = 0.3.``, a constant that clingo cannot have."""
+    """Read ``#const p = 0.3.``"""
     cursor = Cursor(file, piece.start, piece.end)
     cursor.next()
     name = cursor.next()
@@ -78,9 +74,9 @@ def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def number_in(text: str) -> float | None:
-    """The number that a text says, a fraction included, or None.
+    """The number in a text, possibly a fraction, or None.
 
-    None also where floating point could not tell it from 0, 1 or infinity.
+    Also None if floating point cannot tell it from 0, 1 or infinity.
 
     >>> number_in("3/10"), number_in("a"), number_in("1e-400")
     (0.3, None, None)
@@ -94,7 +90,7 @@ def number_in(text: str) -> float | None:
 
 
 def lost_number(text: str) -> tuple[str, str] | None:
-    """What :func:`lost_in` says about a number, or about those of a fraction; None for others."""
+    """The result of :func:`lost_in` for a number or a part of a fraction; None for other texts."""
     for part in map(str.strip, text.split("/")):
         if part[:1] in "+-.0123456789":  # not the name inf
             with suppress(ValueError, ArithmeticError):
@@ -104,7 +100,7 @@ def lost_number(text: str) -> tuple[str, str] | None:
 
 
 def check_not_lost(name: str, text: str) -> None:
-    """Refuse a constant from outside that floating point cannot tell from 0, 1 or infinity."""
+    """Refuse a given constant that floating point cannot tell from 0, 1 or infinity."""
     if (lost := lost_number(text)) is not None:
         raise UsageError(f"the constant {name} cannot be {text}: it is {lost[0]}", lost[1])
 
@@ -112,7 +108,7 @@ def check_not_lost(name: str, text: str) -> None:
 def numeric_constants(
     program: Program, overrides: Mapping[str, str] | None = None
 ) -> dict[str, float]:
-    """The numeric constants by name; ``overrides`` from outside win over the program's."""
+    """The numeric constants by name; ``overrides`` take precedence."""
     values: dict[str, float] = {}
     pending: dict[str, Expression] = {}
     spans: dict[str, Span] = {}
@@ -129,7 +125,7 @@ def numeric_constants(
             values[name] = overridden
         check_not_lost(name, text)
     unknown = {name: _names(expression) - values.keys() for name, expression in pending.items()}
-    users: dict[str, list[str]] = {}  # by constant: those whose values depend on its value
+    users: dict[str, list[str]] = {}  # by constant: those that depend on it
     for name, others in unknown.items():
         for other in others:
             users.setdefault(other, []).append(name)
@@ -152,14 +148,14 @@ def numeric_constants(
 
 
 def check_constants(program: Program, overrides: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Real constants that are defined twice, or that terms use (which hold integers only)."""
+    """Real constants that are defined twice or used in terms, which are integers."""
     first: dict[str, Const | Plain] = {}
     real = {name for name, text in overrides.items() if _is_real(text)}
     for statement in _definitions(program):
         name = statement.name if isinstance(statement, Const) else str(statement.node.name)
         before = first.setdefault(name, statement)
         both_clingo = isinstance(before, Plain) and isinstance(statement, Plain)
-        if before is not statement and not both_clingo:  # clingo reports its own
+        if before is not statement and not both_clingo:  # clingo reports these
             message = f"this constant is defined twice, first on line {before.span.line}"
             yield Diagnostic("const-twice", message, statement.span, "keep one of them")
         if isinstance(statement, Const) and name not in overrides:
@@ -173,7 +169,7 @@ def check_constants(program: Program, overrides: Mapping[str, str]) -> Iterator[
 
 
 def _is_real(text: str) -> bool:
-    """Whether a constant given from outside is a real number, which clingo does not have."""
+    """Whether a given constant is a real number, which clingo does not have."""
     value = number_in(text)
     return value is not None and not re.fullmatch(r"\s*-?\d+\s*", text)
 
@@ -215,7 +211,7 @@ def _names(expression: Expression) -> set[str]:
 
 
 def _expression(node: AST) -> Expression | None:
-    """A term of clingo's as an arithmetic expression, if it is one."""
+    """A clingo term as an arithmetic expression, if it is one."""
     if node.ast_type == ASTType.SymbolicTerm:
         symbol = node.symbol
         if symbol.type.name == "Number":

@@ -1,20 +1,15 @@
-"""Data statements: ``input(0) ~ test(@te(0)), train("tr.csv").``
+"""Data statements, ``input(0) ~ test(@te(0)), train("tr.csv").``, and a network's inputs.
 
-clingo reads them as the disjunction ``input(0) ; test(xxx(0)) ; train("tr.csv").``
-
->>> from dpasp.language import parse
->>> (statement,) = parse('input(0) ~ test(@te(0)), train("tr.csv").').statements
->>> statement.name, statement.train
-('input', File(path='tr.csv'))
+clingo reads the disjunction ``input(0) ; test(xxx(0)) ; train("tr.csv").``
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NoReturn
 
-from clingo.ast import AST
+from clingo.ast import AST, ASTType, Sign
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
@@ -31,15 +26,12 @@ from dpasp.language.statements.options import (
     read_call,
     unquote,
 )
-from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.statements.plain import Plain
+from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
 from dpasp.language.text.trees import body_text, exact
 
-FILES = (".csv", ".npy", ".pt", ".pth")  # how the names of files of data end
+FILES = (".csv", ".npy", ".pt", ".pth")  # supported files
 FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
 _TILDES = ("~", "∼")
 _ROLES = ("test", "train")
@@ -59,8 +51,8 @@ class Data(Statement):
 
 
 def is_data(file: SourceFile, piece: Piece) -> bool:
-    """Whether a statement says which data a constant stands for."""
-    if not piece.data:  # there is no '~'
+    """Whether a statement declares data."""
+    if not piece.data:  # no '~'
         return False
     cursor = Cursor(file, piece.start, piece.end)
     if cursor.peek().text in _TILDES:
@@ -78,7 +70,7 @@ def is_data(file: SourceFile, piece: Piece) -> bool:
 
 
 def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a data statement, its terms left to clingo."""
+    """Read a data statement; its terms are left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     name = _predicate(cursor)
     tilde = cursor.next()
@@ -117,7 +109,7 @@ def _with_arguments(origin: Origin, node: AST) -> Origin:
 
 
 def _predicate(cursor: Cursor) -> Token:
-    """Take ``input(0)``, an atom with one argument."""
+    """Consume ``input(0)``, an atom with one argument."""
     name = cursor.next()
     if name.text in _TILDES:
         cursor.fail("data-predicate", "an atom is missing before the '~'", name, FORM)
@@ -192,7 +184,7 @@ def _end(cursor: Cursor) -> None:
 
 
 def _refuse_variable(cursor: Cursor, name: Token) -> None:
-    """Without a body, nothing says which values a variable has."""
+    """Refuse a variable in a data statement without a body."""
     head = Cursor(cursor.file, name.start, cursor.end)
     while (token := head.next()).text not in _TILDES:
         if token.kind == "variable":
@@ -205,7 +197,6 @@ def _refuse_variable(cursor: Cursor, name: Token) -> None:
 
 
 def data_text(statement: Data) -> str:
-    """The statement as it is printed."""
     roles = [("test", statement.test), ("train", statement.train)]
     origins = ", ".join(f"{role}({origin_text(of)})" for role, of in roles if of is not None)
     return f"{statement.name}({exact(statement.argument)}) ~ {origins}{body_text(statement.body)}"
@@ -225,7 +216,7 @@ def _terms(statement: Data) -> Iterator[AST]:
 
 
 def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnostic]:
-    """Data that are declared twice, and files of no known kind."""
+    """Data declared twice, and files of an unknown type."""
     seen: dict[str, Data] = {}
     for statement in statements:
         atom = f"{statement.name}({statement.argument}){body_text(statement.body)[:-1]}"
@@ -236,6 +227,83 @@ def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnos
             yield Diagnostic("data-twice", message, statement.span, "keep one of them")
         yield from check_file(statement.test, FILES)
         yield from check_file(statement.train, FILES)
+
+
+# --- inputs of networks -------------------------------------------------------------------------
+
+
+def data_predicates(program: Program, bodies: Sequence[Iterable[AST]]) -> set[str]:
+    """The names of the data predicates; ``bodies`` are those of the neural statements.
+
+    A program without data statements gets its data with every call, for the one unary atom in the
+    body of a neural statement whose predicate the program defines.
+    """
+    declared = {s.name for s in program.statements if isinstance(s, Data)}
+    if declared or not bodies:
+        return declared
+    defined = _defined(program)
+    named = [{symbol.name for symbol in inputs(body, defined)} for body in bodies]
+    return {name for names in named if len(names) == 1 for name in names}
+
+
+def _defined(program: Program) -> set[str]:
+    """The unary predicates in heads of plain rules and facts, or in ``#external``."""
+    nodes = [s.node for s in program.statements if isinstance(s, Plain)]
+    atoms = [node.atom for node in nodes if node.ast_type == ASTType.External]
+    heads = [node.head for node in nodes if node.ast_type == ASTType.Rule]
+    atoms += [head.atom for head in heads if head.ast_type == ASTType.Literal]
+    predicates = set()
+    for atom in atoms:
+        if atom.ast_type == ASTType.SymbolicAtom:
+            symbol = atom.symbol
+            if symbol.ast_type == ASTType.Pool:
+                symbol = symbol.arguments[0]
+            if symbol.ast_type == ASTType.Function and len(symbol.arguments) == 1:
+                predicates.add(str(symbol.name))
+    return predicates
+
+
+def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:
+    """The positive atoms of data predicates in a body, as terms.
+
+    A pool ``input(0;1)`` counts as one atom unless it was expanded before.
+    """
+    for node in body:
+        if node.ast_type != ASTType.Literal or node.sign != Sign.NoSign:
+            continue
+        if node.atom.ast_type != ASTType.SymbolicAtom:
+            continue
+        symbol = node.atom.symbol
+        alternatives = symbol.arguments if symbol.ast_type == ASTType.Pool else [symbol]
+        if all(_is_input(term, declared) for term in alternatives):
+            yield symbol
+
+
+def _is_input(term: AST, declared: Container[str]) -> bool:
+    named = term.ast_type == ASTType.Function and term.name in declared
+    return named and len(term.arguments) == 1
+
+
+def no_data(name: str, body: Sequence[AST], declared: set[str], where: Span) -> Diagnostic:
+    """The diagnostic for a body without data."""
+    used = {node.atom.symbol.name for node in body if _is_positive_atom(node)}
+    close = next(filter(None, (nearest(word, declared) for word in sorted(used))), "")
+    help = close or (
+        "declare one: input(0) ~ test(@te(0)), train(@tr(0))., or say what there is, as in "
+        "input(0..1)., and give the data with every call"
+    )
+    if declared and not close:
+        help = f"add one of the declared ones to the body: {', '.join(sorted(declared))}"
+    message = f"no data predicate in the body says what the network of {name} sees"
+    return Diagnostic("data-missing", message, where, help)
+
+
+def _is_positive_atom(node: AST) -> bool:
+    if node.ast_type != ASTType.Literal or node.sign != 0:
+        return False
+    atom = node.atom
+    symbolic = atom.ast_type == ASTType.SymbolicAtom
+    return bool(symbolic and atom.symbol.ast_type == ASTType.Function)
 
 
 KIND = Kind(

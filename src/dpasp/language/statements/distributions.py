@@ -1,4 +1,4 @@
-"""The distribution over the heads of an annotated statement, its variables being given values.
+"""The distribution over the heads of an annotated statement, given values of its variables.
 
 >>> from dpasp.language import parse
 >>> statement = parse("W/10::a(W); ?::b(W); ?::c :- w(W).").statements[0]
@@ -23,21 +23,19 @@ from dpasp.language.statements.expressions import (
     nearest_float,
 )
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight, expressions
+from dpasp.language.tuning import TUNING
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-SLACK = 1e-9  # how far above 1 a sum may be
-LARGE = 1e-3  # a rest above this loses no digits that matter when floats are subtracted
 ULP = 2.0**-52
-ROUNDING = 4 * ULP  # how far outside of [0, 1] an expression may be
 
 NamedNumbers = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Probabilities that stay as they are."""
+    """Fixed probabilities."""
 
     probabilities: tuple[float, ...]
     nothing: bool
@@ -54,7 +52,7 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a learnable distribution starts; ``fixed`` values stay."""
+    """The initial values of a learnable distribution; ``fixed`` ones are not learned."""
 
     initial: tuple[float, ...]
     fixed: tuple[bool, ...]
@@ -67,9 +65,8 @@ Distribution = Known | Bounded | Start
 def distribution(heads: Sequence[Head], values: NamedNumbers) -> Distribution:
     """The distribution over the heads of a statement.
 
-    ``values`` has the values of its constants and variables.
-
-    :class:`ProgramError` when it is none: a number out of range, a sum above 1.
+    ``values`` are those of its constants and variables. Raises :class:`ProgramError` for a number
+    out of range or a sum above 1.
     """
     weights = [head.weight for head in heads]
     kinds = set(map(type, weights))
@@ -85,12 +82,12 @@ def distribution(heads: Sequence[Head], values: NamedNumbers) -> Distribution:
 def _numbers(
     written: Sequence[Expression], values: NamedNumbers, heads: Sequence[Head]
 ) -> tuple[tuple[float, ...], float]:
-    """The probabilities that are written, and what they leave of 1; their sum must not pass it."""
+    """The given probabilities, and what they leave of 1."""
     plain = tuple(e.value for e in written if type(e) is Number)
     if len(plain) == len(written) and (not plain or are_probabilities(plain)):
         return _scaled(plain), rest(plain)
     exact = [probability(expression, values) for expression in written]
-    if sum(exact) > 1 + SLACK:
+    if sum(exact) > 1 + TUNING.sum_slack:
         message = f"the probabilities sum to {float(sum(exact)):.10g}, which is more than 1"
         help = "lower them until they sum to at most 1; what is left chooses nothing"
         raise _error("disjunction-sum", message, _whole(heads), help)
@@ -99,12 +96,12 @@ def _numbers(
 
 
 def are_probabilities(numbers: Sequence[float]) -> bool:
-    """Whether nothing is wrong with numbers as the probabilities of a statement."""
-    return min(numbers) >= 0 and max(numbers) <= 1 and math.fsum(numbers) <= 1 + SLACK
+    """Whether the numbers are valid probabilities of one statement."""
+    return min(numbers) >= 0 and max(numbers) <= 1 and math.fsum(numbers) <= 1 + TUNING.sum_slack
 
 
 def known(numbers: tuple[float, ...]) -> Known:
-    """The distribution of probabilities with which nothing is wrong."""
+    """The distribution of valid probabilities."""
     return Known(_scaled(numbers), rest(numbers) > 0)
 
 
@@ -115,14 +112,14 @@ def rest(numbers: Sequence[float]) -> float:
     (9e-13, 0.0)
     """
     left = 1.0 - math.fsum(numbers)
-    return left if left > LARGE else _left(list(map(decimal, numbers)), numbers)
+    return left if left > TUNING.float_rest else _left(list(map(decimal, numbers)), numbers)
 
 
 def _left(exact: Sequence[Fraction], numbers: Sequence[float]) -> float:
     """What probabilities leave of 1, by their exact values.
 
-    Several numbers of more than 15 digits are rounded ones (thirds, outputs of a program): what
-    they leave within the rounding of floats is nothing.
+    Numbers of more than 15 digits are rounded (thirds, outputs of a program); a rest within the
+    rounding of floats is then 0.
     """
     left = 1 - sum(exact)
     rounded = len(numbers) > 1 and any(map(_is_rounded, exact, numbers))
@@ -130,14 +127,14 @@ def _left(exact: Sequence[Fraction], numbers: Sequence[float]) -> float:
 
 
 def _is_rounded(exact: Fraction, number: float) -> bool:
-    """Whether a number is a float with more digits than people write."""
+    """Whether a number is a float with more than 15 digits."""
     return exact == decimal(number) != decimal(float(f"{number:.15g}"))
 
 
 def probability(expression: Expression, values: NamedNumbers) -> Fraction:
     """The value of an expression, which must be a probability."""
     value = evaluate(expression, values)
-    slack = 0 if isinstance(expression, Number) else ROUNDING
+    slack = 0 if isinstance(expression, Number) else TUNING.rounding
     if -slack <= value <= 1 + slack:
         return min(max(value, value * 0), value * 0 + 1)
     shown = f"{nearest_float(value, expression):.10g}"
@@ -154,14 +151,14 @@ def probability(expression: Expression, values: NamedNumbers) -> Fraction:
 
 
 def _number(expression: Expression, values: NamedNumbers) -> float:
-    """The same as a float."""
+    """A probability as a float."""
     if type(expression) is Number and 0 <= expression.value <= 1:
         return expression.value
     return nearest_float(probability(expression, values), expression)
 
 
 def _is_negative(expression: Expression) -> bool:
-    """Whether an expression is a number with a minus."""
+    """Whether an expression is a number with a minus sign."""
     match expression:
         case Operation("-", None, Number()):
             return True
@@ -173,13 +170,13 @@ def _whole(heads: Sequence[Head]) -> Span:
 
 
 def _scaled(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    """Probabilities without the slack: their sum is at most 1."""
+    """Probabilities scaled to a sum of at most 1."""
     total = math.fsum(numbers)
     return tuple(p / total for p in numbers) if total > 1 else numbers
 
 
 def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head]) -> Start:
-    """Initial values: those that are given; what is left is shared evenly by the others."""
+    """Initial values; those not given share the rest evenly."""
     for weight in weights:
         if isinstance(weight, Interval):
             message = "intervals and learnable parameters do not go together in one statement"
@@ -190,7 +187,7 @@ def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head
     fixed = tuple(isinstance(weight, Fixed) for weight in weights)
     missing = len(written) - len(given)
     if not missing:
-        # A single parameter can always fall below 1, wherever it starts.
+        # A single parameter can always fall below 1.
         return Start(given, fixed, len(given) == 1 or left > 0)
     if len(written) == 1:
         return Start((0.5,), fixed, True)
@@ -205,20 +202,20 @@ def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head
 
 
 def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head]) -> Bounded:
-    """Intervals; several must leave room for probabilities that sum to 1."""
+    """Intervals; several must allow probabilities that sum to 1."""
     bounds = [_bounds(weight, values) for weight in weights]
     lower, upper = (tuple(side) for side in zip(*bounds, strict=True))
     if len(bounds) == 1:
         return Bounded(lower, upper, True)
-    if math.fsum(lower) > 1 + SLACK:
+    if math.fsum(lower) > 1 + TUNING.sum_slack:
         message = f"the lower bounds sum to {math.fsum(lower):.10g}, which is more than 1"
         help = "lower them until they sum to at most 1"
         raise _error("disjunction-sum", message, _whole(heads), help)
-    if math.fsum(upper) < 1 - SLACK:
+    if math.fsum(upper) < 1 - TUNING.sum_slack:
         message = f"the upper bounds sum to {math.fsum(upper):.10g}, which is less than 1"
         help = "raise them until they sum to at least 1, or add a head for what is left"
         raise _error("interval-sum", message, _whole(heads), help)
-    low, high = math.fsum(lower), math.fsum(upper)  # as far from 1 as rounding may take them
+    low, high = math.fsum(lower), math.fsum(upper)  # off by rounding only
     lower = tuple(p / low for p in lower) if low > 1 else lower
     upper = tuple(p / high for p in upper) if high < 1 else upper
     return Bounded(lower, tuple(map(max, lower, upper)), False)

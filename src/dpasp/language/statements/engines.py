@@ -1,40 +1,59 @@
-"""The engines that answer questions: the one table of their names, aliases and options.
+"""``#inference``, and the table of engines that answer questions.
 
-The directive ``#inference``, the option ``--engine`` and ``program.query(engine=…)`` all read
-it. It stands here because a program's text is checked before anything is computed; what an
-engine does is named by its place, ``"module:function"``, and imported when it is asked.
-The function takes a :class:`dpasp.inference.asked.Asked` and returns a
+The directive, ``--engine`` and ``program.query(engine=…)`` all read this table. It is here because
+a program's text is checked before anything is computed. An engine's function is named by its
+place, ``"module:function"``, and imported on first use; it takes a
+:class:`dpasp.inference.asked.Asked` and returns a
 :class:`dpasp.inference.engines.result.EngineResult`.
 
->>> sorted(engine_options("sample"))
-['chains', 'gap', 'n', 'seed']
->>> with_option("nmodels")
-['bounds', 'aseo']
+>>> sorted(engine_options("sample")), with_option("nmodels")
+(['chains', 'gap', 'n', 'seed'], ['bounds', 'aseo'])
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import UsageError
-from dpasp.language.statements.known_options import CHAINS, COUNT, SHARE, WHOLE, Allowed
+from dpasp.errors import Diagnostic, Span, UsageError, nearest
+from dpasp.language.statements import engines
+from dpasp.language.statements.kind import (
+    Draft,
+    Kind,
+    Setting,
+    accept_parenthesis,
+    expect_end,
+    whole_statement,
+)
+from dpasp.language.statements.options import (
+    CHAINS,
+    COUNT,
+    SHARE,
+    WHOLE,
+    Allowed,
+    Option,
+    check_names,
+    check_values,
+    option_text,
+    read_options,
+)
+from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 
-COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # the options that every engine has
+COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # options of every engine
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
     """A way to answer questions.
 
-    ``solve`` is the function that answers, or its place as ``"module:function"``. ``options``
-    are those of its own, ``aliases`` are other names, each with the options that it implies;
-    ``compiles`` says that it makes a circuit, ``exact`` that it gives exact answers (if limits
-    allow it), ``anytime`` that at a limit it answers with what is known; ``about`` says in a few
-    words what it does. A cluster shares ``whole_questions``, or what is ``inside`` of one (and
-    then rows of test data too); with neither it is refused.
+    ``solve`` is the function, or its place as ``"module:function"``. ``options`` are its own;
+    ``aliases`` are other names with the options that they imply. ``compiles``: makes a circuit;
+    ``exact``: gives exact answers if limits allow; ``anytime``: answers at a limit with what is
+    known. A cluster can share ``whole_questions``, or what is ``inside`` one (and then rows of test
+    data); with neither it is refused.
     """
 
     name: str
@@ -50,7 +69,7 @@ class Engine:
 
     @property
     def cut(self) -> bool:
-        """Whether many workers can share its work."""
+        """Whether its work can be shared among workers."""
         return self.whole_questions or bool(self.inside)
 
 
@@ -107,7 +126,7 @@ ENGINES: dict[str, Engine] = {
 
 
 def register(engine: Engine) -> None:
-    """Add an engine from elsewhere to the table; raises :class:`UsageError` if its name is taken.
+    """Add an engine to the table; :class:`UsageError` if its name is taken.
 
     Example::
 
@@ -121,12 +140,12 @@ def register(engine: Engine) -> None:
 
 
 def engine_names() -> list[str]:
-    """All names of engines, each before its aliases."""
+    """All names of engines, each followed by its aliases."""
     return [name for engine in ENGINES.values() for name in (engine.name, *engine.aliases)]
 
 
 def engine_summaries() -> dict[str, str]:
-    """By name, what each engine does, in a few words."""
+    """A short description of each engine, by name."""
     by_name = {}
     for engine in ENGINES.values():
         by_name[engine.name] = engine.about
@@ -139,12 +158,12 @@ def engine_summaries() -> dict[str, str]:
 
 
 def named(name: str) -> Engine | None:
-    """The engine of a name or of an alias."""
+    """The engine with a name or alias."""
     return next((e for e in ENGINES.values() if name in (e.name, *e.aliases)), None)
 
 
 def engine_options(name: str) -> Mapping[str, Allowed]:
-    """The options of the engine of a name, and what their values may be."""
+    """The options of an engine and their allowed values."""
     engine = named(name)
     return {**(engine.options if engine else {}), **COMMON}
 
@@ -155,8 +174,76 @@ def all_options() -> dict[str, Allowed]:
 
 
 def with_option(option: str) -> list[str]:
-    """The names of the engines that have an option of their own."""
+    """The names of the engines that have an option."""
     return [name for name in engine_names() if option in (named(name) or _NONE).options]
 
 
 _NONE = Engine("", "")
+
+
+# --- the directive ------------------------------------------------------------------------------
+
+_FORM = "inference is written #inference exact. or #inference sample, n = 10000."
+
+
+@dataclass(frozen=True, slots=True)
+class Inference(Statement):
+    """``#inference sample, n = 10000.``"""
+
+    method: str
+    options: tuple[Option, ...]
+    span: Span = span_field()
+
+
+def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#inference``."""
+    cursor = Cursor(file, piece.start, piece.end)
+    cursor.next()
+    parenthesis = accept_parenthesis(cursor)
+    method = cursor.next()
+    known = engines.engine_names()
+    if method.text not in known:
+        missing = method.text in ("", ".")
+        what = "a method is missing here" if missing else f"{method.text} is not a method"
+        help = nearest(method.text.strip('"'), known) or f"known are {', '.join(known)}"
+        cursor.fail("unknown-method", what, method, help)
+    options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
+    expect_end(cursor, _FORM, parenthesis)
+    buffer.blank(piece.start, piece.end)
+    return whole_statement(Inference(method.text, options, file.span(piece.start, piece.end)))
+
+
+def inference_text(statement: Inference) -> str:
+    return f"#inference {', '.join([statement.method, *map(option_text, statement.options)])}."
+
+
+def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
+    """Problems with the options of a statement."""
+    method = statement.method
+    known = engines.engine_options(method)
+
+    def help(name: str) -> str:
+        if others := engines.with_option(name):
+            return f"{name} is an option of {' and '.join(others)}"
+        return nearest(name, known) or f"known are {', '.join(known)}"
+
+    yield from check_names(statement.options, known, f"#inference {method} has no option", help)
+    yield from check_values(statement.options, known)
+
+
+def check_inference(statements: Sequence[Inference], setting: Setting) -> Iterator[Diagnostic]:
+    """Problems with the options of all statements."""
+    for statement in statements:
+        yield from inference_problems(statement)
+
+
+KIND = Kind(
+    Inference,
+    inference_text,
+    ("#inference",),
+    read=read_inference,
+    check=check_inference,
+    once=True,
+    form="#inference sample, n = 10000.",
+    about="which engine answers, with its options",
+)

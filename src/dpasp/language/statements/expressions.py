@@ -1,6 +1,6 @@
-"""Probabilities as they are written: real arithmetic over numbers, constants and variables.
+"""Probabilities as written: exact arithmetic over numbers, constants and variables.
 
-A number is the decimal number that is written, and arithmetic is exact: 0.7 + 0.2 + 0.1 is 1.
+A number is the decimal that is written: 0.7 + 0.2 + 0.1 is 1.
 
 >>> from dpasp.language.text.source import SourceFile
 >>> cursor = Cursor(SourceFile("", "1 - W/10"), 0, 8)
@@ -17,16 +17,14 @@ from typing import TYPE_CHECKING, NoReturn
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.statement import span_field
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
+from dpasp.language.text import Cursor, Token
+from dpasp.language.tuning import TUNING
 
 if TYPE_CHECKING:
-    from fractions import Fraction  # imported where it is used: most programs have plain numbers
+    from fractions import Fraction  # imported on use: most programs only have plain numbers
 
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "\\": 2, "**": 4}
-PREFIX = 3  # how tightly a minus before an operand binds
-EXACT_BITS = 20_000  # of a number: more digits than that are not worth their time
-_DEEPEST = 100  # operations inside one another: far below the limit of Python's recursion
+PREFIX = 3  # precedence of unary minus
 _HELP = "write a number such as 0.3, a fraction such as 3/10, a constant, or an expression"
 
 
@@ -56,7 +54,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``left operator right``, or ``-right`` when there is no left: + - * / \\ **."""
+    r"""``left operator right``, or ``-right`` without a left: + - * / \ **."""
 
     operator: str
     left: Expression | None
@@ -71,12 +69,12 @@ Expression = Number | Name | Variable | Operation
 
 
 def read_expression(cursor: Cursor) -> Expression:
-    """Read an expression, up to what cannot be part of one."""
+    """Read an expression as far as it goes."""
     return _ExpressionReader(cursor).binary(1, 0)
 
 
 class _ExpressionReader:
-    """Reads an expression by the precedence of its operators; ``depth`` is how deep we are."""
+    """Reads an expression by operator precedence; ``depth`` is the nesting."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
@@ -88,7 +86,7 @@ class _ExpressionReader:
             operator = self.cursor.next()
             inside += 1
             self.check(inside, operator)
-            # '**' groups to the right, the others to the left.
+            # '**' is right-associative, the others left-associative.
             right = self.binary(precedence + (operator.text != "**"), inside)
             left = Operation(operator.text, left, right, left.span.to(right.span))
         return left
@@ -114,7 +112,7 @@ class _ExpressionReader:
         self.refuse(token)
 
     def check(self, depth: int, token: Token) -> None:
-        if depth > _DEEPEST:
+        if depth > TUNING.expression_depth:
             message = "this expression is nested too deeply"
             self.cursor.fail("too-deep", message, token, "give a part of it a name with #const")
 
@@ -142,7 +140,7 @@ def real_value(cursor: Cursor, token: Token) -> float:
 
 
 def lost_in(text: str, value: float) -> tuple[str, str] | None:
-    """What is wrong with a number that floating point cannot tell from 0, 1 or infinity, and help.
+    """Why a number is lost in floating point (it becomes 0, 1 or infinity), with help; or None.
 
     >>> lost_in("0.99999999999999999", 1.0)[0], lost_in("0.9", 0.9)
     ('too close to 1 to be told from it', None)
@@ -181,7 +179,7 @@ def expression_variables(expression: Expression) -> Iterator[Variable]:
 
 
 def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
-    """The exact value of an expression, given that of its constants and variables."""
+    """The exact value of an expression, given those of its constants and variables."""
     match expression:
         case Number(value):
             return decimal(value)
@@ -201,13 +199,13 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
             second = evaluate(right, values)
             first = second - second if left is None else evaluate(left, values)
             result = _apply(operator, first, second, expression)
-            if _bits(result) > EXACT_BITS:
+            if _bits(result) > TUNING.exact_bits:
                 return decimal(nearest_float(result, expression))
             return result
 
 
 def decimal(value: float) -> Fraction:
-    """The number whose shortest decimal form a float has: what was written, up to 15 digits.
+    """The shortest decimal that reads as this float: what was written, up to 15 digits.
 
     >>> decimal(0.1)
     Fraction(1, 10)
@@ -218,9 +216,9 @@ def decimal(value: float) -> Fraction:
 
 
 def nearest_float(value: Fraction, expression: Expression) -> float:
-    """The float next to the value of an expression.
+    """The float nearest to the value of an expression.
 
-    :class:`ProgramError` if it is 0, 1 or infinite and the value is not.
+    Raises :class:`ProgramError` if that is 0, 1 or infinite and the value is not.
     """
     try:
         found = float(value)
@@ -235,7 +233,7 @@ def nearest_float(value: Fraction, expression: Expression) -> float:
 
 
 def _apply(operator: str, left: Fraction, right: Fraction, expression: Operation) -> Fraction:
-    """One arithmetic operation in real numbers."""
+    """One arithmetic operation."""
     try:
         match operator:
             case "+":
@@ -262,8 +260,8 @@ def _apply(operator: str, left: Fraction, right: Fraction, expression: Operation
 
 
 def _power(base: Fraction, exponent: Fraction, expression: Operation) -> Fraction:
-    """A power: exact where it has few digits, as floating point has it elsewhere."""
-    if exponent.denominator == 1 and abs(exponent) * _bits(base) <= EXACT_BITS:
+    """A power: exact if it has few digits, in floating point otherwise."""
+    if exponent.denominator == 1 and abs(exponent) * _bits(base) <= TUNING.exact_bits:
         return base**exponent.numerator
     result = math.pow(base, exponent)
     if result in _LOST and base != result:
@@ -291,9 +289,9 @@ def _error(code: str, message: str, expression: Expression, help: str) -> Progra
 
 
 def expression_text(expression: Expression, level: int = 0, real: bool = False) -> str:
-    """An expression, in parentheses where something around it binds more tightly.
+    """An expression, in parentheses if it binds less tightly than ``level``.
 
-    With ``real``, numbers are written so that they are not taken for clingo's.
+    With ``real``, numbers are written so that they cannot be taken for integers.
     """
     match expression:
         case Number(value):
@@ -312,7 +310,7 @@ def expression_text(expression: Expression, level: int = 0, real: bool = False) 
 
 
 def number_text(value: float) -> str:
-    """The shortest text of a number that reads back as the same number.
+    """The shortest text that reads back as the same number.
 
     >>> number_text(3.0), number_text(0.1), number_text(1e-300)
     ('3', '0.1', '1e-300')

@@ -1,32 +1,18 @@
-"""``#include "file.plp".``: stands for the statements of another file until they are read.
-
->>> from pathlib import Path
->>> from tempfile import TemporaryDirectory
->>> from dpasp import load
->>> with TemporaryDirectory() as folder:
-...     _ = Path(folder, "facts.plp").write_text("0.3::a.")
-...     _ = Path(folder, "main.plp").write_text('#include "facts.plp". #query a.')
-...     print(load(f"{folder}/main.plp").query())
-ℙ(a) = 0.300000
-"""
+"""``#include "file.plp".``, replaced by the statements of the file when it is read."""
 
 from __future__ import annotations
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
-from dpasp.language.statements.directive import expect_end, whole_statement
-from dpasp.language.statements.kind import Draft, Kind
+from dpasp.language.statements.kind import Draft, Kind, expect_end, whole_statement
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 
 _FORM = 'a file is included by #include "file.plp".'
 
 _STANDARD = {
-    "incmode": "it solves a program again and again with more steps, which is no probability; "
+    "incmode": "it solves a program again and again with more steps, which is not a probability; "
     "say how many steps there are: #const n = 5. time(1..n).",
     "csp": "it needs a solver of its own; write plain rules and constraints",
 }
@@ -34,7 +20,7 @@ _STANDARD = {
 
 @dataclass(frozen=True, slots=True)
 class Include(Statement):
-    """The name of a file, as written; the span is that of the name."""
+    """A file name as written; the span is that of the name."""
 
     path: str
     span: Span = span_field()

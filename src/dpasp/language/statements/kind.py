@@ -1,14 +1,11 @@
-"""The kinds of statements: how each is recognised, read, printed and checked.
+"""The table of kinds of statements: how each is recognised, read, printed and checked.
 
-Every kind is one :class:`Kind` in a table that the reader, the printer, the checks and the
-documentation look up. A new directive is a module with its node and its ``Kind``, and one
-line in :mod:`dpasp.language.statements`.
+A new directive is a module with its node and its ``Kind``, and one line in
+:mod:`dpasp.language.statements`.
 
 >>> from dpasp.language import ast
 >>> kind_of(ast.Inference("exact", ())).words
 ('#inference',)
->>> starting_words().open_ended >= {"#query", "#map"}
-True
 """
 
 from __future__ import annotations
@@ -20,23 +17,21 @@ from clingo.ast import AST
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
-from dpasp.language.statements.meaning import SemanticsPair
 from dpasp.language.statements.options import Call
-from dpasp.language.statements.statement import Program, Statement
-from dpasp.language.text.buffer import Buffer
+from dpasp.language.statements.statement import Program, SemanticsPair, Statement
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 from dpasp.language.text.lexer import CLINGO_DIRECTIVES
-from dpasp.language.text.pieces import Piece, Words
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.pieces import Words
 
 Node = TypeVar("Node", bound=Statement)
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A statement of ours that waits for what clingo makes of the rest of it.
+    """A statement of ours that waits for clingo's part of it.
 
-    ``finish`` takes clingo's nodes and gives the statement, or None when they do not fit.
-    ``whole`` is set when nothing of the statement is left to clingo.
+    ``finish`` makes the statement from clingo's nodes, or None if they do not fit. ``whole`` if
+    nothing is left to clingo.
     """
 
     finish: Callable[[list[AST], Sources], Statement | None]
@@ -45,10 +40,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a check may look at besides the statements of its kind.
+    """What checks may look at besides the statements of their kind.
 
-    ``numbers`` are the values of the constants; None when they are not known, or when the
-    probabilities have been checked before.
+    ``numbers`` are the values of constants; None if unknown or already checked.
     """
 
     program: Program
@@ -68,27 +62,27 @@ def _nothing(*_: object) -> Iterator[Any]:
 class Kind(Generic[Node]):
     """A kind of statement.
 
-    A directive begins with one of its ``words``; a kind without words is recognised by its
-    text. ``read`` blanks out of the buffer what is not for clingo's parser.
+    A directive begins with one of its ``words``; other kinds are recognised by their text. ``read``
+    blanks out of the buffer what clingo's parser must not see.
     """
 
     node: type[Node]
-    text: Callable[[Node], str]  # the statement as it is printed
+    text: Callable[[Node], str]  # the statement's text
     words: tuple[str, ...] = ()  # as '#query'
     recognise: Callable[[SourceFile, Piece], bool] = _anywhere
     read: Callable[[SourceFile, Piece, Buffer], Draft] | None = None  # None: clingo reads it
-    terms: Callable[[Node], Iterable[AST]] = _nothing  # the parts that are clingo's
-    calls: Callable[[Node], Iterable[Call]] = _nothing  # of the program's Python functions
-    check: Callable[[Sequence[Node], Setting], Iterable[Diagnostic]] = _nothing  # all at once
-    once: bool = False  # a program has at most one
+    terms: Callable[[Node], Iterable[AST]] = _nothing  # its clingo nodes
+    calls: Callable[[Node], Iterable[Call]] = _nothing  # of Python functions
+    check: Callable[[Sequence[Node], Setting], Iterable[Diagnostic]] = _nothing  # of all statements
+    once: bool = False  # at most one in a program
     open_ended: bool = False  # the final dot may be missing
-    block: bool = False  # goes on to '#end.'
-    form: str = ""  # an example for the documentation, and what it says
+    block: bool = False  # ends with '#end.'
+    form: str = ""  # an example and its meaning, for the documentation
     about: str = ""
 
     @property
     def name(self) -> str:
-        """The name of a directive without its '#', for codes and messages."""
+        """A directive's name without '#', for codes and messages."""
         return self.words[0].removeprefix("#") if self.words else self.node.__name__.lower()
 
 
@@ -106,14 +100,14 @@ def register_kind(kind: Kind[Any]) -> None:
 
 
 def unregister(kind: Kind[Any]) -> None:
-    """Take a kind out of the table."""
+    """Remove a kind from the table."""
     del _KINDS[kind.node]
     for word in kind.words:
         del _BY_WORD[word]
 
 
 def kinds() -> tuple[Kind[Any], ...]:
-    """All kinds, in the order in which they are tried."""
+    """All kinds in the order in which they are tried."""
     return tuple(_KINDS.values())
 
 
@@ -123,7 +117,7 @@ def kind_of(statement: Statement) -> Kind[Any]:
 
 
 def recognised(file: SourceFile, piece: Piece) -> Kind[Any] | None:
-    """The kind that reads a piece of a file; None when it is clingo's."""
+    """The kind that reads a piece; None if it is clingo's."""
     if piece.directive:
         kind = _BY_WORD.get(piece.directive)
         return kind if kind is not None and kind.recognise(file, piece) else None
@@ -134,7 +128,7 @@ def recognised(file: SourceFile, piece: Piece) -> Kind[Any] | None:
 
 
 def starting_words() -> Words:
-    """The words that begin statements, clingo's included."""
+    """The words that begin statements, including clingo's."""
     return Words(
         begin=CLINGO_DIRECTIVES | _BY_WORD.keys(),
         open_ended=frozenset(word for word, kind in _BY_WORD.items() if kind.open_ended),
@@ -143,5 +137,32 @@ def starting_words() -> Words:
 
 
 def clingo_terms(statement: Statement) -> Iterable[AST]:
-    """The parts of a statement that are clingo's: bodies, atoms and other terms."""
+    """The parts of a statement that are clingo nodes: bodies, atoms, other terms."""
     return kind_of(statement).terms(statement)
+
+
+# --- shared by readers of directives ------------------------------------------------------------
+
+
+def whole_statement(statement: Statement) -> Draft:
+    """The draft of a statement of which nothing is left to clingo."""
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement:
+        return statement
+
+    return Draft(finish, whole=True)
+
+
+def expect_end(cursor: Cursor, form: str, parenthesis: bool = False) -> None:
+    """Refuse anything but the final dot, after the ``parenthesis`` if one was opened."""
+    if parenthesis:
+        cursor.expect(")", "directive-syntax", form)
+    rest = cursor.next()
+    if rest.text != "." or not cursor.at_end():
+        what = f"unexpected '{rest.text}'" if rest.text else "the end is missing"
+        cursor.fail("directive-syntax", what, rest, form)
+
+
+def accept_parenthesis(cursor: Cursor) -> bool:
+    """Consume the parenthesis around a directive's content, if there is one."""
+    return cursor.accept("(") is not None

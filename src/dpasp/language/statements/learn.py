@@ -1,10 +1,4 @@
-"""``#learn @labels, lr = 0.001.``: from which observations to learn, and how.
-
->>> from dpasp.language import parse
->>> (statement,) = parse("#learn @labels(3), lr = 0.001.").statements
->>> statement.observations.function, [option.name for option in statement.options]
-('labels', ['lr'])
-"""
+"""``#learn @labels, lr = 0.001.``: the observations to learn from, and how."""
 
 from __future__ import annotations
 
@@ -14,16 +8,16 @@ from clingo.ast import AST
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
-from dpasp.language.statements.directive import accept_parenthesis, expect_end
-from dpasp.language.statements.kind import Draft, Kind, Setting
-from dpasp.language.statements.known_options import LEARN, check_options
+from dpasp.language.statements.kind import Draft, Kind, Setting, accept_parenthesis, expect_end
 from dpasp.language.statements.options import (
+    LEARN,
     Call,
     File,
     Option,
     Origin,
     call_arguments,
     check_file,
+    check_options,
     function_name,
     option_text,
     origin_text,
@@ -32,12 +26,9 @@ from dpasp.language.statements.options import (
     unquote,
 )
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 
-FILES = (".csv", ".npy")  # how the names of files of observations end
+FILES = (".csv", ".npy")  # supported files
 _FORM = "learning is written #learn @labels, lr = 0.001, niters = 5."
 
 
@@ -82,7 +73,7 @@ def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def _observations(cursor: Cursor) -> tuple[Origin, bool]:
-    """Take ``@labels(…)`` or ``"labels.csv"``; give back whether it has arguments."""
+    """Consume ``@labels(…)`` or ``"labels.csv"``; return whether it has arguments."""
     token = cursor.peek()
     span = cursor.file.span(token.start, token.end)
     if token.kind == "string":
@@ -98,7 +89,6 @@ def _observations(cursor: Cursor) -> tuple[Origin, bool]:
 
 
 def learn_text(statement: Learn) -> str:
-    """The statement as it is printed."""
     parts = [origin_text(statement.observations), *map(option_text, statement.options)]
     return f"#learn {', '.join(parts)}."
 
@@ -114,7 +104,7 @@ def _terms(statement: Learn) -> Iterator[AST]:
 
 
 def check_learn(statements: Sequence[Learn], setting: Setting) -> Iterator[Diagnostic]:
-    """What is wrong with the options and with the file."""
+    """Problems with the options and the file."""
     for statement in statements:
         yield from check_options(statement.options, LEARN, "#learn")
         yield from check_file(statement.observations, FILES)

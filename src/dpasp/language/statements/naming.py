@@ -1,10 +1,4 @@
-"""``#name smokes(X): "{X} smokes".``: what atoms are called in explanations.
-
->>> from dpasp.language import parse
->>> statement = parse('#name smokes(X): "{X} smokes".').statements[0]
->>> statement.filled({"X": "anna"})
-'anna smokes'
-"""
+"""``#name smokes(X): "{X} smokes".``: what atoms are called in explanations."""
 
 from __future__ import annotations
 
@@ -15,15 +9,11 @@ from clingo.ast import AST, ASTType, Sign
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.language.statements.directive import expect_end
-from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.kind import Draft, Kind, Setting, expect_end
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.brackets import CLOSING, OPENING
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.text.lexer import CLOSING, OPENING
 from dpasp.language.text.trees import exact, variables
 
 _FORM = 'atoms are named by #name smokes(X): "{X} smokes".'
@@ -32,30 +22,30 @@ _PLACE = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Naming(Statement):
-    """An atom (as a term) and its name, with ``{X}`` for the values of variables."""
+    """An atom (as a term) and its name, with ``{X}`` for values of variables."""
 
     atom: AST
     name: str
     span: Span = span_field()
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """The name with values for the variables."""
+        """The name with values in place of variables."""
         return _PLACE.sub(lambda place: values.get(place[1].strip(), place[0]), self.name)
 
     def places(self) -> list[str]:
-        """The variables that the name shows."""
+        """The variables in the name."""
         return [name.strip() for name in _PLACE.findall(self.name)]
 
 
 def read_naming(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read ``#name atom: "text".``; the atom is clingo's to read."""
+    """Read ``#name atom: "text".``; the atom is left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
     first, depth = cursor.peek(), 0
     while not cursor.at_end() and (depth or cursor.peek().text != ":"):
         token = cursor.next()
         if token.text in (";", "not", ":-", ".."):
-            message = f"one atom has a name, and '{token.text}' makes more or less of it"
+            message = f"#name takes one atom: '{token.text}' is not supported here"
             cursor.fail("directive-syntax", message, token, _FORM)
         depth += (token.text in OPENING) - (token.text in CLOSING)
     colon = cursor.expect(":", "directive-syntax", _FORM)
@@ -84,12 +74,11 @@ def read_naming(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def naming_text(statement: Naming) -> str:
-    """The statement as it is printed."""
     return f"#name {exact(statement.atom)}: {quote(statement.name)}."
 
 
 def check_namings(statements: Sequence[Naming], setting: Setting) -> Iterator[Diagnostic]:
-    """Places for variables that the atom does not have."""
+    """Names with ``{X}`` for a variable that the atom does not have."""
     for statement in statements:
         known = [variable.name for variable in variables(statement.atom)]
         for name in statement.places():
@@ -97,7 +86,7 @@ def check_namings(statements: Sequence[Naming], setting: Setting) -> Iterator[Di
                 said = f"its variables are {', '.join(known)}" if known else "it has no variables"
                 yield Diagnostic(
                     "unknown-variable",
-                    f"{{{name}}} is no variable of {exact(statement.atom)}",
+                    f"{{{name}}} is not a variable of {exact(statement.atom)}",
                     statement.span,
                     nearest(name, known) or said,
                 )

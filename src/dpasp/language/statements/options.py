@@ -1,4 +1,4 @@
-"""Options ``name = value, …``, calls ``@f(0)`` and names of files, as several statements hold them.
+"""Options ``name = value, …``, calls ``@f(0)`` and file names, and the allowed values of options.
 
 >>> from dpasp.language.text.source import SourceFile
 >>> cursor = Cursor(SourceFile("", "lr = 0.1, verbose"), 0, 17)
@@ -8,21 +8,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from sys import float_info
+from typing import NamedTuple
 
 from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.expressions import real_value
 from dpasp.language.statements.statement import span_field
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
+from dpasp.language.text import Cursor, Token
 from dpasp.language.text.trees import exact
+from dpasp.language.tuning import TUNING
 
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _FORM = "options are written name = value, with ',' between them"
-_LONGEST = 18  # digits of an integer
 
 
 OptionValue = int | float | str | bool | tuple[int | float, ...]
@@ -30,7 +31,7 @@ OptionValue = int | float | str | bool | tuple[int | float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """``lr = 0.001``; a name alone is true."""
+    """``lr = 0.001``; a name alone means true."""
 
     name: str
     value: OptionValue
@@ -58,10 +59,10 @@ Origin = Call | File
 
 
 def unquote(text: str) -> str:
-    """The content of a string as clingo writes it.
+    r"""The content of a string literal.
 
-    >>> unquote('"a\\\\\\\\b"')
-    'a\\\\b'
+    >>> unquote('"a\\b"')
+    'a\\b'
     """
     parts, at, inner = [], 0, text[1:-1]
     while at < len(inner):
@@ -72,7 +73,7 @@ def unquote(text: str) -> str:
 
 
 def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[Option, ...]:
-    """Read options up to one of the ``stop`` tokens; the same name twice is an error."""
+    """Read options up to one of the ``stop`` tokens; no name may occur twice."""
     options: dict[str, Option] = {}
     while True:
         start = cursor.peek().start
@@ -125,7 +126,7 @@ def _number(cursor: Cursor, token: Token) -> int | float:
     if token.kind != "number":
         help = "write a number such as 0.001"
         cursor.fail("option-syntax", "a number is missing here", token, help)
-    whole = token.text.isdigit() and len(token.text) <= _LONGEST
+    whole = token.text.isdigit() and len(token.text) <= TUNING.integer_digits
     return sign * (int(token.text) if whole else real_value(cursor, token))
 
 
@@ -140,7 +141,7 @@ def _tuple(cursor: Cursor) -> tuple[int | float, ...]:
 
 
 def read_call(cursor: Cursor) -> tuple[Token, bool]:
-    """Take ``@f`` or ``@f(…)``; give back the name's token and whether arguments follow it."""
+    """Consume ``@f`` or ``@f(…)``; return the name's token and whether arguments follow."""
     token = cursor.next()
     if token.kind != "call":
         named = token.kind in ("name", "variable", "string")
@@ -158,13 +159,13 @@ def read_call(cursor: Cursor) -> tuple[Token, bool]:
 
 
 def _is_module(cursor: Cursor, token: Token) -> bool:
-    """Whether ``@package`` goes on as ``.module``, with no function after a colon."""
+    """Whether ``@package`` continues as ``.module`` without a function."""
     following = cursor.file.text[token.end : token.end + 2]
     return following[:1] == "." and (following[1:].isalpha() or following[1:] == "_")
 
 
 def function_name(token: Token) -> str:
-    """The name in a call token, without the ``@``."""
+    """The name in a call token, without ``@``."""
     return token.text[1:].strip()
 
 
@@ -189,7 +190,7 @@ def origin_text(origin: Origin) -> str:
 
 
 def quote(text: str) -> str:
-    """A string as clingo writes it."""
+    """A string literal."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
@@ -213,8 +214,124 @@ def _value_text(value: OptionValue) -> str:
 
 
 def check_file(origin: Origin | None, endings: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """A file whose name does not end as those that can be read."""
+    """A file with an unknown extension."""
     if isinstance(origin, File) and not origin.path.lower().endswith(endings):
         help = f"the name of a file ends in {' or '.join(endings)}"
-        message = f"{origin.path or 'this'} is of no known kind"
+        message = f"{origin.path or 'this'} has an unknown file type"
         yield Diagnostic("data-file", message, origin.span, help)
+
+
+# --- allowed values -----------------------------------------------------------------------------
+
+
+class Allowed(NamedTuple):
+    """The allowed values of an option: in words, as a test, and examples."""
+
+    words: str
+    holds: Callable[[OptionValue], bool]
+    examples: tuple[str, ...]
+
+
+def _real(words: str, test: Callable[[float], bool], example: str) -> Allowed:
+    def holds(value: OptionValue) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return -float_info.max <= value <= float_info.max and test(value)
+
+    return Allowed(words, holds, (example,))
+
+
+def _whole(words: str, test: Callable[[float], bool], example: str) -> Allowed:
+    return _real(words, lambda n: n == int(n) and n <= LARGEST_INTEGER and test(n), example)
+
+
+def _word(*known: str) -> Allowed:
+    quoted = tuple(f'"{word}"' for word in known)
+    return Allowed(f"one of {', '.join(known)}", lambda value: value in known, quoted)
+
+
+LARGEST_INTEGER = 2**63 - 1  # what fits into the integers of native code
+
+POSITIVE = _real("a number above 0", lambda n: n > 0, "0.001")
+COUNT = _whole("a whole number above 0", lambda n: n > 0, "10")
+WHOLE = _whole("a whole number, 0 or more", lambda n: n >= 0, "0")
+SHARE = _real("a number from 0 to 1", lambda n: 0 <= n <= 1, "0.1")
+CHAINS = _whole("a whole number from 2 to 16", lambda n: 2 <= n <= 16, "16")
+NOT_NEGATIVE = _real("a number, 0 or more", lambda n: n >= 0, "0.1")
+BOOLEAN = Allowed(
+    "true or false", lambda value: isinstance(value, bool) or value in (0, 1), ("true",)
+)
+TEXT = Allowed("text in quotes", lambda value: isinstance(value, str), ('"…"',))
+
+LEARN = {
+    "lr": POSITIVE,
+    "niters": COUNT,
+    "tolerance": POSITIVE,
+    "batch": COUNT,
+    "alg": _word("lagrange", "neurasp", "fixpoint", "em", "gradient"),
+    "momentum": SHARE,
+    "smoothing": NOT_NEGATIVE,
+    "display": _word("none", "progress", "loglikelihood"),
+    "seed": WHOLE,
+    "shuffle": BOOLEAN,
+    "validation": SHARE,
+    "patience": COUNT,
+    "objective": _word("lower", "upper", "midpoint", "hurwicz"),
+    "weight": SHARE,
+    "device": TEXT,
+    "schedule": _word("constant", "linear", "cosine"),
+    "warmup": SHARE,
+    "average": SHARE,
+    "capture": BOOLEAN,
+    "query": TEXT,
+    "imprecise": POSITIVE,
+    "entropy": NOT_NEGATIVE,
+    "accumulate": COUNT,
+    "precision": _word("full", "bfloat16"),
+    "workers": WHOLE,
+    "likelihood": _word("auto", "exact", "bound", "sampled"),
+    "nodes": COUNT,
+    "samples": COUNT,
+}
+
+NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # any others go to the optimiser
+
+
+def must_be(name: str, allowed: Allowed, value: object) -> str:
+    """In words, what the value of an option must be."""
+    large = isinstance(value, int) and value > LARGEST_INTEGER and "whole" in allowed.words
+    return f"{name} must be {allowed.words}{f', at most {LARGEST_INTEGER}' if large else ''}"
+
+
+def check_names(
+    options: Iterable[Option], known: Container[str], message: str, help: Callable[[str], str]
+) -> Iterator[Diagnostic]:
+    """Unknown options; ``help`` gives the help for a name."""
+    for option in options:
+        if option.name not in known:
+            text = f"{message} {option.name}"
+            yield Diagnostic("unknown-option", text, option.span, help(option.name))
+
+
+def check_values(options: Iterable[Option], known: Mapping[str, Allowed]) -> Iterator[Diagnostic]:
+    """Known options with a value that is not allowed."""
+    for option in options:
+        allowed = known.get(option.name)
+        if allowed is not None and not allowed.holds(option.value):
+            message = must_be(option.name, allowed, option.value)
+            words = [word.strip('"') for word in allowed.examples]
+            close = nearest(option.value, words) if isinstance(option.value, str) else ""
+            help = close or f"write {option.name} = {allowed.examples[0]}"
+            yield Diagnostic("option-value", message, option.span, help)
+
+
+def check_options(
+    options: Sequence[Option], known: Mapping[str, Allowed], word: str
+) -> Iterator[Diagnostic]:
+    """Problems with the options of a directive that only has the ``known`` ones."""
+
+    def help(name: str) -> str:
+        return nearest(name, known) or f"known are {', '.join(known)}"
+
+    yield from check_names(options, known, f"{word} has no option", help)
+    yield from check_values(options, known)

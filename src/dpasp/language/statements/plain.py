@@ -1,9 +1,4 @@
-"""Statements of clingo's own: rules, ``#show``, ``#external``, …, and ``#script`` blocks.
-
->>> from dpasp.language import parse
->>> plain_text(parse("a:-b,not c.").statements[0])
-'a :- b, not c.'
-"""
+"""clingo's own statements: rules, ``#show``, ``#external``, …, and ``#script`` blocks."""
 
 from __future__ import annotations
 
@@ -16,10 +11,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language.statements.kind import Draft, Kind
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 from dpasp.language.text.trees import body_text, exact
 
 _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
@@ -27,7 +19,7 @@ _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Plain(Statement):
-    """A statement of clingo's own: a rule, ``#show``, ``#const``, ``#script``, …"""
+    """A clingo statement: a rule, ``#show``, ``#const``, ``#script``, …"""
 
     node: AST
     span: Span = span_field()
@@ -53,7 +45,6 @@ def read_script(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 
 
 def plain_text(statement: Plain) -> str:
-    """The statement as it is printed."""
     node = statement.node
     if node.ast_type == ASTType.Script:
         return f"#script ({node.name}){node.code}#end."

@@ -1,11 +1,6 @@
-"""``#python … #end.``: blocks of Python, and which ``@functions`` a program can call.
+"""``#python … #end.`` blocks, and the ``@functions`` that a program can call.
 
-The functions are read off the blocks; nothing is run.
-
->>> from dpasp.language import parse
->>> program = parse("#python\\ndef f(): return 1\\n#end.  a(@g).")
->>> [problem.message for problem in check_calls(program)]
-['no #python block defines g']
+The functions are read from the text of the blocks; nothing is run.
 """
 
 from __future__ import annotations
@@ -20,13 +15,10 @@ from clingo.ast import ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.language.statements.directive import whole_statement
-from dpasp.language.statements.kind import Draft, Kind, clingo_terms, kind_of
+from dpasp.language.statements.kind import Draft, Kind, clingo_terms, kind_of, whole_statement
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text import Buffer, Piece, SourceFile
 from dpasp.language.text.trees import walk
 
 
@@ -39,16 +31,16 @@ class Python(Statement):
 
 
 def read_python(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read ``#python … #end.``; nothing of it is run."""
+    """Read ``#python … #end.`` without running it."""
     code = file.text[piece.start + len("#python") : file.text.rindex("#end", 0, piece.end)]
     buffer.blank(piece.start, piece.end)
     return whole_statement(Python(code, file.span(piece.start, piece.end)))
 
 
 def check_calls(program: Program) -> Iterator[Diagnostic]:
-    """Blocks that are not Python, and calls of functions that no block defines."""
+    """Blocks that are not Python, and calls of undefined functions."""
     names: set[str] = set(program.supplied)
-    open_ended = False  # a block may define names that cannot be read off it
+    open_ended = False  # a block may define names that its text does not show
     scripts = program.sources.holds("#script")
     for statement in program.statements:
         if isinstance(statement, Python):
@@ -83,11 +75,11 @@ def _unknown(name: str, span: Span, names: set[str]) -> Diagnostic:
 
 
 def _parse(block: Python) -> python.Module | Diagnostic:
-    """The tree of a block, or what is wrong with it."""
+    """The syntax tree of a block, or the problem with it."""
     code = textwrap.dedent(block.code)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is only doubtful, Python says when it runs it
+            warnings.simplefilter("ignore")  # reported when the block runs
             return python.parse(code)
     except SyntaxError as error:
         what, span = error.msg, _span_of(block, code, error)
@@ -99,7 +91,7 @@ def _parse(block: Python) -> python.Module | Diagnostic:
 
 
 def _span_of(block: Python, code: str, error: SyntaxError) -> Span:
-    """Where a syntax error is, in the file of the block."""
+    """The place of a syntax error in the program's file."""
     number, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
     whole = block.code.split("\n")
     if number > len(whole):
@@ -135,7 +127,7 @@ def _defined(tree: python.Module) -> set[str]:
 
 
 def _is_open(tree: python.Module) -> bool:
-    """Whether a module may bind names that cannot be read off its text."""
+    """Whether a module may bind names that its text does not show."""
     for node in python.walk(tree):
         if isinstance(node, python.ImportFrom) and any(alias.name == "*" for alias in node.names):
             return True
@@ -145,7 +137,7 @@ def _is_open(tree: python.Module) -> bool:
 
 
 def _calls(program: Program) -> Iterator[tuple[str, Span]]:
-    """The functions that statements of ours and terms of clingo's call."""
+    """The functions called by our statements and in clingo's terms."""
     called = program.sources.holds("@")
     for statement in program.statements:
         for call in kind_of(statement).calls(statement):
@@ -155,12 +147,12 @@ def _calls(program: Program) -> Iterator[tuple[str, Span]]:
 
 
 def runs_in_terms(program: Program) -> bool:
-    """Whether Python runs while the program is ground: its scripts, or functions in its terms.
+    r"""Whether Python runs during grounding: scripts, or functions in terms.
 
     >>> from dpasp.language import parse
     >>> runs_in_terms(parse("a(@f(1))."))
     True
-    >>> runs_in_terms(parse("#python\\ndef rows(): ...\\n#end.\\nimage(0) ~ test(@rows)."))
+    >>> runs_in_terms(parse("#python\ndef rows(): ...\n#end.\nimage(0) ~ test(@rows)."))
     False
     """
     called = program.sources.holds("@")

@@ -1,7 +1,7 @@
-"""``#query``, ``#map``, ``#mpe`` and ``#evidence``: clingo reads them as constraints.
+"""``#query``, ``#map``, ``#mpe`` and ``#evidence``, which clingo reads as constraints.
 
-``#query a, undef b | not c.`` reaches clingo as ``:- a, b ; not c.`` with every
-literal in its place.
+``#query a, undef b | not c.`` reaches clingo as ``:- a, b ; not c.`` with every literal in its
+place.
 
 >>> from dpasp.language import parse
 >>> (query,) = parse("#query(a, not b | undef c).").statements
@@ -21,24 +21,16 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.neural import Neural
-from dpasp.language.statements.question_items import (
-    FORMS,
-    QuestionItem,
-    question_items,
-    strip_parentheses,
-)
 from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.text.lexer import CLOSING, OPENING
 from dpasp.language.text.trees import exact, walk
 
 _AGGREGATE = re.compile(r"#max\s*\{")
 
 
 class Mode(Enum):
-    """How a literal of a query wants its atom."""
+    """The truth value that a literal of a query asks for."""
 
     TRUE = ""
     FALSE = "not "
@@ -66,7 +58,7 @@ class Query(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Map(Statement):
-    """``#map a?, b? | e.``; ``#mpe | e.`` marks nothing and stands for all choices."""
+    """``#map a?, b? | e.``; ``#mpe | e.`` has no atoms and stands for all choices."""
 
     atoms: tuple[AST, ...]
     evidence: tuple[Literal, ...]
@@ -76,14 +68,14 @@ class Map(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Statement):
-    """``#evidence a, not b.``, joined to the evidence of every query."""
+    """``#evidence a, not b.``, added to the evidence of every query."""
 
     literals: tuple[Literal, ...]
     span: Span = span_field()
 
 
 def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a question, its literals left to clingo."""
+    """Read a question; its literals are left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
     directive = {"#pr": "#query", "#max": "#map"}.get(word.text, word.text)
@@ -118,7 +110,7 @@ def _asks(file: SourceFile, piece: Piece) -> bool:
 def _question(
     directive: str, items: list[QuestionItem], body: list[AST], sources: Sources, span: Span
 ) -> Statement:
-    """The statement that the items and what clingo read of them make up."""
+    """The statement made of the items and clingo's literals."""
     if len(items) != len(body):
         raise _error("query-syntax", "this question cannot be read", span, FORMS[directive])
     asked: list[Literal] = []
@@ -163,7 +155,7 @@ def _check_guard(directive: str, item: QuestionItem, where: Span) -> None:
 
 
 def _check_anonymous(directive: str, literal: Literal) -> None:
-    """Refuse '_' in evidence, unless it says that no instance holds: that has one meaning."""
+    """Refuse '_' in evidence, except in a negation, where its meaning is clear."""
     if directive != "#query" and literal.mode is Mode.FALSE:
         return
     if any(part.ast_type == ASTType.Variable and part.name == "_" for part in walk(literal.atom)):
@@ -178,7 +170,7 @@ def _check_anonymous(directive: str, literal: Literal) -> None:
 
 
 def _check_map(item: QuestionItem, literal: Literal) -> None:
-    """The atoms that a ``#map`` asks for are marked with '?'."""
+    """Refuse atoms of ``#map`` without '?'."""
     if literal.mode is not Mode.TRUE:
         message = "#map asks for atoms, which may turn out true or false"
         help = f"write '{literal.atom}?', or put '{literal.mode.value}{literal.atom}' after '|'"
@@ -195,7 +187,7 @@ def _literal(item: QuestionItem, node: AST, atom: AST | None, where: Span) -> Li
         raise _error("query-literal", "a question holds atoms only", where, help)
     sign = node.sign
     if sign == Sign.DoubleNegation:
-        message = "a question holds no double negation"
+        message = "a question cannot have a double negation"
         raise _error("query-literal", message, where, "drop 'not not'")
     if item.undefined is not None:
         return Literal(Mode.UNDEFINED, atom, item.undefined.to(where))
@@ -211,7 +203,7 @@ def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
 
 
 def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
-    """Read ``f(x, a; 3)`` in questions as ``f(x, a, 3)`` for neural predicates with outcomes."""
+    """Turn ``f(x, a; 3)`` in questions into ``f(x, a, 3)`` for neural predicates with outcomes."""
     names = {s.name for s in statements if isinstance(s, Neural) and s.outcomes}
     if not names:
         return tuple(statements)
@@ -257,7 +249,7 @@ def _question_word(question: Query | Map) -> str:
 
 
 def question_text(question: Query | Map) -> str:
-    """What a question asks for, without its directive: ``a, not b | c``."""
+    """A question without its directive: ``a, not b | c``."""
     if isinstance(question, Query):
         asked = [literal_text(literal) for literal in question.literals]
     else:
@@ -276,12 +268,11 @@ def _text(question: Query | Map) -> str:
 
 
 def evidence_text(statement: Evidence) -> str:
-    """The statement as it is printed."""
     return f"#evidence {', '.join(map(literal_text, statement.literals))}."
 
 
 def literals_of(question: Query | Map | Evidence) -> tuple[Literal, ...]:
-    """The literals of a question as written, evidence last; the marked atoms of a map left out."""
+    """The literals of a question, evidence last, without the atoms of a map."""
     match question:
         case Query(literals, evidence):
             return (*literals, *evidence)
@@ -302,7 +293,7 @@ def _terms(question: Query | Map | Evidence) -> Iterator[AST]:
 def check_questions(
     questions: Sequence[Query | Map | Evidence], setting: Setting
 ) -> Iterator[Diagnostic]:
-    """Literals ``undef a`` where no atom is ever undefined."""
+    """``undef a`` under a two-valued semantics."""
     logic = setting.meaning.logic
     if logic.three_valued:
         return
@@ -314,6 +305,127 @@ def check_questions(
                 literal.span,
                 "say '#semantics lstable.', partial, smproblog or wellfounded",
             )
+
+
+# --- cutting a question into literals -----------------------------------------------------------
+
+FORMS = {
+    "#query": "a query is written #query a, not b | c.",
+    "#map": "a map query is written #map a?, b? | c.",
+    "#mpe": "the most probable explanation is written #mpe | c.",
+    "#evidence": "evidence is written #evidence a, not b.",
+}
+
+# Signs that are not allowed between the literals of a question.
+_FOREIGN = {
+    ";": (
+        "the literals of a question have ',' between them",
+        "write ','; for 'or', define an atom by two rules and ask for that",
+    ),
+    ":": ("a question cannot have conditions", "define an atom by a rule and ask for that"),
+    ":-": (
+        "a question is not a rule",
+        "write the rule as a statement of its own, and ask for its head",
+    ),
+    "::": ("a question cannot have probabilities", "write 0.3::a. as a statement of its own"),
+}
+
+
+@dataclass(slots=True)
+class QuestionItem:
+    """A literal as written: whether it is evidence, its ``undef`` and its '?'."""
+
+    is_evidence: bool
+    undefined: Span | None = None
+    mark: Span | None = None
+
+
+def strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
+    """Blank out the parentheses around a whole question."""
+    if cursor.peek().text != "(":
+        return
+    start = cursor.index
+    opening, closing = cursor.peek(), cursor.skip_group()
+    if cursor.peek().text in (".", ""):
+        buffer.blank(opening.start, opening.end)
+        buffer.blank(closing.start, closing.end)
+        del cursor.tokens[cursor.index - 1]
+        cursor.index = start + 1
+    else:
+        cursor.index = start
+
+
+def question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[QuestionItem]:
+    """Cut a question into literals and blank out what clingo does not know."""
+    items: list[QuestionItem] = []
+    item: QuestionItem | None = None
+    barred, depth = False, 0
+    while not cursor.at_end():
+        token = cursor.next()
+        text = token.text
+        if depth > 0 or text in CLOSING:
+            pass
+        elif text == "." and cursor.at_end():
+            break
+        elif text == "|":
+            _check_bar(cursor, token, directive, barred)
+            barred = True
+            buffer.put(token.start, token.end, ";" if items else " ")
+            item = None
+        elif text == ",":
+            item = None
+        elif text in _FOREIGN:
+            message, help = _FOREIGN[text]
+            cursor.fail("query-syntax", message, token, help)
+        elif text == "?":
+            _check_question_mark(cursor, token, directive, item)
+            assert item is not None
+            item.mark = cursor.file.span(token.start, token.end)
+            buffer.blank(token.start, token.end)
+        elif item is None:
+            item = QuestionItem(is_evidence=barred)
+            items.append(item)
+            _undefined(cursor, buffer, token, item)
+        depth += (text in OPENING) - (text in CLOSING)
+    return items
+
+
+def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> None:
+    if directive == "#evidence":
+        cursor.fail("query-bar", "evidence has no '|'", token, FORMS[directive])
+    if barred:
+        cursor.fail("query-bar", "a second '|'", token, "keep one, and join literals by ','")
+    if cursor.peek().text in (".", ""):
+        message = "no evidence follows the '|'"
+        cursor.fail("query-bar", message, token, f"remove it; {FORMS[directive]}")
+
+
+def _check_question_mark(
+    cursor: Cursor, token: Token, directive: str, item: QuestionItem | None
+) -> None:
+    """Refuse a '?' anywhere but after an atom that ``#map`` asks for."""
+    if item is None:
+        cursor.fail("query-mark", "'?' comes after the atom that it marks", token, FORMS["#map"])
+    if directive != "#map":
+        help = f"write #map to ask for the most probable value; {FORMS[directive]}"
+        cursor.fail("query-mark", "this '?' has no meaning here", token, help)
+    if item.is_evidence:
+        message = "evidence is not marked with '?'"
+        cursor.fail("query-mark", message, token, "remove the '?', or move the atom before '|'")
+
+
+def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: QuestionItem) -> None:
+    """Record and blank out the ``undef`` before a literal."""
+    negated = token.text == "not" and cursor.peek().text == "undef"
+    word = cursor.peek() if negated else token
+    after = cursor.peek(1) if negated else cursor.peek()
+    if word.text != "undef" or after.text in (",", ".", "|", "(", "?", ")", "", "="):
+        return
+    if negated or after.text == "not":
+        message = "'undef' and 'not' do not go together"
+        cursor.fail("query-literal", message, (token.start, after.end), "keep one of them")
+    item.undefined = cursor.file.span(token.start, token.end)
+    buffer.blank(token.start, token.end)
 
 
 QUERY = Kind(

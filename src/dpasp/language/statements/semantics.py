@@ -1,4 +1,4 @@
-"""``#semantics lstable, maxent.``: under which semantics the program is read.
+"""``#semantics lstable, maxent.``: which models count, and how probability is spread.
 
 >>> parse_semantics("maxent")
 (None, <Probability.MAXENT: 'maxent'>)
@@ -10,22 +10,30 @@ from dataclasses import replace
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError, Span, nearest
-from dpasp.language.statements.directive import accept_parenthesis, expect_end, whole_statement
-from dpasp.language.statements.kind import Draft, Kind
-from dpasp.language.statements.meaning import Logic, Probability, SemanticsPair
-from dpasp.language.statements.statement import NOWHERE, Program, Statement, span_field
-from dpasp.language.text.buffer import Buffer
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
-from dpasp.language.text.pieces import Piece
-from dpasp.language.text.source import SourceFile
+from dpasp.language.statements.kind import (
+    Draft,
+    Kind,
+    accept_parenthesis,
+    expect_end,
+    whole_statement,
+)
+from dpasp.language.statements.statement import (
+    NOWHERE,
+    Logic,
+    Probability,
+    Program,
+    SemanticsPair,
+    Statement,
+    span_field,
+)
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Token
 
 _FORM = "semantics are written #semantics lstable, maxent."
 
 
 @dataclass(frozen=True, slots=True)
 class Semantics(Statement):
-    """``#semantics lstable, maxent.``; None is what was not said."""
+    """``#semantics lstable, maxent.``; None if not given."""
 
     logic: Logic | None
     probability: Probability | None
@@ -33,7 +41,7 @@ class Semantics(Statement):
 
 
 def read_semantics(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read ``#semantics``: a logic semantics, a probabilistic one, or both in any order."""
+    """Read ``#semantics``: of the logic, of probabilities, or both in any order."""
     cursor = Cursor(file, piece.start, piece.end)
     cursor.next()
     parenthesis = accept_parenthesis(cursor)
@@ -79,7 +87,7 @@ def _refuse_semantics(cursor: Cursor, word: Token, known: list[str]) -> None:
 
 
 def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:
-    """The semantics that a text such as ``"lstable, maxent"`` names."""
+    """The semantics named in a text such as ``"lstable, maxent"``."""
     cursor = Cursor(SourceFile("", text), 0, len(text))
     try:
         named_semantics = read_semantics_words(cursor)
@@ -87,13 +95,13 @@ def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:
             help = "write one or two semantics, as in lstable, maxent"
             what = f"unexpected '{cursor.peek().text}'"
             cursor.fail("unknown-semantics", what, cursor.peek(), help)
-    except ProgramError as error:  # there is no program to point at
+    except ProgramError as error:  # not in a program
         raise ProgramError(replace(problem, span=None) for problem in error.diagnostics) from None
     return named_semantics
 
 
 def effective_semantics(program: Program, override: str | None = None) -> SemanticsPair:
-    """The program's semantics; ``override`` wins, and what neither says is the default."""
+    """The program's semantics; ``override`` takes precedence, then defaults fill in."""
     logic, probability = parse_semantics(override) if override else (None, None)
     for statement in program.statements:
         if isinstance(statement, Semantics):
@@ -115,7 +123,6 @@ def with_semantics(program: Program, override: str | None) -> Program:
 
 
 def semantics_text(statement: Semantics) -> str:
-    """The statement as it is printed."""
     named = (statement.logic, statement.probability)
     return f"#semantics {', '.join(word.value for word in named if word)}."
 

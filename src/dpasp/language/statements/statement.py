@@ -1,27 +1,25 @@
-"""What a statement and a program are.
+"""Statement, Program and semantics.
 
-A statement is a frozen node with the span it was read from. Whatever is clingo's stays
-clingo's: terms, literals and unannotated statements are :class:`clingo.ast.AST` nodes
-(treated as frozen). Spans never take part in comparisons, so two programs are equal when
-they say the same thing.
+A statement is a frozen node with its span. Terms, literals and clingo's own statements stay
+:class:`clingo.ast.AST` nodes (treated as frozen). Spans are not compared, so two programs are equal
+if they say the same thing.
 
 >>> from dpasp.language import parse
->>> program = parse("0.3::a. b :- a. #query b.")
->>> [type(statement).__name__ for statement in program.statements]
-['Annotated', 'Plain', 'Query']
->>> program == parse("0.3 :: a.   b:-a.   #query(b).")
+>>> parse("0.3::a. b :- a. #query b.") == parse("0.3 :: a.   b:-a.   #query(b).")
 True
 """
 
 from __future__ import annotations
 
 from dataclasses import field
+from enum import Enum
+from typing import NamedTuple
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
-from dpasp.language.text.source import Sources
+from dpasp.language.text import Sources
 
-NOWHERE = Span("<program>", 1, 1, 1, 1)  # of nodes that were not read from a text
+NOWHERE = Span("<program>", 1, 1, 1, 1)  # of nodes made without a text
 
 
 def span_field() -> Span:
@@ -30,7 +28,7 @@ def span_field() -> Span:
 
 
 class Statement:
-    """A statement of a program; each kind is a frozen dataclass in a module of its own."""
+    """A statement of a program; each kind is a frozen dataclass."""
 
     __slots__ = ()
     span: Span
@@ -38,9 +36,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The statements in their order, included files in place of their ``#include``.
+    """The statements in order, with included files in place of their ``#include``.
 
-    ``supplied`` are the names after ``@`` that the caller of ``load`` has given objects for.
+    ``supplied`` are the names after ``@`` for which the caller of ``load`` gave objects.
     """
 
     statements: tuple[Statement, ...]
@@ -50,5 +48,34 @@ class Program:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of the files that were read."""
+        """The names of the files."""
         return tuple(self.sources)
+
+
+class Logic(Enum):
+    """The models of a total choice."""
+
+    STABLE = "stable"
+    PARTIAL = "partial"
+    LSTABLE = "lstable"
+    SMPROBLOG = "smproblog"
+    WELLFOUNDED = "wellfounded"
+
+    @property
+    def three_valued(self) -> bool:
+        """Whether an atom can be undefined."""
+        return self is not Logic.STABLE
+
+
+class Probability(Enum):
+    """How the mass of a total choice is spread over its models."""
+
+    CREDAL = "credal"
+    MAXENT = "maxent"
+
+
+class SemanticsPair(NamedTuple):
+    """The semantics of a program."""
+
+    logic: Logic = Logic.STABLE
+    probability: Probability = Probability.CREDAL

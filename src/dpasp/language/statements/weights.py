@@ -1,6 +1,5 @@
-"""What stands before the ``::`` of a head: a probability, an interval, or a parameter to learn.
+"""Annotations before ``::``: a probability, an interval, or a parameter to learn.
 
->>> from dpasp.language.text.lexer import Token
 >>> from dpasp.language.text.source import SourceFile
 >>> cursor = Cursor(SourceFile("", "[0.2, 1/2]"), 0, 10)
 >>> weight_text(read_weight(cursor, Token("symbol", "::", 10, 12)))
@@ -25,8 +24,7 @@ from dpasp.language.statements.expressions import (
     read_expression,
 )
 from dpasp.language.statements.statement import span_field
-from dpasp.language.text.cursor import Cursor
-from dpasp.language.text.lexer import Token
+from dpasp.language.text import Cursor, Token
 from dpasp.language.text.trees import exact
 
 FORM = "write a probability such as 0.3::a, an interval [0.2, 0.7]::a, or ?::a to learn it"
@@ -35,7 +33,7 @@ _INTERVAL_HELP = "an interval is written [0.2, 0.7]::a"
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """``0.3::``, a probability that stays as it is."""
+    """``0.3::``, a fixed probability."""
 
     probability: Expression
     span: Span = span_field()
@@ -52,9 +50,9 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Learnable:
-    """``?::``, ``0.5?::``, ``?(X)::``: a parameter, one for each value of the ``key`` variables.
+    """``?::``, ``0.5?::``, ``?(X)::``: one parameter for each value of the ``key`` variables.
 
-    The empty key is one parameter for the whole rule.
+    With an empty key, one for the whole rule.
     """
 
     initial: Expression | None
@@ -75,16 +73,15 @@ class Head:
 
     @classmethod
     def of_rule(cls, weight: Weight, rule: Callable[[], AST], place: int, span: Span) -> Head:
-        """The head at a place of a rule, whose atom is taken out when it is needed.
+        """The head at an index of a rule, whose atom is extracted on first use.
 
-        That is slow, and the rows of large tables, most of what there is to read, are
-        understood by their text.
+        That is slow, and rows of large tables are mostly handled as text.
         """
         head = cls.__new__(cls)
         head.__dict__.update(weight=weight, span=span, _rule=(rule, place))
         return head
 
-    if not TYPE_CHECKING:  # for a type checker an atom is simply there
+    if not TYPE_CHECKING:  # a type checker sees a plain field
 
         def __getattr__(self, name: str) -> AST:
             if name != "atom" or "_rule" not in self.__dict__:
@@ -98,7 +95,7 @@ class Head:
 
 
 def expressions(weight: Weight) -> tuple[Expression, ...]:
-    """What is written in an annotation."""
+    """The expressions in an annotation."""
     match weight:
         case Fixed(probability):
             return (probability,)
@@ -115,7 +112,7 @@ def weight_variables(weight: Weight) -> Iterator[Variable]:
 
 
 def read_weight(cursor: Cursor, mark: Token) -> Weight:
-    """Read what stands before a ``::``."""
+    """Read the annotation before a ``::``."""
     if cursor.at_end():
         message = "a probability is missing before '::'"
         cursor.fail("probability-syntax", message, mark, FORM)
@@ -136,7 +133,7 @@ def read_weight(cursor: Cursor, mark: Token) -> Weight:
 
 
 def _refuse_rest(cursor: Cursor, first: Token) -> NoReturn:
-    """Something is left before the ``::``."""
+    """Refuse what is left before the ``::``."""
     rest = cursor.peek()
     message, help = f"unexpected '{rest.text}' before '::'", FORM
     if first.text == "(" and rest.text == ",":
@@ -211,7 +208,7 @@ def _key(cursor: Cursor) -> tuple[str, ...]:
 
 
 def weight_text(weight: Weight) -> str:
-    """What stands before the ``::``."""
+    """The annotation before ``::``."""
     match weight:
         case Fixed(probability):
             return expression_text(probability)

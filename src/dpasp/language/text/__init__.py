@@ -1,4 +1,10 @@
-"""The text of a program: its files, tokens and pieces, and what clingo makes of the rest.
+"""The text of a program: files, tokens, statements, and clingo's parser on the rest."""
 
-Nothing here knows what a statement of dPASP means.
-"""
+from __future__ import annotations
+
+from dpasp.language.text.clingo_text import Buffer
+from dpasp.language.text.lexer import Cursor, Token
+from dpasp.language.text.pieces import Piece
+from dpasp.language.text.source import SourceFile, Sources
+
+__all__ = ["Buffer", "Cursor", "Piece", "SourceFile", "Sources", "Token"]

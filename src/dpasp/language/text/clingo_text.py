@@ -1,14 +1,82 @@
-"""clingo's own parser on the blanked text: nodes in order, and where it got stuck."""
+"""Text for clingo: ours, with everything that is not clingo's blanked out.
+
+Nothing is deleted or inserted (except a dot at the end of a line), so positions in it are those
+of the original. Rows of large tables (``0.4::a(x); 0.6::a(y) :- b(z), not c.``) are recognised by
+one regular expression, and clingo reads them only when their nodes are needed.
+
+>>> buffer = Buffer("0.3::a.")
+>>> buffer.blank(0, 5)
+>>> buffer.text()
+'     a.'
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import field
+from functools import cached_property
 from typing import NamedTuple
 
 from clingo import MessageCode
 from clingo.ast import AST, parse_string
 
+from dpasp.dataclass import dataclass
 from dpasp.language.text.lexer import STRING
+from dpasp.language.text.source import SourceFile
+from dpasp.language.tuning import TUNING
+
+
+class Buffer:
+    """A text that can be overwritten in place, stored as one or four bytes a character."""
+
+    def __init__(self, text: str) -> None:
+        self._codec, self._width = "latin-1", 1
+        try:
+            self._data = bytearray(text, self._codec)
+        except UnicodeEncodeError:
+            self._codec, self._width = "utf-32-le", 4
+            self._data = bytearray(text, self._codec, "surrogatepass")
+        self._dots: set[int] = set()  # offsets of inserted dots
+
+    def blank(self, start: int, end: int) -> None:
+        """Overwrite a slice with spaces, keeping line breaks."""
+        old = self._slice(start, end)
+        lines = old.split("\n") if "\n" in old else [old]
+        self._write(start, "\n".join(" " * len(line) for line in lines))
+        if self._dots:
+            self._dots -= {dot for dot in self._dots if start < dot <= end}
+
+    def put(self, start: int, end: int, text: str) -> None:
+        """Overwrite a slice with a text that is not longer, padded with spaces."""
+        self.blank(start, end)
+        self._write(start, text)
+
+    def end_statement(self, end: int) -> None:
+        """Add the final dot that a statement lacks."""
+        if self._slice(end, end + 1) == " ":
+            self._write(end, ".")
+        else:
+            self._dots.add(end)
+
+    def text(self, start: int = 0, end: int | None = None) -> str:
+        """The current text, or a slice of it."""
+        last = len(self._data) // self._width if end is None else end
+        parts = []
+        for dot in sorted(dot for dot in self._dots if start < dot <= last):
+            parts.append(self._slice(start, dot))
+            start = dot
+        return ".".join([*parts, self._slice(start, last)])
+
+    def _slice(self, start: int, end: int) -> str:
+        width = self._width
+        return self._data[start * width : end * width].decode(self._codec, "surrogatepass")
+
+    def _write(self, start: int, text: str) -> None:
+        data = text.encode(self._codec, "surrogatepass")
+        self._data[start * self._width : start * self._width + len(data)] = data
+
+
+# --- clingo's parser ----------------------------------------------------------------------------
 
 _MESSAGE = re.compile(
     r"<string>:(\d+):(\d+)(?:-(?:(\d+):)?(\d+))?: error: (.*)", re.DOTALL | re.ASCII
@@ -18,12 +86,11 @@ _NESTING = re.compile(
     rf"{STRING}|(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<cut>[,;:])"
     r"|(?P<operator>\*\*|\.\.|[-+*/\\&?^~|<>=@]|\bnot\b)"
 )
-_DEEPER = re.compile(r"[(\[{\-+*/\\&?^~|<>=@.]|\bnot\b")  # whatever can add to the depth
-DEEPEST = 200  # operators and brackets around one term; clingo's recursion overflows the stack
+_DEEPER = re.compile(r"[(\[{\-+*/\\&?^~|<>=@.]|\bnot\b")  # anything that can add to the depth
 
 
 class Stuck(NamedTuple):
-    """Where clingo's parser did not know how to go on, as a slice, and its words for it."""
+    """The slice at which clingo's parser failed, and its message."""
 
     start: int
     end: int
@@ -31,7 +98,7 @@ class Stuck(NamedTuple):
 
 
 def parse_clingo(text: str, first_line: int = 1) -> tuple[list[AST], Stuck | None]:
-    """The statements that clingo reads, and the first place where it got stuck, if any."""
+    """The nodes of a text, and the first syntax error if there is one."""
     nodes: list[AST] = []
     messages: list[str] = []
 
@@ -43,14 +110,13 @@ def parse_clingo(text: str, first_line: int = 1) -> tuple[list[AST], Stuck | Non
     except RuntimeError:
         stuck = (_stuck(message, text, first_line) for message in messages)
         return [], next(filter(None, stuck), Stuck(0, len(text), ""))
-    return nodes[1:], None  # the first is the '#program base.' that every text begins with
+    return nodes[1:], None  # without the implicit '#program base.'
 
 
 def safe(text: str) -> str:
-    """The text without characters that clingo's parser does not survive outside strings.
+    """Replace characters outside strings that would make clingo's parser end the process.
 
-    It ends the process over them. The reader refuses such programs earlier; this makes
-    sure of it.
+    The reader refuses such programs earlier; this is a second barrier.
     """
     if text.isascii() and "\0" not in text:
         return text
@@ -68,7 +134,7 @@ def _stuck(message: str, text: str, first_line: int) -> Stuck | None:
 
 
 def _offset(text: str, line: int, column: int) -> int:
-    """The offset of a column that clingo counted in bytes, clipped into the text."""
+    """The offset of a column counted in bytes, clipped to the text."""
     start = 0
     for _ in range(line):
         start = text.find("\n", start) + 1
@@ -79,14 +145,14 @@ def _offset(text: str, line: int, column: int) -> int:
 
 
 def too_deep(text: str) -> int | None:
-    """Where a statement is nested more deeply than clingo's parser survives, if it is.
+    """Where a statement is nested too deeply for clingo's parser, or None.
 
     >>> too_deep("a(f(g(1)))."), too_deep("a(" + "-" * 500 + "1).")
     (None, 201)
     """
-    if len(text) <= DEEPEST or len(_DEEPER.findall(text)) <= DEEPEST:
+    if len(text) <= TUNING.term_depth or len(_DEEPER.findall(text)) <= TUNING.term_depth:
         return None
-    levels, depth = [0], 0  # operators seen at each level of brackets; their sum and the brackets
+    levels, depth = [0], 0  # operators at each bracket level; total depth
     for match in _NESTING.finditer(text):
         kind = match.lastgroup
         if kind == "open":
@@ -100,6 +166,56 @@ def too_deep(text: str) -> int | None:
         elif kind == "operator":
             levels[-1] += 1
             depth += 1
-        if depth > DEEPEST:
+        if depth > TUNING.term_depth:
             return match.start()
     return None
+
+
+# --- rows of tables -----------------------------------------------------------------------------
+
+# Numbers that a float cannot tell from 1 are left to the slower reader.
+NUMBER = r"(?!0\.9{15}|1\.0{15})\d{1,9}\.\d{1,99}(?:[eE]-\d{1,2})?"
+_NAME = r"(?!not\b)[a-z]\w*"
+_TERM = rf"(?:{_NAME}|0|[1-9]\d{{0,8}}(?!\w))"
+_ATOM = rf"{_NAME}(?:\({_TERM}(?:, ?{_TERM})*\))?"
+_HEAD = rf"{NUMBER} ?:: ?{_ATOM}"
+_LITERAL = rf"(?:not )?{_ATOM}"
+ROW = re.compile(
+    rf"[ \t\r\n]*(?P<heads>{_HEAD}(?: ?; ?{_HEAD})*)"
+    rf"(?: ?:- ?(?P<body>{_LITERAL}(?:, ?{_LITERAL})*))?(?P<dot>\.)(?=[ \t\r\n]|\Z)",
+    re.ASCII,
+)
+_HEADS = re.compile(rf"({NUMBER}) ?:: ?({_ATOM})", re.ASCII)
+ANNOTATION = re.compile(rf"{NUMBER} ?::", re.ASCII)
+_INSIDE_LINE = re.compile(r"[^\n]+")
+
+heads_in = _HEADS.findall  # (number, atom) of each head of a row, as text
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a file; clingo reads them all at once when a node is first needed."""
+
+    file: SourceFile
+    slices: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, start: int, end: int) -> int:
+        """Add a row and return its index."""
+        self.slices.append((start, end))
+        return len(self.slices) - 1
+
+    @cached_property
+    def nodes(self) -> list[AST]:
+        """clingo's nodes in order, with the positions they have in the file."""
+        text, parts, at = self.file.text, [], 0
+        for start, end in self.slices:
+            parts += [_blank(_INSIDE_LINE, text[at:start]), _blank(ANNOTATION, text[start:end])]
+            at = end
+        nodes, stuck = parse_clingo("".join(parts), self.file.first_line)
+        assert stuck is None  # a row is well-formed
+        return nodes
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    """Replace matches by spaces, so that everything else keeps its position."""
+    return pattern.sub(lambda match: " " * len(match[0]), text)

@@ -1,7 +1,7 @@
-"""Text → pieces: where each statement begins and ends, and whether it may be ours.
+"""Cut a text into statements, and note which may be ours.
 
-Almost all of a program is clingo's to read, so this looks only at what can end a
-statement or make it ours.
+Almost everything is clingo's to read, so this only looks at what can end a statement or make it
+ours.
 
 >>> text = "a. 0.3::b."
 >>> words = Words(frozenset({"#query"}), frozenset({"#query"}), frozenset())
@@ -17,6 +17,7 @@ from dataclasses import field
 from typing import NamedTuple
 
 from dpasp.dataclass import dataclass
+from dpasp.language.text.clingo_text import ROW
 from dpasp.language.text.lexer import (
     COMMENT,
     DECIMAL,
@@ -26,12 +27,11 @@ from dpasp.language.text.lexer import (
     comment_end,
     tokens,
 )
-from dpasp.language.text.rows import ROW
 
-BIG = r"\d{10,}|0x[\dA-Fa-f]{8,}|0o[0-7]{11,}|0b[01]{32,}"  # perhaps too big for clingo
+BIG = r"\d{10,}|0x[\dA-Fa-f]{8,}|0o[0-7]{11,}|0b[01]{32,}"  # may exceed clingo's integers
 
 _COARSE = re.compile(
-    # the look ahead passes over most of the text quickly
+    # the lookahead skips most of the text quickly
     r'(?=["%@.…\d:~∼\[#]|[^\t\n\r\x20-\x7e])(?:'
     rf"(?P<string>{STRING})|(?P<comment>{COMMENT})|(?P<block>%\*)|@{PYTHON_NAME}"
     rf"|(?P<ellipsis>\.\.\.|…)|(?<![\w'])(?:(?P<decimal>{DECIMAL})|(?P<integer>{BIG}))"
@@ -39,12 +39,12 @@ _COARSE = re.compile(
     r"|(?P<directive>\#[A-Za-z_]+)|(?P<bad>[^\t\n\r\x20-\x7e]|\"))",
     re.ASCII,
 )
-_BLANK = " \t\r\n"  # other kinds of space are refused
+_BLANK = " \t\r\n"  # other white space is refused
 _SPACE = re.compile(rf"[{_BLANK}]*")
 _END = re.compile(r"#end\s*(\.)|^[ \t]*#end[ \t]*$", re.MULTILINE)
-_UNREADABLE = re.compile(r"[^\t\r\n -~]")  # outside strings nothing but ASCII can be read
-# Before '::', or two numbers before something that is not in its place there; what else is in
-# brackets belongs to the statement before it, as in '#external a. [false]'.
+_UNREADABLE = re.compile(r"[^\t\r\n -~]")  # only ASCII outside of strings
+# An interval before '::' (or, with a mistake in between, two numbers); any other bracket belongs
+# to the statement before it, as in '#external a. [false]'.
 _INTERVAL = re.compile(r"\[[^\]]*\]\s*::|\[[^\]@A-Za-z]*,[^\]@A-Za-z]*\][^:;.]*::")
 _TAIL = re.compile(r":~|#external|#heuristic|#const")  # may be followed by '[…]' after the dot
 _NO_DIGIT = re.compile(r"\.\d+", re.ASCII)
@@ -55,10 +55,9 @@ _LOOSE_STRING = re.compile(r'"(?:[^"\\\n]++|\\[^\n])*+"')
 
 
 class Words(NamedTuple):
-    """The words with '#' that statements ``begin`` with.
+    """Words with '#' that ``begin`` statements.
 
-    Of these, the final dot of ``open_ended`` ones may be missing, and ``blocks`` go on
-    to their '#end.'.
+    The final dot of ``open_ended`` ones may be missing; ``blocks`` end with '#end.'.
     """
 
     begin: frozenset[str]
@@ -67,7 +66,7 @@ class Words(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Something that only our own statements can hold (or nothing can), with its slice."""
+    """Something that clingo must not see unless a statement of ours blanks it out."""
 
     kind: str
     start: int
@@ -76,28 +75,28 @@ class Mark(NamedTuple):
 
 @dataclass(slots=True)
 class Piece:
-    """A statement's slice of the text, its final dot included, and what was seen in it."""
+    """A statement's slice of the text, including its dot, and what was seen in it."""
 
     start: int
     end: int
-    directive: str = ""  # the #word that it begins with
+    directive: str = ""  # its first word, if that has a '#'
     annotated: bool = False  # has a '::'
     data: bool = False  # has a '~'
     dotted: bool = True  # ends with its dot
-    marks: tuple[Mark, ...] = ()  # reals, ellipses and integers that clingo may not see
-    row: re.Match[str] | None = None  # of a plain table: nothing of it need be looked at again
+    marks: tuple[Mark, ...] = ()  # reals, ellipses, large integers
+    row: re.Match[str] | None = None  # set if it is a row of a table
 
 
 @dataclass(slots=True)
 class Split:
-    """The pieces of a text, its comments, and what cannot be read at all."""
+    """The statements of a text, its comments, and what cannot be read at all."""
 
     pieces: list[Piece] = field(default_factory=list)
     comments: list[tuple[int, int]] = field(default_factory=list)
     problems: list[Mark] = field(default_factory=list)
 
     def index_at(self, offset: int) -> int:
-        """The index of the piece that holds an offset, or -1."""
+        """The index of the piece at an offset, or -1."""
         index = bisect_right(self.pieces, offset, key=lambda piece: piece.start) - 1
         return index if index >= 0 and offset < self.pieces[index].end else -1
 
@@ -108,14 +107,14 @@ def cut_statements(text: str, words: Words) -> Split:
 
 
 class _Splitter:
-    """One walk over the text; ``piece`` is the statement that is being read, if any."""
+    """One pass over the text; ``piece`` is the current statement, if any."""
 
     def __init__(self, text: str, words: Words) -> None:
         self.text = text
         self.words = words
         self.result = Split()
         self.piece: Piece | None = None
-        self.seen = 0  # everything before this offset belongs to a piece or is blank
+        self.seen = 0  # everything before this offset is done
 
     def run(self) -> Split:
         at, text, search, row = 0, self.text, _COARSE.search, ROW.match
@@ -140,7 +139,7 @@ class _Splitter:
             self.seen = max(self.seen, at)
 
     def _is_row(self, match: re.Match[str]) -> bool:
-        """Whether a statement of this form is a row; it is a piece then."""
+        """Whether a statement of this form is a row of a table, which is then a piece."""
         if "with" in match[0]:  # perhaps the options of a network
             return False
         start, end = match.start("heads"), match.end("dot")
@@ -148,7 +147,7 @@ class _Splitter:
         return True
 
     def _begin(self, before: int) -> Piece | None:
-        """The piece that holds the text up to ``before``, begun if there is any such text."""
+        """The current piece, begun if there is text before ``before``."""
         if self.piece is None and self.seen < before:
             space = _SPACE.match(self.text, self.seen, before)
             assert space is not None  # it may be empty
@@ -157,9 +156,9 @@ class _Splitter:
         return self.piece
 
     def _end(self, piece: Piece, end: int, dotted: bool = True) -> int:
-        """End a statement; give back where to go on.
+        """End a statement and return where to continue.
 
-        Where the dot may be missing, what follows on a new line may be another statement.
+        If the dot may be missing, what follows on a new line may be another statement.
         """
         open_ended = piece.directive in self.words.open_ended
         if open_ended and (cut := _open_end(self.text, piece.start, end)):
@@ -176,7 +175,7 @@ class _Splitter:
         self.piece = None
 
     def _trimmed(self, end: int) -> int:
-        """The end of a slice without the space and the comments at its end."""
+        """The end of a slice without trailing space and comments."""
         text, at = self.text, len(self.result.comments)
         while True:
             while end and text[end - 1] in _BLANK:
@@ -187,7 +186,7 @@ class _Splitter:
             end = self.result.comments[at][0]
 
     def _inside(self, kind: str | None, start: int, end: int) -> int:
-        """Read one token that is not a comment; give back where to go on."""
+        """Handle a token that is not a comment; return where to continue."""
         if kind == "open" and self._begin(start) is None:
             return self._bracket(start)
         if kind == "directive":
@@ -206,7 +205,7 @@ class _Splitter:
         return self._bad(piece, start, end) if kind == "bad" else end
 
     def _dot(self, piece: Piece, start: int, end: int) -> int:
-        """A dot: the end of the statement, or part of a number."""
+        """A dot ends the statement or is part of a number."""
         if piece.annotated and self._is_option(piece, start):
             return end
         if number := _NO_DIGIT.match(self.text, start):
@@ -217,7 +216,7 @@ class _Splitter:
         return self._end(piece, end)
 
     def _is_option(self, piece: Piece, dot: int) -> bool:
-        """Whether a dot belongs to the last option of a network: ``with lr = 1. :- …``."""
+        """Whether a dot belongs to the last option of a network, ``with lr = 1. :- …``."""
         number = _NUMBER_IF.match(self.text, dot - 1)
         return (
             number is not None and re.search(r"\bwith\b", self.text[piece.start : dot]) is not None
@@ -233,7 +232,7 @@ class _Splitter:
         return end
 
     def _bad(self, piece: Piece, start: int, end: int) -> int:
-        """Note what cannot be read: a character, or a string with something wrong in it."""
+        """Record an unreadable character or string."""
         problems, text = self.result.problems, self.text
         if text[start] != '"':
             problems.append(Mark("bad-character", start, end))
@@ -247,12 +246,12 @@ class _Splitter:
         line_end = len(text) if line_end < 0 else line_end
         problems.append(Mark("unclosed-string", start, line_end))
         last = self._trimmed(line_end)
-        if text[last - 1] == ".":  # most likely this was meant to be the end of the statement
+        if text[last - 1] == ".":  # probably meant to end the statement
             return self._end(piece, last)
         return line_end
 
     def _bracket(self, start: int) -> int:
-        """A '[' where a statement could begin: of a credal fact, or the tail of the last one."""
+        """A '[' after a statement: the start of a credal fact, or the tail of the statement."""
         pieces, close = self.result.pieces, self.text.find("]", start)
         if (
             close >= 0
@@ -269,7 +268,7 @@ class _Splitter:
 
     def _directive(self, word: str, start: int, end: int) -> int:
         piece = self._begin(start)
-        # No statement holds a directive inside: the dot before it is missing.
+        # A directive inside a statement: the dot before it is missing.
         if piece is not None and word in self.words.begin and word not in INLINE:
             end_before = self._trimmed(start)
             if self.text[end_before - 1] not in ":,;|([{":
@@ -302,7 +301,7 @@ _STARTS = ("name", "number", "variable", "directive", "call")
 
 
 def _open_end(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where a statement without a dot ends and the next one begins, if that is so."""
+    """Where a statement without a dot ends and the next one begins, if it does."""
     depth, last = 0, None
     if text.find("\n", start, end) < 0:
         return None

@@ -1,9 +1,9 @@
-"""Where text came from: files laid end to end, so that one line number names file and line.
+r"""Files and positions: all files laid end to end, so that a line number names file and line.
 
-clingo knows a place as a line and a column in bytes; all the files of a program are
-read by it as one text, file after file, so a line number alone says which file it is in.
+clingo reads all files of a program as one text and reports positions as a line and a column in
+bytes.
 
->>> sources = Sources().add("a.plp", "x.\\ny.\\n").add("b.plp", "z.\\n")
+>>> sources = Sources().add("a.plp", "x.\ny.\n").add("b.plp", "z.\n")
 >>> sources.span(Place(4, 1), Place(4, 2))
 Span(file='b.plp', line=1, column=1, end_line=1, end_column=2)
 """
@@ -14,17 +14,120 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property
+from os.path import expanduser
+from pathlib import Path
 from typing import NamedTuple
 
 from clingo.ast import Location
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, Span
-from dpasp.language.text.files import ANYWHERE, Reach
+from dpasp.errors import Diagnostic, ProgramError, Span, closest
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which files a text may read: any, those in a folder, or none.
+
+    A file that the user named may name any other, as in clingo. A text from elsewhere may name
+    none, or those inside the folder given for it.
+    """
+
+    folder: Path | None = None
+    anywhere: bool = False
+
+    def path(self, name: str, by: str) -> Path:
+        """The path of a file named by the text ``by``.
+
+        Raises :class:`ProgramError` if it is out of reach, whether it exists or not.
+        """
+        path = Path(expanduser(name))  # '~' of an unknown user stays as it is
+        if self.anywhere:
+            return path if path.is_absolute() else Path(by).parent / path
+        if self.folder is None:
+            raise ProgramError(_out_of_reach(name))
+        try:
+            folder = self.folder.resolve()
+            inside = Path(by).resolve().is_relative_to(folder)
+            whole = ((Path(by).parent if inside else folder) / path).resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # too long, or a loop of links
+            raise ProgramError(_out_of_reach(name)) from error
+        if not whole.is_relative_to(folder):
+            raise ProgramError(_out_of_reach(name, folder))
+        return whole
+
+
+ANYWHERE = Reach(anywhere=True)
+
+
+def _out_of_reach(name: str, folder: Path | None = None) -> Diagnostic:
+    if folder is not None:
+        message = f"{name} is not inside the folder that this text may read"
+        return Diagnostic("file-not-allowed", message, help="name a file inside it")
+    return Diagnostic(
+        "file-not-allowed",
+        f"this text may read no file, and names {name}",
+        help="a program in a file may: dpasp.load(path), or `dpasp run FILE`; for a text say "
+        "where its files are, loads(text, folder=…), or that it is trusted: python=True, --python",
+    )
+
+
+def load_text(path: str | Path) -> str:
+    """The text of a file; :class:`ProgramError` if it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        message = f"{path} is not text in UTF-8 (byte {error.start})"
+        raise ProgramError(Diagnostic("encoding", message, help="save it as UTF-8")) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        help = _similar(Path(path)) or "check the name and the folder"
+        problem = Diagnostic("file", f"cannot read {path}: {reason}", help=help)
+        raise ProgramError(problem) from error
+
+
+def find_included(name: str, by: str, reach: Reach = ANYWHERE) -> Path:
+    """The file of an ``#include`` in the file ``by``: next to it, or in the working directory.
+
+    Only regular files are read: a pipe or device might never end.
+    """
+    beside = reach.path(name, by)
+    for path in (beside, Path(name)) if reach.anywhere else (beside,):
+        try:
+            if path.is_file():
+                path.resolve()
+                return path
+        except (OSError, RuntimeError, ValueError):  # the name is too long, or a loop of links
+            break
+    what = "is not a plain file" if _exists(beside) else "does not exist"
+    help = _similar(beside) or "check the name; it is relative to the including file"
+    problem = Diagnostic("file", f"the file {name} {what}", help=help)
+    raise ProgramError(problem)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _similar(path: Path) -> str:
+    """Help that names a similar file, or nothing."""
+    try:
+        files = [entry for entry in path.parent.iterdir() if entry.is_file()] if path.stem else []
+    except (OSError, ValueError):
+        return ""
+    # Compare names without their extension.
+    names = {entry.stem: entry.name for entry in files}
+    near = names.get(closest(path.stem, sorted(names)), path.name)
+    return f"did you mean '{near}'?" if near != path.name else ""
+
+
+# --- positions ----------------------------------------------------------------------------------
 
 
 class Place(NamedTuple):
-    """A line of the whole text and a column in characters, both from 1."""
+    """A line of all files laid end to end and a column in characters, both from 1."""
 
     line: int
     column: int
@@ -32,12 +135,12 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One text, its name, and the number that its first line has in the whole."""
+    """A text, its name, and the number of its first line among all files."""
 
     name: str
     text: str
     first_line: int = 1
-    secret: bool = False  # errors do not quote it
+    secret: bool = False  # not to be quoted in messages
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -50,16 +153,16 @@ class SourceFile:
 
     @property
     def end_line(self) -> int:
-        """The number, in the whole, of the line after the last."""
+        """The line number after the last line."""
         return self.first_line + len(self.line_starts)
 
     def place(self, offset: int) -> Place:
-        """The place of an offset into the text."""
+        """The place of an offset."""
         line = bisect_right(self.line_starts, offset) - 1
         return Place(self.first_line + line, offset - self.line_starts[line] + 1)
 
     def span(self, start: int, end: int) -> Span:
-        """The span of a slice of the text."""
+        """The span of a slice."""
         starts = self.line_starts
         first = bisect_right(starts, start)
         last = first  # nearly always
@@ -70,7 +173,7 @@ class SourceFile:
         return Span(self.name, first, column, last, end_column, text)
 
     def offset(self, place: Place) -> int:
-        """The offset of a place (clipped into the text)."""
+        """The offset of a place, clipped to the text."""
         line = max(place.line - self.first_line, 0)
         if line >= len(self.line_starts):
             return len(self.text)
@@ -79,15 +182,15 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Sources(Mapping[str, str]):
-    """The files of a program, in order; as a mapping, their texts by name."""
+    """The files of a program in order; as a mapping, their texts by name."""
 
     files: tuple[SourceFile, ...] = ()
-    wide: Mapping[int, str] = field(default_factory=dict)  # lines as clingo read them, if not ASCII
-    reaches: Mapping[str, Reach] = field(default_factory=dict)  # of the texts that may not read all
+    wide: Mapping[int, str] = field(default_factory=dict)  # non-ASCII lines as clingo read them
+    reaches: Mapping[str, Reach] = field(default_factory=dict)  # of restricted texts
 
     @property
     def next_line(self) -> int:
-        """The number that the first line of one more file would have."""
+        """The first line number of the next file."""
         return self.files[-1].end_line if self.files else 1
 
     def add(self, name: str, text: str, secret: bool = False) -> Sources:
@@ -95,15 +198,15 @@ class Sources(Mapping[str, str]):
         return replace(self, files=(*self.files, SourceFile(name, text, self.next_line, secret)))
 
     def reaching(self, reaches: Mapping[str, Reach]) -> Sources:
-        """These files, knowing which files the texts of some names may read."""
+        """These files, with limits on what some of them may read."""
         return replace(self, reaches={**self.reaches, **reaches})
 
     def reach(self, name: str) -> Reach:
-        """Which files the text of a name may read."""
+        """Which files the named text may read."""
         return self.reaches.get(name, ANYWHERE)
 
     def with_wide_lines(self, text: str, first_line: int) -> Sources:
-        """These files, knowing the lines of a text that clingo counts otherwise than we do."""
+        """These files, remembering non-ASCII lines, whose columns clingo counts in bytes."""
         if text.isascii():
             return self
         lines = enumerate(text.split("\n"), first_line)
@@ -111,19 +214,19 @@ class Sources(Mapping[str, str]):
         return replace(self, wide={**self.wide, **wide})
 
     def file_at(self, line: int) -> SourceFile:
-        """The file that holds a line of the whole."""
+        """The file that holds a line."""
         index = bisect_right(self.files, line, key=lambda file: file.first_line) - 1
         return self.files[max(index, 0)]
 
     def place(self, line: int, byte_column: int) -> Place:
-        """The place of a column that clingo counted in bytes."""
+        """The place of a column counted in bytes."""
         text = self.wide.get(line)
         if text is None:
             return Place(line, byte_column)
         return Place(line, len(text.encode()[: byte_column - 1].decode(errors="ignore")) + 1)
 
     def span(self, begin: Place, end: Place) -> Span:
-        """The span between two places, clipped into the text of its file."""
+        """The span between two places, clipped to their file."""
         file = self.file_at(begin.line)
         return file.span(file.offset(begin), file.offset(end))
 
@@ -133,11 +236,11 @@ class Sources(Mapping[str, str]):
         return self.span(self.place(begin.line, begin.column), self.place(end.line, end.column))
 
     def holds(self, text: str) -> bool:
-        """Whether a text may stand somewhere in a program from here; yes if it is not known."""
+        """Whether some file contains a text; True if there are no files."""
         return not self.files or any(text in file.text for file in self.files)
 
     def text_of(self, span: Span) -> str | None:
-        """The text of a span, None when its file is not one of these."""
+        """The text of a span; None if its file is not one of these."""
         for file in self.files:
             if file.name == span.file and span.end_line <= len(file.line_starts):
                 start = file.line_starts[span.line - 1] + span.column - 1
@@ -145,7 +248,7 @@ class Sources(Mapping[str, str]):
         return None
 
     def in_order(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """Diagnostics in the order of the text, each once; those without a place come first."""
+        """Diagnostics without duplicates in text order; those without a place first."""
         files = {name: position for position, name in enumerate(self)}
 
         def key(diagnostic: Diagnostic) -> tuple[int, int, int]:

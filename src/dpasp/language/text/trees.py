@@ -1,12 +1,10 @@
-"""clingo's syntax trees: walked, searched for variables, and printed.
+"""clingo's syntax trees: traversal, variables, printing.
 
 >>> from clingo.ast import parse_string
 >>> rules = []
 >>> parse_string("a(X) :- b(X,Y), 1 < #count{Z : c(Y,Z)}, d(f()).", rules.append)
->>> list(global_variables([rules[1]]))
-['X', 'Y']
->>> exact(rules[1].body[2])
-'d(f())'
+>>> list(global_variables([rules[1]])), exact(rules[1].body[2])
+(['X', 'Y'], 'd(f())')
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from clingo.ast import (
     Variable,
 )
 
-_NAMES = re.compile(r"[_']*[A-Z][\w']*", re.ASCII)  # of variables, and more
+_NAMES = re.compile(r"[_']*[A-Z][\w']*", re.ASCII)  # of variables, and a few others
 _LEAVES = frozenset((ASTType.Variable, ASTType.SymbolicTerm))
 _LOCAL = frozenset(
     (
@@ -40,9 +38,9 @@ _LOCAL = frozenset(
 
 
 def children(node: AST) -> Iterable[AST]:
-    """The nodes right below a node, from left to right."""
+    """The direct children of a node, from left to right."""
     kind = node.ast_type
-    if kind == ASTType.Function:  # the common kinds first: looking at a node is slow
+    if kind == ASTType.Function:  # common kinds first: attribute access is slow
         return list(node.arguments)
     if kind == ASTType.SymbolicAtom:
         return (node.symbol,)
@@ -59,7 +57,7 @@ def _all_children(node: AST) -> Iterator[AST]:
 
 
 def walk(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> Iterator[AST]:
-    """A node and all nodes below it, from left to right; ``below`` says where to go on."""
+    """A node and its descendants in pre-order; ``below`` chooses the children."""
     stack = [node]
     while stack:
         part = stack.pop()
@@ -68,7 +66,7 @@ def walk(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> Iterato
 
 
 def unpooled(node: AST, most: int) -> int:
-    """How many statements one with pools stands for; counted no further than above ``most``.
+    """How many statements one with pools stands for, counted up to ``most``.
 
     >>> from clingo.ast import parse_string
     >>> rules = []
@@ -87,12 +85,12 @@ def unpooled(node: AST, most: int) -> int:
         count = max(1, sum(counts)) if part.ast_type == ASTType.Pool else prod(counts)
         if count > most or not frames:
             return count
-        # Inside an aggregate or after a colon, pools make more elements and not more statements.
+        # Pools in an aggregate or after a colon make more elements, not more statements.
         frames[-1][2].append(1 if part.ast_type in _LOCAL else count)
 
 
 def variables(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> Iterator[AST]:
-    """The variables in a node, from left to right, ``_`` left out."""
+    """The variables in a node, without ``_``."""
     for part in walk(node, below):
         if part.ast_type == ASTType.Variable and part.name != "_":
             yield part
@@ -101,13 +99,13 @@ def variables(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> It
 def global_variables(nodes: Iterable[AST]) -> dict[str, AST]:
     """The first occurrence of every global variable.
 
-    Variables that occur only inside conditional literals or the elements of aggregates
-    are local, and ``_`` is no variable here.
+    Variables that occur only in conditional literals or elements of aggregates are local; ``_``
+    does not count.
     """
     first: dict[str, AST] = {}
     for node in nodes:
         if all(name in first for name in _NAMES.findall(str(node))):
-            continue  # looking inside a node is slow
+            continue  # inspecting nodes is slow
         for variable in variables(node, _global_children):
             first.setdefault(variable.name, variable)
     return first
@@ -122,7 +120,7 @@ def _global_children(node: AST) -> Iterable[AST]:
 _START = Position("", 1, 1)
 _PLACE = Location(_START, _START)
 _WITH_COLON = (ASTType.ConditionalLiteral, ASTType.Disjunction, ASTType.Rule)
-# an atom of numbers and variables, in which nothing can be left out
+# an atom of numbers and variables, which clingo always prints correctly
 _PLAIN = re.compile(r"-?_*[a-z][\w']*(?:\((?:(?:-?\d+|_|_*[A-Z][\w']*),?)+(?<!,)\))?")
 _NOTHING = Literal(_PLACE, Sign.NoSign, SymbolicAtom(Variable(_PLACE, "")))  # prints as ""
 
@@ -130,11 +128,11 @@ _NOTHING = Literal(_PLACE, Sign.NoSign, SymbolicAtom(Variable(_PLACE, "")))  # p
 def exact(node: AST) -> str:
     """The text of a node that reads back as the same node.
 
-    clingo leaves out the parentheses of ``f()`` and the colon before an empty condition.
+    clingo drops the parentheses of ``f()`` and the colon before an empty condition.
     """
     text = str(node)
     if node.ast_type not in _WITH_COLON and _PLAIN.fullmatch(text):
-        return text  # looking inside a node is slow
+        return text  # inspecting nodes is slow
     if next(_misprinted(node), None) is None:
         return str(node)
     node = deepcopy(node)
@@ -147,17 +145,17 @@ def exact(node: AST) -> str:
 
 
 def body_text(body: Sequence[AST]) -> str:
-    """The body of a rule with what surrounds it: `` :- a, b.``; a dot for an empty one."""
+    """The end of a rule: `` :- a, b.``, or a dot without a body."""
     if not body:
         return "."
-    # Only after a condition, ',' would go on with it.
+    # After a condition ',' would continue the condition.
     ends = ["; " if part.ast_type == ASTType.ConditionalLiteral else ", " for part in body[:-1]]
     parts = (exact(part) + end for part, end in zip(body, [*ends, "."], strict=True))
     return f" :- {''.join(parts)}"
 
 
 def _misprinted(node: AST) -> Iterator[AST]:
-    """The nodes below a node that clingo prints as if they were others."""
+    """The descendants that clingo prints as something else."""
     for part in walk(node, _terms_below):
         match part.ast_type:
             case ASTType.Function:
@@ -170,7 +168,7 @@ def _misprinted(node: AST) -> Iterator[AST]:
 
 
 def _terms_below(node: AST) -> Iterable[AST]:
-    """The nodes right below a node; the names of atoms and of pools are not terms."""
+    """The children of a node that are terms: not the names of atoms and pools."""
     kind = node.ast_type
     if kind == ASTType.SymbolicAtom:
         symbol = node.symbol
@@ -182,6 +180,6 @@ def _terms_below(node: AST) -> Iterable[AST]:
 
 
 def _is_named(pool: AST) -> bool:
-    """Whether a pool is one of argument lists, ``f(a;b)``, whose name is printed once."""
+    """Whether a pool consists of argument lists, ``f(a;b)``."""
     kinds = {part.ast_type for part in pool.arguments}
     return kinds == {ASTType.Function} and len({part.name for part in pool.arguments}) == 1

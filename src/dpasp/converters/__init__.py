@@ -1,0 +1,94 @@
+"""Programs of other systems converted to dPASP: text in, text out.
+
+Each module with a function ``converted(text, file)`` reads one system. ``clingo_syntax`` is
+shared by systems that extend clingo, ``network`` by graphical models, ``prolog`` and ``rules``
+by ProbLog and DeepProbLog; ``output`` lays out and checks the result of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, UsageError
+from dpasp.language.arguments import path_given, text_given
+from dpasp.language.text.source import load_text
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Another system's language, and the module that converts it."""
+
+    name: str
+    summary: str
+    module: str  # has `converted(text, file)`
+
+    @property
+    def converted(self) -> Callable[[str, str], str]:
+        """The function that converts a text, imported on first use."""
+        function: Callable[[str, str], str] = import_module(self.module).converted
+        return function
+
+
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect("problog", "ProbLog", "dpasp.converters.problog"),
+        Dialect("pasta", "PASTA", "dpasp.converters.pasta"),
+        Dialect("neurasp", "NeurASP", "dpasp.converters.neurasp"),
+        Dialect("deepproblog", "DeepProbLog", "dpasp.converters.problog.deepproblog"),
+        Dialect("plingo", "plingo's ProbLog form", "dpasp.converters.plingo"),
+        Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.converters.bif"),
+        Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.converters.uai"),
+    )
+}
+TEXT = "<text>"  # the file name of a program given as a string
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Limits of the converters."""
+
+    term_depth: int = 150  # nested Prolog terms; keeps the parser within Python's own stack
+    body_ways: int = 1_000  # ways to satisfy a Prolog body; each becomes a rule
+    split_rules: int = 8  # rules made of one clause; with more ways they share an atom instead
+    trial_seconds: float = 3.0  # to ground recursion that may not terminate
+    trial_megabytes: float = 1_000.0
+    table_rows: int = 1_000_000  # of a network's table, and values of its variables
+    row_slack: float = 1e-3  # a row's distance from 1: published tables are rounded to 3 digits
+    row_exact: float = 1e-12  # within this, the numbers are kept as they are written
+
+
+TUNING = Tuning()
+
+
+def convert(source: str | Path, dialect: str, *, from_str: bool = False) -> str:
+    """Convert another system's file (or, with ``from_str``, text) to a dPASP program.
+
+    Comments are kept. Raises :class:`ProgramError` for anything without a counterpart, with its
+    place, and :class:`UsageError` for an unknown ``dialect``.
+
+    >>> convert("0.3::a. query(a).", "problog", from_str=True).splitlines()[-1]
+    '0.3::a. #query a.'
+    """
+    system = find_dialect(dialect)
+    if from_str:
+        return system.converted(text_given(source, "a program"), TEXT)
+    path = path_given(source)
+    return system.converted(load_text(path), str(path))
+
+
+def find_dialect(name: str) -> Dialect:
+    """Look up a dialect by name; the error for an unknown one lists all names."""
+    if name not in DIALECTS:
+        known = ", ".join(DIALECTS)
+        message = f"unknown dialect {name!r}"
+        raise UsageError(Diagnostic("usage", message, help=f"it is one of {known}"))
+    return DIALECTS[name]
+
+
+def title(system: str, file: str) -> str:
+    """Comment line that names the origin of a converted program."""
+    return f"% converted from {system}" + ("" if file == TEXT else f": {Path(file).name}") + "\n"

@@ -1,0 +1,282 @@
+r"""ProbLog: a whole program.
+
+``context`` holds the state of a translation and translates terms, ``bodies`` and ``clauses``
+translate one clause, ``adapt`` makes changes that need the whole program, ``certain`` refuses what
+might change its meaning.
+
+>>> print(converted(r"0.3::a. b :- \+ a.   % so", "p.pl"))
+% converted from ProbLog: p.pl
+#semantics wellfounded, maxent.
+<BLANKLINE>
+0.3::a. b :- not a.  % so
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from dpasp.converters import title
+from dpasp.converters.output import NewPiece, checked_text, comment, laid_out
+from dpasp.converters.problog.adapt import QuestionDemand, scaled
+from dpasp.converters.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers, check_proofs
+from dpasp.converters.problog.clauses import (
+    Annotate,
+    Made,
+    Note,
+    QuestionRule,
+    head_predicates,
+    translate_clause,
+    used_library,
+)
+from dpasp.converters.problog.context import Context, Given, names_in
+from dpasp.converters.prolog import (
+    Clause,
+    Comment,
+    Compound,
+    Number,
+    Term,
+    Text,
+    Variable,
+    all_subterms,
+    read_clauses,
+    substitute,
+    variable_names,
+)
+from dpasp.converters.rules import (
+    Head,
+    Literal,
+    PrologNames,
+    Rule,
+    goal_terms,
+    is_name,
+    rule_terms,
+    rule_text,
+    written_literal,
+)
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, LimitReached, ProgramError
+from dpasp.language.text import SourceFile
+
+Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # text to append
+SEMANTICS = "#semantics wellfounded, maxent."
+ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system that extends ProbLog with its own heads."""
+
+    name: str = "ProbLog"
+    annotate: Annotate = lambda *_: None
+    foot: Foot = lambda *_: ""
+    allowed: frozenset[str] = frozenset()  # codes of errors left for the run
+
+
+PROBLOG = System()
+
+
+def converted(text: str, file: str, system: System = PROBLOG) -> str:
+    """Convert a ProbLog program; raises everything without a counterpart."""
+    items = read_clauses(text, file)
+    clauses = [item for item in items if isinstance(item, Clause)]
+    terms = [clause.term for clause in clauses]
+    context = _context(SourceFile(file, text), terms)
+    context.given = _given(clauses, context, system.annotate)
+    made = _translated(clauses, context, system.annotate)
+    program = _Program([item for ones in made for item in ones], context)
+    pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
+    for clause, ones in zip(clauses, made, strict=True):
+        lines = [line for item in ones for line in program.lines(item)]
+        pieces.append(NewPiece(clause.at, "\n".join(lines)))
+    head = f"{title(system.name, file)}{SEMANTICS}\n\n"
+    foot = program.questions_text() + system.foot(program.rules, program.asks)
+    return checked_text(head, laid_out(text, pieces), foot, context.source, system.allowed)
+
+
+def _context(source: SourceFile, terms: list[Term]) -> Context:
+    """The state before the first clause is translated."""
+    directives = [t.args[0] for t in terms if isinstance(t, Compound) and _is_directive(t)]
+    defined = {head for term in terms for head in head_predicates(term)}
+    names = names_in(terms)
+    every = [t for term in terms for t in all_subterms(term)]
+    constants = {t.name for t in every if isinstance(t, Compound) and t.name[:1].isalpha()}
+    return Context(
+        source,
+        names,
+        defined | {name for goal in directives for name in _declared(goal)},
+        _negative(terms),
+        plain=all(map(is_name, constants)) and not any(isinstance(t, Text) for t in every),
+        libraries=frozenset(filter(None, map(used_library, directives))),
+        unknown_fails=Compound("unknown", (Compound("fail"),)) in directives,
+    )
+
+
+def _is_directive(term: Compound) -> bool:
+    return term.name in (":-", "?-") and len(term.args) == 1
+
+
+def _declared(goal: Term) -> Iterator[tuple[str, int]]:
+    """The predicates declared by ``:- dynamic p/2``."""
+    if isinstance(goal, Compound) and goal.name == "dynamic":
+        for term in all_subterms(goal):
+            match term:
+                case Compound("/", (Compound(name, ()), Number(text))) if text.isdigit():
+                    yield name, int(text)
+
+
+def _given(
+    clauses: Sequence[Clause], context: Context, annotate: Annotate
+) -> dict[tuple[str, int], Given]:
+    """The arguments of each predicate that are bound in every call.
+
+    At first all are taken to be; clauses are translated until no call says otherwise.
+    """
+    calling = (":-", "query", "evidence")
+    asking = [c for c in clauses if isinstance(c.term, Compound) and c.term.name in calling]
+    given: dict[tuple[str, int], Given] = {p: (True,) * p[1] for p in context.defined}
+    while True:
+        trial = replace(context, names=set(context.names), given=given, calls={}, made=[])
+        for clause in asking:
+            with suppress(ProgramError):
+                translate_clause(clause.term, clause.at, trial, annotate)
+        found = {p: trial.calls.get(p, (False,) * p[1]) for p in given}
+        new = {p: tuple(map(min, given[p], found[p])) for p in given}
+        if new == given:
+            return given
+        given = new
+
+
+def _translated(
+    clauses: Sequence[Clause], context: Context, annotate: Annotate
+) -> list[list[Made]]:
+    made: list[list[Made]] = []
+    problems: list[Diagnostic] = []
+    for clause in clauses:
+        try:
+            made.append(translate_clause(clause.term, clause.at, context, annotate))
+        except ProgramError as error:
+            problems += error.diagnostics
+    if problems:
+        raise ProgramError(problems)
+    return made
+
+
+def _negative(terms: Sequence[Term]) -> bool:
+    """Whether a program may compute negative numbers."""
+    return any(
+        (isinstance(t, Number) and t.text.startswith("-"))
+        or (isinstance(t, Compound) and t.name == "-" and t.args)
+        for term in terms
+        for t in all_subterms(term)
+    )
+
+
+class _Program:
+    """The rules and questions of a program, ready to be written."""
+
+    def __init__(self, made: Sequence[Made], context: Context) -> None:
+        self.context = context
+        rules = [item for item in made if isinstance(item, Rule)]
+        asks = [item for item in made if isinstance(item, QuestionRule)]
+        self.asks = asks
+        check_proofs(rules, context)
+        check_numbers(rules, asks, context)
+        real = scaled(rules, asks, context)
+        demand = QuestionDemand(real, asks, context)
+        served = demand.served_rules()
+        final = [served.get(id(rule), rule) for rule in real]
+        self.final = {id(old): new for old, new in zip(rules, final, strict=True)}
+        self.asked = demand.questions()
+        self.rules = [*final, *self.asked]
+        terms = [t for rule in self.rules for t in rule_terms(rule)]
+        terms += [t for ask in asks for t in _ask_terms(ask)]
+        self.names = PrologNames.of(terms)
+        _refuse_twins(terms, context)
+        if demand.growing:
+            self._refuse_endless(demand.growing[0])
+        check_cycles(self.rules, self.names, context)
+
+    def lines(self, item: Made) -> list[str]:
+        """The lines for a part of the program."""
+        match item:
+            case Rule():
+                return [rule_text(self.final[id(item)], self.names)]
+            case Note(at, why):
+                old = " ".join(self.context.source.text[slice(*at)].split())
+                return [f"% {old}  ({why})"]
+            case QuestionRule():
+                return [f"#{item.kind} {text}." for text in self._instances(item)]
+
+    def questions_text(self) -> str:
+        """The rules that derive question atoms, if there are any."""
+        if not self.asked:
+            return ""
+        return "\n".join(["", ASKED, *(rule_text(rule, self.names) for rule in self.asked), ""])
+
+    def text(self) -> str:
+        return "\n".join([SEMANTICS, *(rule_text(rule, self.names) for rule in self.rules)])
+
+    def _instances(self, ask: QuestionRule) -> list[str]:
+        """The literals in question: those for which its body holds, if it has one."""
+        atom = ask.literal.atom
+        names = variable_names(atom)
+        if ask.kind == "evidence" and names and not ask.body:
+            help = "write one line for each atom that is observed"
+            raise self.context.refuse(atom, "evidence with variables", help)
+        if not ask.body:
+            return [written_literal(_shown(ask.literal), self.names)]
+        sign = "not " if ask.literal.negative else ""
+        return [sign + text for text in self._holding(ask, atom)]
+
+    def _holding(self, ask: QuestionRule, atom: Compound) -> list[str]:
+        """The instances of an atom for which the body of its question is certain."""
+        from dpasp.program import loads
+
+        name = self.context.predicate("instance", "query")
+        rule = rule_text(Rule((Head(Compound(name, (atom,))),), ask.body), self.names)
+        program = loads(f"{self.text()}\n{rule}\n", file=self.context.source.name)
+        answers = program.query(f"{name}(X)", limits=TRIAL_LIMITS)
+        values = {str(a.query).removeprefix(f"{name}(").removesuffix(")"): a.value for a in answers}
+        for text, value in values.items():
+            if value not in (0, 1):
+                message = f"whether {text} is asked is uncertain, and a question must be certain"
+                raise self.context.refuse(ask.at, message)
+        return [text for text, value in values.items() if value]
+
+    def _refuse_endless(self, rule: Rule) -> None:
+        """Refuse a recursion that builds larger terms unless grounding it terminates."""
+        from dpasp.program import loads
+
+        try:
+            loads(self.text(), file=self.context.source.name).ground(limits=TRIAL_LIMITS)
+        except ProgramError:
+            return  # reported when the program is checked
+        except LimitReached as error:
+            raise self.context.refuse(
+                rule.at,
+                "this recursion does not terminate here: it builds ever larger terms",
+                "bound it in the body, for example with N < 10",
+            ) from error
+
+
+def _shown(literal: Literal) -> Literal:
+    """The literal of a question, with ``_`` for auxiliary variables."""
+    names = variable_names(literal.atom)
+    hidden = {name: Variable("_") for name in names if not name[0].isupper()}
+    return replace(literal, atom=substitute(literal.atom, hidden))
+
+
+def _ask_terms(ask: QuestionRule) -> list[Term]:
+    return [ask.literal.atom, *(t for goal in ask.body for t in goal_terms(goal))]
+
+
+def _refuse_twins(terms: Sequence[Term], context: Context) -> None:
+    """Refuse a quoted name and a string that would become the same."""
+    texts = {t.value for term in terms for t in all_subterms(term) if isinstance(t, Text)}
+    for term in (t for outer in terms for t in all_subterms(outer)):
+        if isinstance(term, Compound) and not term.args and term.name in texts:
+            help = "give one of them another name"
+            raise context.refuse(term, f"'{term.name}' and \"{term.name}\" would be the same", help)

@@ -1,0 +1,466 @@
+r"""Prolog bodies: each way to satisfy one is a list of literals and aggregates.
+
+Prolog works from left to right, which is part of the meaning: a variable of ``\+`` or ``findall``
+that no goal to the left binds is local to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dpasp.converters import TUNING
+from dpasp.converters.problog.context import Context, as_whole, data, unify
+from dpasp.converters.prolog import (
+    Compound,
+    ListTerm,
+    Number,
+    Operation,
+    Term,
+    Variable,
+    all_subterms,
+    substitute,
+    variable_names,
+)
+from dpasp.converters.rules import (
+    FALSE,
+    Aggregate,
+    Element,
+    Goal,
+    Head,
+    Literal,
+    Rule,
+    goal_terms,
+    goal_variables,
+    substituted_goal,
+)
+from dpasp.dataclass import dataclass
+
+COMPARED = {"<": "<", ">": ">", "=<": "<=", ">=": ">=", "=:=": "=", "=\\=": "!="}
+ORDERED = {"==": "=", "\\==": "!=", "@<": "<", "@>": ">", "@=<": "<=", "@>=": ">="}
+FOLDS = {"sum_list": "sum", "max_list": "max", "min_list": "min", "length": "count"}
+IN_LISTS = {"member", "memberchk", "sum_list", "max_list", "min_list"}  # of library(lists)
+
+# ProbLog's built-in predicates, which programs cannot define.
+BUILT_IN = frozenset(
+    """true/0 fail/0 false/0 =/2 \\=/2 findall/3 all/3 all_or_none/3 ==/2 \\==/2 is/2 >/2 </2
+    =</2 >=/2 =\\=/2 =:=/2 var/1 atom/1 atomic/1 compound/1 float/1 rational/1 integer/1
+    nonvar/1 number/1 simple/1 callable/1 dbreference/1 primitive/1 ground/1 is_list/1 =../2
+    arg/3 functor/3 @>/2 @</2 @>=/2 @=</2 compare/3 length/2 sort/2 between/3 succ/2 plus/3
+    consult/1 unknown/1 use_module/1 use_module/2 module/2 once/1 call/1 call/2 call/3 call/4
+    call/5 call/6 call/7 call/8 call/9 call_nc/1 try_call/1 subquery/2 subquery/3 subquery/5
+    sample_uniform1/3 write/1 writeln/1 writenl/1 nl/0 error/1 cmd_args/1 atom_number/2
+    nocache/2 numbervars/2 numbervars/3 varnumbers/2 subsumes_term/2 subsumes_chk/2 possible/1
+    clause/2 clause/3 create_scope/2 find_scope/2 forall/2 set_state/1 reset_state/0
+    check_state/1 print_state/0 condition/1 seq/1 trace/0 notrace/0""".split()
+)
+
+NO_COUNTERPART = {
+    **dict.fromkeys(("!", "cut"), "rules have no order, so nothing can be cut off"),
+    **dict.fromkeys(("assert", "asserta", "assertz", "retract"), "rules do not change"),
+    **dict.fromkeys(
+        ("write", "writeln", "writenl", "print", "nl", "format", "debugprint"),
+        "a rule says what holds and prints nothing; leave it out",
+    ),
+    **dict.fromkeys(("=..", "functor", "arg", "copy_term"), "terms cannot be taken apart by rules"),
+    **dict.fromkeys(
+        "atom integer number float atomic compound var nonvar is_list callable ground".split(),
+        "there are no questions about the kind of a term",
+    ),
+    **dict.fromkeys(
+        "append reverse nth0 nth1 last msort sort select permutation maplist foldl sum_list "
+        "max_list min_list length member memberchk all all_or_none "
+        "select_uniform select_weighted list_to_set numlist exclude include "
+        "subtract union intersection atom_chars atom_codes".split(),
+        "lists have no counterpart; say with a predicate what is in them",
+    ),
+    **dict.fromkeys(("clause", "nocache"), "rules cannot be asked about rules"),
+    **dict.fromkeys(
+        ("->", "*->"), "ProbLog has none, either; write (test, then ; \\+ test, otherwise)"
+    ),
+    **dict.fromkeys(("subquery", "possible"), "a rule cannot ask for a probability"),
+    **dict.fromkeys(("utility", "decision"), "decisions and utilities have no counterpart"),
+    **dict.fromkeys(("query", "evidence"), "a rule cannot ask what is asked"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """``left = right``, to be unified."""
+
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """``findall(template, …, name)``; only aggregates can use the list."""
+
+    name: str
+    elements: tuple[Element, ...]
+    at: Term
+
+
+BodyStep = Goal | Same | Found
+Branch = tuple[BodyStep, ...]
+BoundNames = frozenset[str]  # bound variables
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One way to satisfy a body, and the bindings from its ``=``."""
+
+    goals: tuple[Goal, ...]
+    values: dict[str, Term]
+
+
+def bodies(goal: Term, known: Iterable[str], context: Context) -> list[Body]:
+    """The ways to satisfy a goal; empty if it always fails."""
+    finished = [_finished(branch, context) for branch in _branches(goal, frozenset(known), context)]
+    return [body for body in finished if body is not None]
+
+
+def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
+    match goal:
+        case Compound(",", (left, right)):
+            both: list[Branch] = []
+            for first in _branches(left, known, context):
+                rest = _branches(right, _known_after(first, known), context)
+                both += ((*first, *second) for second in rest)
+                if len(both) > TUNING.body_ways:
+                    help = "give some of the alternatives a rule of their own"
+                    raise context.refuse(
+                        goal, f"more than {TUNING.body_ways} ways to satisfy a body", help
+                    )
+            return both
+        case Compound(";", (left, right)):
+            return [*_branches(left, known, context), *_branches(right, known, context)]
+        case Compound("\\+" | "not", args) if args:
+            inner = args[0]
+            for more in args[1:]:  # \+(a, b)
+                inner = Compound(",", (inner, more), goal.at)
+            return [(_negation(inner, known, context),)]
+        case Compound("true", ()):
+            return [()]
+        case Compound("fail" | "false", ()):
+            return []
+        case Compound("call", (Compound() as inner, *more)):
+            return _branches(_to_call(inner, more, known, context), known, context)
+        case Compound("once", (Compound() as inner,)):
+            return _branches(_to_call(inner, (), known, context), known, context)
+    return [_simple(goal, known, context)]
+
+
+def _to_call(
+    goal: Compound, more: Sequence[Term], known: Iterable[str], context: Context
+) -> Compound:
+    """The goal of ``call(goal, …)``; ProbLog's ``once`` is the same."""
+    called = Compound(goal.name, (*goal.args, *more), goal.at)
+    inner: Term = called
+    if called.name in ("\\+", "not") and len(called.args) == 1:
+        (inner,) = called.args
+        if not variable_names(inner).keys() <= set(known):
+            help = "write the negation itself, or a rule for it"
+            raise context.refuse(goal, "a call of a negation with a variable without value", help)
+    several = (",", ";") if inner is called else (",", ";", "\\+", "not")
+    if isinstance(inner, Compound) and inner.name in several:
+        help = "write the goals themselves, in parentheses, or a rule for them"
+        raise context.refuse(goal, "ProbLog does not call several goals", help)
+    return called
+
+
+def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
+    if isinstance(goal, Compound) and goal.name in IN_LISTS and len(goal.args) == 2:
+        if (goal.name, 2) in context.defined:
+            return _collected(goal, known, context)
+        if "lists" not in context.libraries:
+            help = "begin with ':- use_module(library(lists)).'"
+            raise context.refuse(goal, f"{goal.name}/2 is from a library that is not used", help)
+    match goal:
+        case Compound("=", (left, right), at):
+            if ListTerm in (type(left), type(right)):
+                return (Literal(goal),)  # L = [] for a list that findall made
+            return (Same(data(left, context), data(right, context)),)
+        case Compound("is", (left, right), at):
+            _check_known(goal, right, known, context)
+            return _is(left, right, at, context)
+        case Compound(name, (left, right), at) if name in COMPARED:
+            _check_known(goal, goal, known, context)
+            sides = (_side(left, context), _side(right, context))
+            return (Literal(Compound(COMPARED[name], sides, at), numeric=True),)
+        case Compound(name, (left, right), at) if name in ORDERED:
+            _check_known(goal, goal, known, context)
+            if name.startswith("@") and not context.plain:
+                help = "name everything with small letters, digits and underscores"
+                raise context.refuse(goal, "quoted names and texts have another order here", help)
+            sides = (data(left, context), data(right, context))
+            return (Literal(Compound(ORDERED[name], sides, at)),)
+        case Compound("\\=", (left, right), at):
+            return (_different(goal, known, context),)
+        case Compound("between", (low, high, value), at):
+            _check_known(goal, Compound("", (low, high)), known, context)
+            interval = Operation("..", (as_whole(low, context), as_whole(high, context)), at)
+            return (Literal(Compound("=", (as_whole(value, context), interval), at), numeric=True),)
+        case Compound("succ", (left, right), at):
+            _check_known(goal, left, known, context)
+            more = Operation("+", (as_whole(left, context), Number("1")), at)
+            return (Literal(Compound("=", (as_whole(right, context), more), at), numeric=True),)
+        case Compound("plus", (left, right, total), at):
+            _check_known(goal, Compound("", (left, right)), known, context)
+            more = Operation("+", (as_whole(left, context), as_whole(right, context)), at)
+            return (Literal(Compound("=", (as_whole(total, context), more), at), numeric=True),)
+        case Compound("member" | "memberchk", (value, ListTerm(items, None)), at) if items:
+            if goal.name == "memberchk":
+                _check_known(goal, goal, known, context)
+            pool = Operation("pool", tuple(data(item, context) for item in items), at)
+            return (Literal(Compound("=", (data(value, context), pool), at)),)
+        case Compound("forall", (Compound() as condition, Compound() as action), at):
+            condition = _to_call(condition, (), known, context)
+            action = _to_call(action, (), {*known, *variable_names(condition)}, context)
+            fails = Compound(",", (condition, Compound("\\+", (action,), action.at)), at)
+            return (_negation(fails, known, context),)
+    return _collected(goal, known, context)
+
+
+def _collected(goal: Term, known: BoundNames, context: Context) -> Branch:
+    """``findall``, predicates on the lists it makes, and plain atoms."""
+    match goal:
+        case Compound("findall", (template, inner, Variable(name))):
+            return (Found(name, _elements((template,), inner, known, context), goal),)
+        case Compound(name, (Variable(), _)) if name in FOLDS:
+            if name != "length" and (name, 2) in context.defined:
+                return _atom(goal, known, context)
+            return (Literal(goal),)
+        case Compound():
+            return _atom(goal, known, context)
+        case Variable():
+            help = "name the predicate; one rule for each"
+            raise context.refuse(goal, "a variable in place of a goal has no counterpart", help)
+    raise context.refuse(goal, "this is not a goal")
+
+
+def _atom(goal: Compound, known: BoundNames, context: Context) -> Branch:
+    """A call of a predicate that the program defines."""
+    check_defined(goal, context)
+    context.called(goal, known)
+    return (Literal(data(goal, context)),)
+
+
+def check_defined(goal: Compound, context: Context) -> None:
+    """Refuse an atom without clauses, as ProbLog does."""
+    name, args = goal.name, goal.args
+    if (name, len(args)) in context.defined and name not in ("query", "evidence"):
+        return
+    what = f"{name}/{len(args)}" if args else name
+    if name in ("<=", "=>", "!=", "<>"):
+        help = "Prolog writes =<, >=, \\= and =\\="
+        raise context.refuse(goal, f"Prolog has no comparison {name}", help)
+    if name in NO_COUNTERPART:
+        raise context.refuse(goal, f"{what} has no counterpart", NO_COUNTERPART[name])
+    if f"{name}/{len(args)}" in BUILT_IN or not (name[0].isalpha() or name[0] == "_"):
+        raise context.refuse(goal, f"{what} has no counterpart")
+    if not context.unknown_fails:
+        help = "define it; or write ':- unknown(fail).' if it is meant to be false"
+        raise context.refuse(goal, f"nothing defines {what}, so ProbLog stops here", help)
+
+
+def _is(left: Term, right: Term, at: tuple[int, int], context: Context) -> Branch:
+    match right:
+        case Compound("max" | "min" as name, (first, other)):
+            elements = tuple(Element((as_whole(side, context),), ()) for side in (first, other))
+            return (Aggregate(as_whole(left, context), name, elements, at=at),)
+    if isinstance(left, Variable) and _is_real(right):
+        return (Literal(Compound("is", (left, right), at)),)  # can only become a probability
+    sides = (as_whole(left, context), as_whole(right, context))
+    return (Literal(Compound("=", sides, at), numeric=True),)
+
+
+def _side(term: Term, context: Context) -> Term:
+    """A side of a comparison, which may be a real number."""
+    return term if isinstance(term, Number) and term.whole is None else as_whole(term, context)
+
+
+def _is_real(term: Term) -> bool:
+    """Whether the value of an expression is a real number."""
+    return any(
+        (isinstance(t, Number) and t.is_real)
+        or (isinstance(t, Compound) and t.name == "/" and len(t.args) == 2)
+        for t in all_subterms(term)
+    )
+
+
+def _check_known(goal: Compound, part: Term, known: BoundNames, context: Context) -> None:
+    """Refuse a goal if a part has variables that may be unbound."""
+    if not variable_names(part).keys() <= known:
+        help = "bind the variable in a goal to the left"
+        raise context.refuse(goal, f"{goal.name} with a variable that has no value yet", help)
+
+
+def _different(goal: Compound, known: BoundNames, context: Context) -> Literal:
+    _check_known(goal, goal, known, context)
+    left, right = goal.args
+    return Literal(Compound("!=", (data(left, context), data(right, context)), goal.at))
+
+
+# --- negation ----------------------------------------------------------------------------------
+
+
+def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
+    """``\\+ goal``; its unbound variables are local."""
+    if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
+        return _different(goal, known, context)
+    context.check_sure(goal, known)
+    goal = _with_own_variables(goal, known, context)
+    alternatives = bodies(goal, known, context)
+    if len(alternatives) == 1 and not alternatives[0].values and len(alternatives[0].goals) == 1:
+        (inner,) = alternatives[0].goals
+        simple = isinstance(inner, Literal) and not inner.negative and not has_several(inner.atom)
+        if isinstance(inner, Literal) and simple and not _repeats(inner, known):
+            fresh = {name: context.variable() for name in variable_names(goal) if name not in known}
+            return Literal(substitute(inner.atom, fresh), True)
+    if context.chooses and not variable_names(goal).keys() <= known:
+        help = "put the negation in a rule of its own, without a probability"
+        message = (
+            "a negation of several goals with variables of its own: ProbLog refuses this choice"
+        )
+        raise context.refuse(goal, message, help)
+    shared = [Variable(name) for name in variable_names(goal) if name in known]
+    atom = Compound(context.predicate("fails"), tuple(shared), goal.at)
+    _define(atom, alternatives, context)
+    return Literal(atom, True)
+
+
+def has_several(comparison: Term) -> bool:
+    """Whether a comparison holds for several values, as with an interval."""
+    several = ("pool", "..")
+    return any(isinstance(t, Operation) and t.name in several for t in all_subterms(comparison))
+
+
+def _repeats(literal: Literal, known: BoundNames) -> bool:
+    """Whether a local variable occurs twice in a literal."""
+    names = [
+        t.name
+        for t in all_subterms(literal.atom)
+        if isinstance(t, Variable) and t.name not in known
+    ]
+    return len(names) != len(set(names))
+
+
+def _define(atom: Compound, alternatives: list[Body], context: Context) -> None:
+    """Add rules for an auxiliary atom, one for each alternative."""
+    for body in alternatives:
+        head = substitute(atom, body.values)
+        context.made.append(Rule((Head(head),), body.goals, atom.at))
+    if not alternatives:
+        context.made.append(Rule((Head(atom),), (Literal(FALSE),), atom.at))
+
+
+def shared_body(alternatives: list[Body], names: Iterable[str], context: Context) -> Literal:
+    """An atom for several alternatives, for a rule that must not be split."""
+    atom = Compound(context.predicate("case"), tuple(Variable(name) for name in names))
+    _define(atom, alternatives, context)
+    return Literal(atom)
+
+
+def _with_own_variables(goal: Term, known: BoundNames, context: Context) -> Term:
+    fresh = {n: Variable(f"#{n.lstrip('#')}") for n in variable_names(goal) if n not in known}
+    return substitute(goal, fresh)
+
+
+# --- aggregates ----------------------------------------------------------------------------------
+
+
+def _elements(
+    terms: tuple[Term, ...], goal: Term, known: BoundNames, context: Context
+) -> tuple[Element, ...]:
+    """A tuple for each solution of a goal; all its variables tell them apart."""
+    context.check_sure(goal, known)
+    fresh: dict[str, Term] = {}
+    for name in variable_names(goal, *terms):
+        if name not in known:
+            fresh[name] = Variable(f"#{name.lstrip('#')}")
+    goal, terms = substitute(goal, fresh), tuple(substitute(term, fresh) for term in terms)
+    alternatives = bodies(goal, known, context)
+    elements = []
+    for number, body in enumerate(alternatives):
+        condition = []
+        for inner in body.goals:
+            if not isinstance(inner, Literal):
+                raise context.refuse(goal, "an aggregate inside an aggregate")
+            condition.append(inner)
+        shown = tuple(substitute(data(term, context), body.values) for term in terms)
+        telling = [Variable(n) for goal in body.goals for n in goal_variables(goal)]
+        extra: list[Term] = [v for v in dict.fromkeys(telling) if v.name not in known]
+        extra = [v for v in extra if v not in shown]
+        mark = (Number(str(number)),) if len(alternatives) > 1 else ()
+        tuple_ = (*shown, *mark, *extra) or (Number("1"),)
+        elements.append(Element(tuple_, tuple(condition)))
+    return tuple(elements)
+
+
+def _aggregate(name: str, value: Term, found: Found) -> tuple[Goal, ...]:
+    """The aggregate of a list; ProbLog counts every proof of an item."""
+    by_proof = name in ("count", "sum")
+    aggregate = Aggregate(value, name, found.elements, by_proof, found.at.at)
+    if name in ("max", "min"):  # on an empty list Prolog fails, clingo gives #inf or #sup
+        nothing = Compound("#inf" if name == "max" else "#sup")
+        return (aggregate, Literal(Compound("!=", (value, nothing))))
+    return (aggregate,)
+
+
+# --- a whole branch ------------------------------------------------------------------------------
+
+
+def _finished(branch: Branch, context: Context) -> Body | None:
+    """A branch with its lists aggregated and its ``=`` solved; None if that fails."""
+    lists = {step.name: step for step in branch if isinstance(step, Found)}
+    goals: list[Goal] = []
+    for step in branch:
+        if isinstance(step, Literal | Aggregate):
+            goals += _used(step, lists, context)
+    values = unify((step.left, step.right) for step in branch if isinstance(step, Same))
+    if values is None:
+        return None
+    return Body(tuple(substituted_goal(goal, values) for goal in goals), values)
+
+
+def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, ...]:
+    """A goal; a predicate on a list becomes an aggregate."""
+    match goal:
+        case Literal(Compound(name, (Variable(of), value))) if name in FOLDS and of in lists:
+            return _aggregate(FOLDS[name], as_whole(value, context), lists[of])
+        case Literal(Compound("=", (Variable(of), ListTerm((), None)))) if of in lists:
+            return (Aggregate(Number("0"), "count", lists[of].elements, at=lists[of].at.at),)
+    for term in (t for outer in goal_terms(goal) for t in all_subterms(outer)):
+        if isinstance(term, Variable) and term.name in lists:
+            help = "length, sum_list, max_list and min_list of it become aggregates"
+            raise context.refuse(term, "a list that findall made has no counterpart here", help)
+        if isinstance(term, ListTerm):
+            help = "say with a predicate what is in it, one fact for each item"
+            raise context.refuse(term, "lists have no counterpart", help)
+    match goal:
+        case Literal(Compound(name, (Variable(), _))) if name in FOLDS:
+            raise context.refuse(goal.atom, f"{name} has no counterpart", NO_COUNTERPART["append"])
+    return (goal,)
+
+
+def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
+    """The variables bound once a branch holds."""
+    names = set(known)
+    for step in branch:
+        match step:
+            case Found(name):
+                names.add(name)
+            case Aggregate(value):
+                names |= variable_names(value).keys()
+            case Literal(atom, False):
+                names |= variable_names(atom).keys()
+    same = unify((step.left, step.right) for step in branch if isinstance(step, Same))
+    while True:  # a variable is bound if its value is, and vice versa
+        before = len(names)
+        for name, value in (same or {}).items():
+            if variable_names(value).keys() <= names:
+                names.add(name)
+            elif name in names:
+                names |= variable_names(value).keys()
+        if len(names) == before:
+            return frozenset(names)

@@ -1,0 +1,378 @@
+"""ProbLog's clauses one by one: rules, questions and directives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from dpasp.converters import TUNING
+from dpasp.converters.problog.bodies import BUILT_IN, Body, bodies, check_defined, shared_body
+from dpasp.converters.problog.context import Context, as_real, data
+from dpasp.converters.prolog import (
+    AGGREGATES,
+    Compound,
+    ListTerm,
+    Number,
+    Slice,
+    Term,
+    Variable,
+    substitute,
+    subterms,
+    variable_names,
+)
+from dpasp.converters.rules import (
+    FALSE,
+    Aggregate,
+    Element,
+    Goal,
+    Head,
+    HeadNetwork,
+    Literal,
+    Rule,
+    goal_variables,
+    substituted,
+    substituted_goal,
+)
+from dpasp.dataclass import dataclass
+
+NOT_ATOMS = ("query", "evidence", "true", "false", "fail")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRule:
+    """A query or evidence, for the instances given by its body."""
+
+    kind: str
+    literal: Literal
+    body: tuple[Goal, ...]
+    at: Slice
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line kept as a comment, and why it is not needed."""
+
+    at: Slice
+    why: str
+
+
+Made = Rule | QuestionRule | Note
+Annotate = Callable[[Compound, Context], Head | None]  # a dialect's own heads
+
+# Directives that are not needed, and why.
+LEFT_OUT = {
+    "table": "rules always remember what they derived",
+    "discontiguous": "the rules of a predicate may stand anywhere",
+    "dynamic": "a predicate may have no rules",
+    "style_check": "a setting of Prolog's",
+    "set_prolog_flag": "a setting of Prolog's",
+}
+LIBRARIES = frozenset(
+    "aggregate apply aproblog assert collect control cut db lists nlp4plp record scope".split()
+) | {"string"}
+
+
+def translate_clause(term: Term, at: Slice, context: Context, annotate: Annotate) -> list[Made]:
+    """Translate a clause; auxiliary rules come first."""
+    context.made.clear()
+    term = _apart(term, context)
+    match term:
+        case Compound(":-" | "?-", (goal,)):
+            return [_directive(goal, at, context)]
+        case Compound(":-", (head, body)):
+            pass
+        case _:
+            head, body = term, Compound("true")
+    match head:
+        case Compound("query", (asked,)):
+            return _asked("query", asked, body, at, context)
+        case Compound("evidence", (asked,)):
+            return _asked("evidence", asked, body, at, context)
+        case Compound("evidence", (asked, Compound("true" | "false" as value, ()))):
+            asked = asked if value == "true" else Compound("\\+", (asked,), asked.at)
+            return _asked("evidence", asked, body, at, context)
+        case Compound("evidence", (_, value)):
+            raise context.refuse(value, "the value of evidence is true or false")
+    rules = _rules(head, body, at, context, annotate)
+    return [*context.made, *rules]
+
+
+def head_predicates(term: Term) -> Iterator[tuple[str, int]]:
+    """The predicates in the heads of a clause."""
+    if isinstance(term, Compound) and term.name == ":-":
+        term = term.args[0] if len(term.args) == 2 else Number("0")
+    for head in _disjuncts(term):
+        if isinstance(head, Compound) and head.name == "::" and len(head.args) == 2:
+            head = head.args[1]
+        if isinstance(head, Compound):
+            yield head.name, len(head.args)
+
+
+def _apart(term: Term, context: Context) -> Term:
+    """The clause with a fresh variable for every ``_``."""
+    match term:
+        case Variable("_", at):
+            return replace(context.variable(), at=at)
+        case Compound(args=args):
+            return replace(term, args=tuple(_apart(arg, context) for arg in args))
+        case ListTerm(items, tail, at):
+            rest = None if tail is None else _apart(tail, context)
+            return ListTerm(tuple(_apart(item, context) for item in items), rest, at)
+    return term
+
+
+def _directive(goal: Term, at: Slice, context: Context) -> Note:
+    name = goal.name if isinstance(goal, Compound) else ""
+    if name in LEFT_OUT:
+        return Note(at, LEFT_OUT[name])
+    if isinstance(goal, Compound) and name == "use_module" and goal.args:
+        return _used(goal, at, context)
+    if goal == Compound("unknown", (Compound("fail"),)):
+        return Note(at, "a predicate without rules is false")
+    if name in ("consult", "include", "ensure_loaded") or name == ".":
+        help = 'convert that file as well, and write #include "FILE.plp".'
+        raise context.refuse(goal, "another file is not read here", help)
+    help = "a rule without a head is Prolog's command to run; write evidence(…) or a constraint"
+    raise context.refuse(at, f"the directive {name or 'here'} has no counterpart", help)
+
+
+def _used(goal: Compound, at: Slice, context: Context) -> Note:
+    """``use_module(library(lists))``; calls without a counterpart are refused where they are."""
+    if used_library(goal) in LIBRARIES:
+        return Note(at, "its predicates are built in, or named where they have no counterpart")
+    help = "define its predicates in this file, by facts for the values that are needed"
+    raise context.refuse(goal, "the predicates of another file are not read here", help)
+
+
+def used_library(goal: Term) -> str:
+    """The library that a directive loads; empty for other directives."""
+    match goal:
+        case Compound("use_module", (Compound("library", (Compound(name, ()),)), *_)):
+            return name
+    return ""
+
+
+def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> list[Made]:
+    negative = False
+    while isinstance(asked, Compound) and asked.name in ("\\+", "not") and len(asked.args) == 1:
+        negative, asked = not negative, asked.args[0]
+    plain = isinstance(asked, Compound) and (asked.name[0].isalpha() or asked.name[0] == "_")
+    if not isinstance(asked, Compound) or not plain or asked.name in NOT_ATOMS:
+        raise context.refuse(asked, f"the {kind} is not an atom")
+    check_defined(asked, context)
+    context.begin(())
+    context.head = asked.name
+    atom = data(asked, context)
+    alternatives = bodies(body, (), context)
+    made: list[Made] = [*context.made]
+    for alternative in alternatives:
+        literal = Literal(substitute(atom, alternative.values), negative)
+        found = (g for g in alternative.goals if not (isinstance(g, Literal) and g.negative))
+        context.called(literal.atom, {name for goal in found for name in goal_variables(goal)})
+        made.append(QuestionRule(kind, literal, alternative.goals, at))
+    return made
+
+
+# --- rules -----------------------------------------------------------------------------------
+
+
+def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annotate) -> list[Rule]:
+    heads = tuple(_head(disjunct, context, annotate) for disjunct in _disjuncts(head))
+    if len(heads) > 1 and any(
+        disjunct.probability is None and not disjunct.learnable for disjunct in heads
+    ):
+        raise context.refuse(head, "a head without a probability beside others")
+    rule = Rule(heads, (), at)
+    atoms = [disjunct.atom for disjunct in heads]
+    grouping = any(map(_is_aggregate, (t for atom in atoms for t in subterms(atom))))
+    known = context.begin(map(_without_aggregates, atoms) if grouping else atoms, rule.chooses)
+    alternatives = bodies(body, known, context)
+    if rule.network is not None:
+        sees = tuple(Literal(Compound(input_of(rule.network), (v,))) for v in rule.network.sees)
+        alternatives = [
+            replace(alternative, goals=(*sees, *alternative.goals)) for alternative in alternatives
+        ]
+    if not alternatives:
+        return [replace(rule, body=(Literal(FALSE),))]
+    if grouping:
+        if "aggregate" not in context.libraries:
+            help = "begin with ':- use_module(library(aggregate)).'"
+            raise context.refuse(head, "sum<X> is from a library that is not used", help)
+        return [_grouped(rule, alternative, context) for alternative in alternatives]
+    if len(alternatives) > 1 and (rule.chooses or len(alternatives) > TUNING.split_rules):
+        alternatives = [_joined(rule, alternatives, context)]
+    made = [
+        substituted(replace(rule, body=alternative.goals), alternative.values)
+        for alternative in alternatives
+    ]
+    return [_with_probabilities(plain, context) for plain in made]
+
+
+def input_of(network: HeadNetwork) -> str:
+    """The predicate of a network's inputs."""
+    return f"{network.name}_input"
+
+
+def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
+    """Join alternatives into one body, so that a choice stays a single choice."""
+    if rule.chooses:
+        _check_ground(rule, alternatives, context)
+    wanted = variable_names(*(h.atom for h in rule.heads))
+    wanted |= variable_names(*(h.probability for h in rule.heads if h.probability is not None))
+    if rule.chooses:
+        each = [
+            dict.fromkeys(n for goal in body.goals for n in goal_variables(goal)) | body.values
+            for body in alternatives
+        ]
+        wanted |= {name: None for name in each[0] if all(name in other for other in each)}
+    return Body((shared_body(alternatives, wanted, context),), {})
+
+
+def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:
+    """Refuse a choice with a variable that only some alternatives bind."""
+    each = [
+        {
+            name
+            for goal in body.goals
+            if not (isinstance(goal, Literal) and goal.negative)
+            for name in goal_variables(goal)
+        }
+        | body.values.keys()
+        for body in alternatives
+    ]
+    if set.union(*each) != set.intersection(*each):
+        help = "put the alternatives in rules of their own, without a probability"
+        message = "a variable has a value in one alternative only: ProbLog refuses this choice"
+        raise context.refuse(rule.at, message, help)
+
+
+def _disjuncts(head: Term) -> Iterable[Term]:
+    while isinstance(head, Compound) and head.name == ";" and len(head.args) == 2:
+        yield head.args[0]
+        head = head.args[1]
+    yield head
+
+
+def _head(term: Term, context: Context, annotate: Annotate) -> Head:
+    match term:
+        case Compound("::", (Compound() as before, _)) if (
+            annotated := annotate(term, context)
+        ) is not None:
+            return annotated
+        case Compound("::", (Compound("?", ()) as before, _)):
+            help = "decisions and utilities (DTProbLog) have none; ?:: is a probability to learn"
+            raise context.refuse(before, "a decision has no counterpart", help)
+        case Compound("::", (Compound("t", (start, *keys)), atom)):
+            return _learnable(start, keys, atom, context)
+        case Compound("::", (probability, atom)):
+            return Head(_atom(atom, context), as_real(probability, context))
+        case Compound("~", _):
+            help = "only choices among finitely many values have probabilities here"
+            raise context.refuse(term, "a continuous variable has no counterpart", help)
+        case Compound("utility", (_, _)):
+            raise context.refuse(term, "decisions and utilities have no counterpart")
+    return Head(_atom(term, context))
+
+
+def _learnable(start: Term, keys: list[Term], atom: Term, context: Context) -> Head:
+    """``t(_)::a`` and ``t(0.3)::a``, learnable probabilities."""
+    if keys:
+        help = "write ?(X)::a(X,Y) :- … for one parameter for each X"
+        raise context.refuse(atom, "t(_, …) is not translated", help)
+    initial = None if isinstance(start, Variable) else as_real(start, context)
+    return Head(_atom(atom, context), initial, learnable=True)
+
+
+def _atom(term: Term, context: Context) -> Compound:
+    if not isinstance(term, Compound):
+        raise context.refuse(term, "this is not an atom, so it cannot be a head")
+    if term.name in ("query", "evidence"):
+        raise context.refuse(term, f"a {term.name} with a probability has no counterpart")
+    if term.name in ("\\+", "not"):
+        raise context.refuse(term, "a negated head has no counterpart")
+    if f"{term.name}/{len(term.args)}" in BUILT_IN:
+        help = "give it another name"
+        raise context.refuse(term, f"{term.name}/{len(term.args)} is built in", help)
+    if any(map(_is_aggregate, term.args)):
+        return term
+    return data(term, context)
+
+
+def _with_probabilities(rule: Rule, context: Context) -> Rule:
+    """Move ``P is 1/N`` into the probability P."""
+    reals = {
+        goal.atom.args[0].name: goal
+        for goal in rule.body
+        if isinstance(goal, Literal)
+        and goal.atom.name in ("is", "=")
+        and len(goal.atom.args) == 2
+        and isinstance(goal.atom.args[0], Variable)
+    }
+    wanted = variable_names(*(h.probability for h in rule.heads if h.probability is not None))
+    for name, goal in reals.items():
+        rest = tuple(other for other in rule.body if other is not goal)
+        elsewhere = [n for other in rest for n in goal_variables(other)]
+        elsewhere += [n for head in rule.heads for n in variable_names(head.atom)]
+        if name in wanted and name not in elsewhere:
+            value = as_real(goal.atom.args[1], context)
+            heads = tuple(
+                replace(h, probability=h.probability and substitute(h.probability, {name: value}))
+                for h in rule.heads
+            )
+            rule = replace(rule, heads=heads, body=rest)
+        elif goal.atom.name == "is":
+            help = "for whole numbers write // in place of /; only probabilities are real numbers"
+            raise context.refuse(goal.atom, "a real number in a term has no counterpart", help)
+    return rule
+
+
+def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
+    """``total(X, sum<Y>) :- …`` of library(aggregate): one sum for each X."""
+    (head,) = rule.heads
+    atom = substitute(head.atom, body.values)
+    inside = [arg for arg in atom.args if isinstance(arg, Compound) and _is_aggregate(arg)]
+    if len(inside) != 1 or inside[0].name == "avg<>" or head.probability is not None:
+        raise context.refuse(head.atom, "only one sum, count, min or max in a certain head")
+    (of,) = inside[0].args
+    groups = variable_names(*(arg for arg in atom.args if arg is not inside[0]))
+    renamed: dict[str, Term] = {
+        name: Variable(f"#{name.lstrip('#')}")
+        for goal in body.goals
+        for name in goal_variables(goal)
+        if name not in groups
+    }
+    inner = [substituted_goal(goal, renamed) for goal in body.goals]
+    literals = tuple(goal for goal in inner if isinstance(goal, Literal))
+    if len(literals) != len(inner):
+        raise context.refuse(head.atom, "an aggregate inside an aggregate")
+    of = substitute(of, renamed)
+    telling = (of, *(v for v in renamed.values() if v != of))
+    value = Variable(f"#{inside[0].name.removesuffix('<>').title()}")
+    aggregate = Aggregate(value, inside[0].name.removesuffix("<>"), (Element(telling, literals),))
+    new = Compound(
+        atom.name, tuple(value if a is inside[0] else data(a, context) for a in atom.args)
+    )
+    return Rule((Head(new),), (*_again(body, renamed, context), aggregate), rule.at)
+
+
+def _is_aggregate(term: Term) -> bool:
+    """Whether a term is ``sum<X>`` or the like."""
+    return (
+        isinstance(term, Compound)
+        and term.name.removesuffix("<>") in AGGREGATES
+        and (term.name.endswith("<>"))
+    )
+
+
+def _without_aggregates(atom: Term) -> Term:
+    """An atom without its ``sum<X>`` and the like, whose variables belong to the body."""
+    if not isinstance(atom, Compound):
+        return atom
+    kept = (Compound("") if _is_aggregate(arg) else arg for arg in atom.args)
+    return replace(atom, args=tuple(kept))
+
+
+def _again(body: Body, renamed: dict[str, Term], context: Context) -> tuple[Goal, ...]:
+    """The body again with fresh variables: a group exists only if it is not empty."""
+    fresh: dict[str, Term] = {name: context.variable() for name in renamed}
+    return tuple(substituted_goal(goal, fresh) for goal in body.goals)

@@ -1,0 +1,150 @@
+"""DeepProbLog: ProbLog with networks, ``nn(net,[X],Y,[0,1,2])::digit(X,Y).``
+
+DeepProbLog passes a network's inputs with each query; here they are data statements. There is one
+for each term that a query in the file passes to a network or, without such queries, one for each
+variable of a topmost predicate that ends up there.
+
+>>> print(converted("nn(net,[X],Y,[0,1,2])::digit(X,Y). two(X) :- digit(X,2).", "<text>"))
+% converted from DeepProbLog
+#semantics wellfounded, maxent.
+<BLANKLINE>
+?::digit(X,{0..2}) as @net :- net_input(X). two(X) :- digit(X,2).
+<BLANKLINE>
+% From a #python block, ... the network net; the data x_test, x_train.
+net_input(x) ~ test(@x_test), train(@x_train).
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dpasp.converters.neurasp import OPEN_CODES, needs_comment
+from dpasp.converters.problog import System
+from dpasp.converters.problog import converted as converted_from
+from dpasp.converters.problog.clauses import QuestionRule, input_of
+from dpasp.converters.problog.context import Context, data
+from dpasp.converters.prolog import (
+    Compound,
+    ListTerm,
+    Operation,
+    Term,
+    Variable,
+    variable_names,
+)
+from dpasp.converters.rules import (
+    Argument,
+    Head,
+    HeadNetwork,
+    Literal,
+    PrologNames,
+    Rule,
+    arguments,
+    is_atom,
+    predicate,
+    slug,
+    term_text,
+)
+
+FORM = "it has the form nn(net, [X], Y, [values])::p(X,Y), or nn(net, [X])::p(X)"
+
+
+def converted(text: str, file: str) -> str:
+    """Convert a DeepProbLog program."""
+    return converted_from(text, file, System("DeepProbLog", annotate, foot, OPEN_CODES))
+
+
+def annotate(term: Compound, context: Context) -> Head | None:
+    """The head of a network rule; None for other heads."""
+    before, atom = term.args
+    match before:
+        case Compound("nn", (Compound(name, ()), ListTerm(sees, None), *rest)):
+            pass
+        case Compound("nn", _):
+            raise context.refuse(before, "this network cannot be read", FORM)
+        case _:
+            return None
+    if not isinstance(atom, Compound) or not all(isinstance(v, Variable) for v in sees):
+        raise context.refuse(before, "this network cannot be read", FORM)
+    match rest:
+        case []:
+            return Head(data(atom, context), None, True, HeadNetwork(name, sees))
+        case [Variable(output), ListTerm(values, None)] if values:
+            pass
+        case _:
+            raise context.refuse(before, "this network cannot be read", FORM)
+    if not atom.args or atom.args[-1] != Variable(output):
+        raise context.refuse(atom, "the output of a network is the last argument here", FORM)
+    chosen = Operation("set", tuple(data(value, context) for value in values))
+    predicted = Compound(
+        atom.name, (*(data(arg, context) for arg in atom.args[:-1]), chosen), atom.at
+    )
+    return Head(predicted, None, True, HeadNetwork(name, sees))
+
+
+# --- what the networks see ---------------------------------------------------------------------
+
+
+def foot(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> str:
+    """Data statements for the networks' inputs."""
+    networks = {rule.network.name: rule.network for rule in rules if rule.network is not None}
+    if not networks:
+        return ""
+    names = PrologNames.of([])
+    lines, functions = [], []
+    for network in networks.values():
+        for term in dict.fromkeys(_seen(network, rules, asks)):
+            text = term_text(term, names)
+            name = slug(text)
+            functions += [f"{name}_test", f"{name}_train"]
+            lines.append(
+                f"{input_of(network)}({text}) ~ test(@{functions[-2]}), train(@{functions[-1]})."
+            )
+    return "\n".join(
+        ["", needs_comment(list(networks), list(dict.fromkeys(functions))), *lines, ""]
+    )
+
+
+def _seen(
+    network: HeadNetwork, rules: Sequence[Rule], asks: Sequence[QuestionRule]
+) -> Iterator[Term]:
+    places = _places(network, rules)
+    atoms = [ask.literal.atom for ask in asks]
+    atoms += [g.atom for rule in rules for g in rule.body if isinstance(g, Literal)]
+    asked = [arg for atom in atoms for arg in _args(atom, places) if not variable_names(arg)]
+    if asked:
+        yield from asked
+        return
+    called = {predicate(atom) for atom in atoms}
+    for rule in rules:
+        for head in rule.heads:
+            if predicate(head.atom) not in called:
+                for arg in _args(head.atom, places):
+                    if isinstance(arg, Variable):
+                        yield Compound(slug(arg.name))
+
+
+def _places(network: HeadNetwork, rules: Sequence[Rule]) -> set[Argument]:
+    """The arguments that are passed on to the network."""
+    places: set[Argument] = {(input_of(network), 1, 0)}
+    while True:
+        new = set(places)
+        for rule in rules:
+            ends = {
+                arg.name
+                for goal in rule.body
+                if isinstance(goal, Literal) and is_atom(goal)
+                for arg in _args(goal.atom, places)
+                if isinstance(arg, Variable)
+            }
+            for head in rule.heads:
+                for place, arg in arguments(head.atom):
+                    if isinstance(arg, Variable) and arg.name in ends:
+                        new.add(place)
+        if new == places:
+            return places
+        places = new
+
+
+def _args(atom: Compound, places: set[Argument]) -> list[Term]:
+    return [arg for place, arg in arguments(atom) if place in places]

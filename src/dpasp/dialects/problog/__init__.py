@@ -1,1 +1,0 @@
-"""ProbLog's programs as ours: its semantics is the well-founded one, with one probability."""

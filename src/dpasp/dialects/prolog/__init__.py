@@ -1,1 +1,0 @@
-"""Texts in Prolog's syntax, as ProbLog and DeepProbLog write them: read, never run."""

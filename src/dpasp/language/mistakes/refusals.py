@@ -1,0 +1,279 @@
+"""Refused on sight: unreadable characters, clingo's optimisation, lines of other systems.
+
+>>> file = SourceFile("p.plp", "nn(net, [X], Y, [0,1,2]) :: digit(X,Y).")
+>>> foreign(file, Piece(0, len(file.text))).help
+'write ?::digit(X, {0,1,2}) as @net :- input(X).'
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from dpasp.errors import Diagnostic
+from dpasp.language.text import Piece, SourceFile
+from dpasp.language.text.lexer import Refused
+from dpasp.language.text.pieces import BIG, Mark
+
+_TEXTS = {
+    "unclosed-comment": ("this comment is never closed", "end it with *%"),
+    "unclosed-string": ("this string is never closed", 'end it with " on the same line'),
+    "unclosed-block": ("this block is never closed", "end it with '#end.'"),
+    "leading-dot": ("a number begins with a digit", "write 0 before the dot, as in 0.3"),
+    "end-dot": ("the dot after '#end' is missing", "write '#end.'"),
+    "reserved-name": ("names that begin like this are reserved", "choose another name"),
+    "string-escape": (
+        "this escape has no meaning in a string",
+        'write \\\\ for a backslash, \\" for a quote and \\n for a new line',
+    ),
+}
+
+# Look-alikes and symbols of other notations, and what to write.
+_INSTEAD = {
+    **dict.fromkeys("“”„‟«»＂", '"'),
+    **dict.fromkeys("‘’‚‛´", "'"),
+    **dict.fromkeys("−–—‐‑－", "-"),
+    **dict.fromkeys("∼～˜", "~"),
+    **dict.fromkeys("←⟵⇐", ":-"),
+    **dict.fromkeys("∧⋀", ","),
+    **dict.fromkeys("∨⋁", ";"),
+    **dict.fromkeys("≠≄", "!="),
+    **dict.fromkeys("·×", "*"),
+    "≤": "<=",
+    "≥": ">=",
+    "¬": "not",
+    "÷": "/",
+    "…": "..",
+    "：": ":",
+    "；": ";",
+    "，": ",",
+    "．": ".",
+    "。": ".",
+    "（": "(",
+    "）": ")",
+}
+
+
+def describe(file: SourceFile, mark: Mark) -> tuple[Diagnostic, int]:
+    """The diagnostic for something unreadable, and where it ends."""
+    if mark.kind != "bad-character":
+        message, help = _TEXTS[mark.kind]
+        return Diagnostic(mark.kind, message, file.span(mark.start, mark.end), help), mark.start
+    text, char = file.text, file.text[mark.start]
+    if not char.isalpha() or char in _INSTEAD:
+        return _character(file, mark), mark.start
+    start, end = mark.start, mark.end
+    while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+    while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+        end += 1
+    message = f"'{char}' cannot be part of a name"
+    help = f'use the letters a to z, or write text in quotes: "{text[start:end]}"'
+    return Diagnostic("bad-character", message, file.span(start, end), help), end
+
+
+def _character(file: SourceFile, mark: Mark) -> Diagnostic:
+    """The diagnostic for a character that is not a letter."""
+    char = file.text[mark.start]
+    span = file.span(mark.start, mark.end)
+    if instead := _INSTEAD.get(char):
+        message = f"'{char}' is written '{instead}' here"
+        return Diagnostic("bad-character", message, span, f"write {instead}")
+    name = unicodedata.name(char, "").lower() or f"U+{ord(char):04X}"
+    if char.isspace() or unicodedata.category(char).startswith("C"):
+        message = f"an invisible character, {name}"
+        return Diagnostic("bad-character", message, span, "remove it, or type a plain space")
+    message = f"'{char}' has no meaning here"
+    return Diagnostic("bad-character", message, span, "remove it, or put it into a string")
+
+
+def describe_mark(file: SourceFile, mark: Mark) -> Diagnostic:
+    """The diagnostic for a number or sign left in the text for clingo."""
+    span, text = file.span(mark.start, mark.end), file.text[mark.start : mark.end]
+    match mark.kind:
+        case "decimal":
+            message = f"{text} is a real number, and terms hold integers only"
+            help = "count in smaller units, as in 5 tenths; only probabilities (0.3::a) and #const"
+            help += " are real"
+            return Diagnostic("real-number", message, span, help)
+        case "integer":
+            message = f"{text} is too large: integers go up to {LARGEST}"
+            return Diagnostic("number-range", message, span, 'write it as a string, "…"')
+        case "ellipsis":
+            message = f"'{text}' has no meaning here"
+            return Diagnostic("ellipsis", message, span, "an interval is written 1..9")
+    return Diagnostic("tilde-not", f"'{text}' is not negation here", span, "write 'not'")
+
+
+_CHOOSES = "it chooses among models, which is not a probability; write constraints instead"
+
+# clingo's statements that have no meaning here, and what to do.
+REFUSED = {
+    "#minimize": ("optimisation", _CHOOSES),
+    "#maximize": ("optimisation", _CHOOSES),
+    "#minimise": ("optimisation", _CHOOSES),
+    "#maximise": ("optimisation", _CHOOSES),
+    ":~": ("optimisation", _CHOOSES),
+    "#theory": ("theory", "write plain rules and constraints"),
+    "#program": (
+        "program-part",
+        "clingo itself grounds only '#program base.' unless a script says otherwise; move the "
+        "rules there, with constants (#const t = 3.) for the parameters",
+    ),
+}
+
+
+def refusal(file: SourceFile, piece: Piece, word: str) -> Refused:
+    """The refusal of a clingo statement that begins with a word."""
+    code, help = REFUSED[word]
+    what = "a weak constraint" if word == ":~" else word
+    span = file.span(piece.start, piece.start + len(word))
+    return Refused(Diagnostic(code, f"{what} is refused", span, help), None)
+
+
+LARGEST = 2**31 - 1  # clingo's integers silently overflow
+
+
+def is_left(mark: Mark, text: str) -> bool:
+    """Whether a mark in the blanked text is something that clingo must not see."""
+    if not text.strip():
+        return False
+    match mark.kind:
+        case "integer":
+            number = re.match(BIG, text)  # a truncated statement may end inside the mark
+            if number is None:
+                return False
+            digits = number[0].lstrip("0")
+            if digits[:1] in ("x", "o", "b"):
+                return int(f"0{digits}", 0) > LARGEST
+            return len(digits) > 10 or int(digits or "0") > LARGEST
+        case "tilde":
+            return text == "∼"
+        case "ellipsis":
+            return text in ("...", "…")
+    return True
+
+
+# --- lines of other systems ---------------------------------------------------------------------
+
+_BEGIN = re.compile(r":-\s*[a-z]|nn\s*\(|(?:map|abducible|optimizable|query|evidence)\b|\(")
+_ATOM = r"-?[a-z]\w*(?:\((?:[^()]|\([^()]*\))*\))?"
+_PROLOG = (  # goals that are never meant as a constraint
+    r"(?:use_module|ensure_loaded|set_prolog_flag)\s*\(.*\)|initialization\s*\(\s*main\s*\)"
+    r"|module\s*\(.*\[.*\]\s*\)|(?:table|dynamic|discontiguous|multifile)\s+[a-z].*"
+)
+_VARIABLE = re.compile(r"(?<![\w'])[_']*[A-Z]\w*|(?<![\w'])_(?![\w'])", re.ASCII)
+_CONTINUOUS = (
+    "normal|gaussian|uniform|beta|gamma|exponential|poisson|dirichlet|laplace|cauchy|lognormal"
+)
+
+Help = Callable[[re.Match[str]], str | None]  # None if the line is ours
+
+
+_COMMENT = re.compile(r'("(?:\\.|[^"\\]++)*+")|%\*.*?\*%|%[^\n]*', re.DOTALL)
+
+
+def without_comments(text: str) -> str:
+    """The text with a space in place of each comment.
+
+    >>> without_comments('query(a). % "why"') + without_comments('b("%").')
+    'query(a).  b("%").'
+    """
+    return _COMMENT.sub(lambda match: match[1] or " ", text) if "%" in text else text
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _fact(match: re.Match[str]) -> str | None:
+    """``query(a(X)).``; without variables it is a fact, which only gets a warning."""
+    word, negated, atom, value = match.groups()
+    if not negated and not _VARIABLE.search(match.group()):
+        return None
+    truth = "not " if bool(negated) != (value == "false") else ""
+    return f"write #{word} {truth}{_words(atom)}."
+
+
+def _deepproblog(match: re.Match[str]) -> str:
+    network, inputs, output, values, head = match.groups()
+    name, _, arguments = head.partition("(")
+    rest = [part.strip() for part in arguments.removesuffix(")").split(",")]
+    keys = [part for part in rest if part and part != (output or "").strip()]
+    first = inputs.split(",")[0].strip() or "X"
+    braces = f"{{{_words(values)}}}" if values else ""
+    inner = ", ".join([*keys, braces] if braces else keys)
+    return f"write ?::{name}({inner}) as @{network} :- input({first})."
+
+
+def _neurasp(match: re.Match[str]) -> str:
+    name, arguments, values, body = match.groups()
+    parts = [part.strip() for part in arguments.split(",")]
+    key = parts[-1]
+    after = _words(body) if body else f"input({key})"
+    return f"write ?::{name}({key}, {{{_words(values)}}}) as @{name} :- {after}."
+
+
+def _conditional(match: re.Match[str]) -> str:
+    head, body, lower, upper = (_words(group) for group in match.groups())
+    return f"the closest is [{lower}, {upper}]::{head} :- {body}."
+
+
+def _optimizable(match: re.Match[str]) -> str:
+    interval = match[1] if match[1] and match[1].startswith("[") else "[0, 1]"
+    return f"write {interval}::{match[2]}. for bounds on every answer"
+
+
+def _continuous(match: re.Match[str]) -> str:
+    name = match[1].partition("(")[0]
+    return f"write a few values, as in 0.2::{name}(low); 0.5::{name}(middle); 0.3::{name}(high)."
+
+
+def _arrow(match: re.Match[str]) -> str:
+    return f"write {_words(match[1])}::{_words(match[2])} :- {_words(match[3])}."
+
+
+# The pattern of a statement, code, message, and the line to write.
+# fmt: off
+_LINES: tuple[tuple[str, str, str, Help], ...] = (
+    (rf":-\s*(?:{_PROLOG})\s*\.",
+     "prolog-directive", "this directive is Prolog's",
+     lambda match: "leave it out: nothing here needs to be declared or loaded this way"),
+    (rf"(query|evidence)\s*\(\s*(\\\+\s*)?({_ATOM})\s*(?:,\s*(true|false)\s*)?\)\s*\.",
+     "problog-directive", "this is how ProbLog asks", _fact),
+    (r"nn\s*\(\s*(\w+)\s*,\s*\[([^\]]*)\]\s*(?:,\s*(\w+)\s*,\s*\[([^\]]*)\]\s*)?\)\s*::"
+     rf"\s*({_ATOM})\s*.*",
+     "foreign-network", "this is how DeepProbLog names a network", _deepproblog),
+    (r"nn\s*\(\s*([a-z]\w*)\s*\(([^()]*)\)\s*,\s*\[([^\]]*)\]\s*\)\s*(?::-\s*(.*?))?\s*\.",
+     "foreign-network", "this is how NeurASP names a network", _neurasp),
+    (rf"map\s+([\d.]+)\s*::\s*({_ATOM})\s*\.",
+     "foreign-map", "this is how PASTA marks what a map query asks for",
+     lambda match: f"write {match[1]}::{match[2]}. and #map {match[2]}?."),
+    (rf"abducible\s+({_ATOM})\s*\.",
+     "foreign-abducible", "there are no abducibles",
+     lambda match: f"write 0.5::{match[1]}. and ask #map {match[1]}? | goal."),
+    (rf"optimizable\s+(?:(\[[^\]]*\]|[\d.]+)\s*::\s*)?({_ATOM})\s*\.",
+     "foreign-optimizable", "probabilities are not optimised", _optimizable),
+    (rf"\(\s*({_ATOM})\s*\|\s*([^()|]*(?:\([^()]*\)[^()|]*)*)\)\s*"
+     r"\[\s*([\d.]+)\s*,\s*([\d.]+)\s*\]\s*\.",
+     "foreign-conditional", "this is PASTA's conditional", _conditional),
+    (rf"({_ATOM})\s*~\s*(?:{_CONTINUOUS})\s*\(.*",
+     "continuous", "there are no continuous distributions", _continuous),
+    (rf"([^:]*?)\s*::\s*({_ATOM})\s*<--?\s*(.*?)\s*\.",
+     "arrow", "a rule is not written with an arrow", _arrow),
+)
+# fmt: on
+
+
+def foreign(file: SourceFile, piece: Piece) -> Diagnostic | None:
+    """The diagnostic for a statement of another system, if it is one."""
+    arrow = piece.annotated and file.text.find("<-", piece.start, piece.end) >= 0
+    if not (arrow or piece.data or _BEGIN.match(file.text, piece.start, piece.end)):
+        return None  # the fast exit for nearly all statements
+    text = without_comments(file.text[piece.start : piece.end])
+    for pattern, code, message, line in _LINES:
+        match = re.fullmatch(pattern, text, re.ASCII | re.DOTALL)  # compiled when first used
+        if match is not None and (help := line(match)) is not None:
+            return Diagnostic(code, message, file.span(piece.start, piece.end), help)
+    return None

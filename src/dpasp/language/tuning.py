@@ -1,0 +1,25 @@
+"""Limits and tolerances of reading, in one place."""
+
+from __future__ import annotations
+
+from dpasp.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Each number with its unit and its reason."""
+
+    term_depth: int = 200  # nested operators and brackets: clingo's parser overflows the stack
+    expression_depth: int = 100  # nested operations in a probability: Python recurses
+    include_depth: int = 100  # files that include one another
+    pool_statements: int = 100_000  # that the pools of a statement may stand for: clingo makes all
+    near_error: int = 1_000  # characters searched before and after an error: a search may take n²
+    masked_token: int = 200  # characters of a token; longer ones are not searched
+    integer_digits: int = 18  # of an option's value; longer ones are read as floats
+    exact_bits: int = 20_000  # of a fraction; larger ones are rounded to floats
+    sum_slack: float = 1e-9  # by which probabilities may exceed 1 in sum
+    rounding: float = 4 * 2.0**-52  # by which an expression may leave [0, 1]
+    float_rest: float = 1e-3  # what is left of 1; above this, subtracting floats loses no digits
+
+
+TUNING = Tuning()
