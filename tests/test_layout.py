@@ -102,10 +102,10 @@ UNUSED = """
     multiprocessing random shutil socket statistics subprocess tempfile unittest uuid xml
     dpasp.circuits.export dpasp.circuits.fold dpasp.circuits.planning dpasp.circuits.shares
     dpasp.circuits.worlds dpasp.converters dpasp.display.explain dpasp.display.html
-    dpasp.editors dpasp.inference.bounding.bounds dpasp.inference.credal.many
-    dpasp.inference.credal.search dpasp.inference.engines.in_numbers
-    dpasp.inference.engines.reference.enumerate dpasp.inference.engines.together
-    dpasp.inference.explain dpasp.inference.models dpasp.inference.probable
+    dpasp.editors dpasp.inference.bounds.bounds dpasp.inference.intervals.many
+    dpasp.inference.intervals.search dpasp.inference.together
+    dpasp.inference.enumerate dpasp.inference.together
+    dpasp.inference.explain dpasp.inference.models dpasp.inference.map
     dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
     dpasp.learning dpasp.logic.narrow dpasp.neural dpasp.pictures

@@ -236,7 +236,7 @@ def test_an_option_of_learning_that_is_none_has_its_default() -> None:
 
 
 def test_a_large_seed_is_that_seed() -> None:
-    from dpasp.inference.method import method
+    from dpasp.inference.asked import method
 
     program = dpasp.loads("0.3::a.").source
     assert method(program, "sample", {"seed": 2**53 + 1}).whole("seed") == 2**53 + 1

@@ -19,10 +19,9 @@ from itertools import islice
 import numpy as np
 
 import dpasp
-from dpasp.inference.asked import Asked, ask
-from dpasp.inference.bounding.cases import Cases
-from dpasp.inference.bounding.remainder import Remainder
-from dpasp.inference.method import Method
+from dpasp.inference.asked import Asked, Method, ask
+from dpasp.inference.bounds.cases import Cases
+from dpasp.inference.bounds.remainder import Remainder
 from dpasp.inference.sampling import intervals
 from dpasp.inference.sampling.sample import QueryGroup, sampled
 from dpasp.inference.sampling.stream import Prepared

@@ -8,8 +8,8 @@ import pytest
 import dpasp
 from dpasp.circuits import Options, compile
 from dpasp.circuits.consistency import consistency
-from dpasp.inference.engines.circuit import on_circuit
-from dpasp.inference.engines.reference.enumerate import enumerate_models
+from dpasp.inference.circuit import on_circuit
+from dpasp.inference.enumerate import enumerate_models
 from dpasp.language.ast import Probability
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning

@@ -10,7 +10,7 @@ import pytest
 import dpasp
 from dpasp.circuits import FIELDS, Circuit, HeadCycle, Options, compile
 from dpasp.circuits.compiler import CompilerWay, Order
-from dpasp.inference.engines.reference.enumerate import enumerate_models
+from dpasp.inference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves

@@ -11,7 +11,7 @@ import numpy as np
 from dpasp.circuits import HeadCycle, compile
 from dpasp.circuits.export import circuit_json, dot, nnf
 from dpasp.circuits.fold import Counted, fold
-from dpasp.inference.engines.reference.enumerate import enumerate_models
+from dpasp.inference.enumerate import enumerate_models
 from dpasp.logic.program import Rule
 from dpasp.semantics import leaves
 

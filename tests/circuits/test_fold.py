@@ -14,9 +14,9 @@ import dpasp
 from dpasp import circuits
 from dpasp.circuits.fold import fold
 from dpasp.errors import InferenceError
-from dpasp.inference.credal import extremes as numbers
-from dpasp.inference.engines.circuit import on_circuit
-from dpasp.inference.engines.reference.enumerate import enumerate_models
+from dpasp.inference.circuit import on_circuit
+from dpasp.inference.enumerate import enumerate_models
+from dpasp.inference.intervals import extremes as numbers
 from dpasp.language.ast import Logic, Probability
 from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves

@@ -8,7 +8,7 @@ import pytest
 import dpasp
 from dpasp import circuits
 from dpasp.circuits.join import Fallen, constant_circuit, join
-from dpasp.inference.bounding.cases import restricted
+from dpasp.inference.bounds.cases import restricted
 from dpasp.limits import UNLIMITED
 from dpasp.logic.program import GroundProgram
 from dpasp.native import _native

@@ -9,7 +9,7 @@ import pytest
 
 import dpasp.cli.run
 from dpasp.cli import main
-from dpasp.inference.method import Method
+from dpasp.inference.asked import Method
 from dpasp.program import grounding
 
 

@@ -7,9 +7,8 @@ import pytest
 
 import dpasp
 from dpasp.inference.answer import answer as answered
-from dpasp.inference.asked import Asked, ask
-from dpasp.inference.engines.result import EngineResult
-from dpasp.inference.method import Method
+from dpasp.inference.asked import Asked, Method, ask
+from dpasp.inference.result import EngineResult
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics.meaning import Meaning
 from tests.clocks import looks

@@ -9,9 +9,9 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.best_found import best_found
-from dpasp.inference.probable.search import OPEN, best_first
-from dpasp.inference.probable.task import SearchLimits
+from dpasp.inference.bounds.best_found import best_found
+from dpasp.inference.map.atoms import OPEN, best_first
+from dpasp.inference.map.task import SearchLimits
 from dpasp.limits import Limits, Watch
 from dpasp.logic.program import GroundMap
 from tests.clocks import looks
@@ -84,7 +84,7 @@ def test_auto_gives_the_best_total_choice_where_nothing_compiles(
     text += "e :- 3 { x(I) }. #mpe | e. #query x(23) | e."
     program = dpasp.loads(text)
     exact = program.query(semantics="maxent")
-    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
     answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=1)
     best, query = answers
     assert isinstance(best, dpasp.MapAnswer)
@@ -187,7 +187,7 @@ def test_values_where_a_total_choice_without_stable_models_has_a_model() -> None
 def test_auto_answers_map_questions_at_a_limit_under_smproblog(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
     program = dpasp.loads("0.4::y. 0.7::x. a :- not a, y. b :- x. #map a?, b?.")
     (answer,) = program.query(semantics="smproblog, maxent", limits=looks(30_000))
     assert isinstance(answer, dpasp.MapAnswer)

@@ -7,10 +7,10 @@ from benchmarks.inference import families
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.bounds import by_cases
-from dpasp.inference.bounding.cases import Cases
-from dpasp.inference.bounding.formulas import Bound, bounds_of, widest
-from dpasp.inference.bounding.unknown_choices import RelaxedBounds
+from dpasp.inference.bounds.bounds import by_cases
+from dpasp.inference.bounds.cases import Cases
+from dpasp.inference.bounds.formulas import Bound, bounds_of, widest
+from dpasp.inference.bounds.unknown_choices import RelaxedBounds
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.language.ast import Probability
 from dpasp.limits import UNLIMITED, Watch
@@ -126,8 +126,8 @@ def test_a_network_with_large_tables_is_summed_up(monkeypatch: pytest.MonkeyPatc
     program = dpasp.loads(families.bayes(120).partition("#query")[0])
     queries = ("x(30) | x(20)", "x(39) | x(20)")
     exact = program.query(*queries, semantics="maxent")
-    monkeypatch.setattr("dpasp.inference.engines.in_numbers.MANY_QUESTIONS", 1)
-    monkeypatch.setattr("dpasp.inference.bounding.bounds.Cases", None)  # there are none
+    monkeypatch.setattr("dpasp.inference.together.MANY_QUESTIONS", 1)
+    monkeypatch.setattr("dpasp.inference.bounds.bounds.Cases", None)  # there are none
     found = program.query(*queries, semantics="maxent", engine="bounds")
     assert found.engine == "bounds"
     for answer, good in zip(found, exact, strict=True):
@@ -182,7 +182,7 @@ def test_progress_says_which_answer_it_is_and_how_wide(monkeypatch: pytest.Monke
         raise asked.watch.out_of_time()
 
     told = Told()
-    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
     program = dpasp.loads(grid(4))
     program.ground()
     limits = looks(10_000, seconds=10)
@@ -245,7 +245,7 @@ def test_auto_gives_sure_bounds_their_share_of_the_time(monkeypatch: pytest.Monk
         given["bounds"] = watch.remaining() or 0.0
         close_in(self, wanted, watch)
 
-    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
     monkeypatch.setattr(RelaxedBounds, "close_in", noted)
     dpasp.loads(grid(3)).query(limits=Given().limits(30.0))
     assert given["exact"] == pytest.approx(15.0)

@@ -12,8 +12,8 @@ import pytest
 import dpasp
 from dpasp.errors import MemoryLimit, TimeLimit
 from dpasp.inference.answers import Answer
-from dpasp.inference.credal import extremes as numbers
-from dpasp.inference.credal import many, search
+from dpasp.inference.intervals import extremes as numbers
+from dpasp.inference.intervals import many, search
 from dpasp.limits import Watch
 from tests.clocks import looks
 from tests.oracle.generate import generate

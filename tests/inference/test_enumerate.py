@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 
 import dpasp
-from dpasp.inference.engines.reference import enumerate as module
-from dpasp.inference.engines.reference.enumerate import enumerate_models
+from dpasp.inference import enumerate as reference
+from dpasp.inference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics.meaning import Meaning
 from tests.clocks import PATIENCE, looks, steps
@@ -85,8 +85,8 @@ def test_the_time_limit_stops_it_between_two_models() -> None:
 
 
 def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ROWS", 1000)
-    monkeypatch.setattr("dpasp.inference.engines.reference.rows.ROOM", 500)
+    monkeypatch.setattr(reference, "MOST_ROWS", 1000)
+    monkeypatch.setattr("dpasp.inference.enumerate.ROOM", 500)
     with pytest.raises(dpasp.SizeLimit, match="too many to enumerate"):
         dpasp.loads("0.5::a(1..40). #query a(1).").query(engine="enumerate")
 

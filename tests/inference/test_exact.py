@@ -10,8 +10,7 @@ import pytest
 import dpasp
 from dpasp.circuits import Circuit
 from dpasp.inference.answer import answer
-from dpasp.inference.asked import ask
-from dpasp.inference.method import Method
+from dpasp.inference.asked import Method, ask
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics.meaning import Meaning
 

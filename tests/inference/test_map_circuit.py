@@ -11,7 +11,7 @@ import pytest
 
 import dpasp
 from dpasp.inference.answers import MapAnswer
-from dpasp.inference.probable import answers as probable_answers
+from dpasp.inference.map import answers as probable_answers
 from dpasp.semantics.meaning import Meaning
 from tests.clocks import looks
 from tests.oracle.generate import generate

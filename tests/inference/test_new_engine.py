@@ -12,7 +12,7 @@ import dpasp
 from dpasp.cli import main
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.result import EngineResult
+from dpasp.inference.result import EngineResult
 from dpasp.language.statements.engines import ENGINES, Engine, register
 from dpasp.language.statements.options import COUNT
 

@@ -6,8 +6,8 @@ import pytest
 from benchmarks.inference.families import argumentation, round_table
 
 import dpasp
-from dpasp.inference.engines import circuit
-from dpasp.inference.engines.circuit import LESS_WORK
+from dpasp.inference import circuit
+from dpasp.inference.circuit import LESS_WORK
 
 TABLE = round_table(4)
 LOOPS = "0.3::x. n(1..8). a(N) :- n(N), not b(N). b(N) :- n(N), not a(N). #query a(1)."

@@ -9,9 +9,9 @@ import pytest
 import dpasp
 from dpasp.errors import LimitReached, SizeLimit
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.cases import Cases
-from dpasp.inference.bounding.formulas import widest
-from dpasp.inference.bounding.over_intervals import IntervalBounds
+from dpasp.inference.bounds.cases import Cases
+from dpasp.inference.bounds.formulas import widest
+from dpasp.inference.bounds.over_intervals import IntervalBounds
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
@@ -107,7 +107,7 @@ def nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SizeLimit("the circuit is too large")
 
     for place in ("auto", "bounds"):
-        monkeypatch.setattr(f"dpasp.inference.bounding.{place}.compiled", too_much)
+        monkeypatch.setattr(f"dpasp.inference.bounds.{place}.compiled", too_much)
 
 
 @pytest.mark.parametrize("engine", ["auto", "bounds"])

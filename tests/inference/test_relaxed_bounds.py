@@ -9,8 +9,8 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.formulas import Bound, unsure
-from dpasp.inference.bounding.unknown_choices import Budget, RelaxedBounds
+from dpasp.inference.bounds.formulas import Bound, unsure
+from dpasp.inference.bounds.unknown_choices import Budget, RelaxedBounds
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
 from tests.inference.test_bounding import exact_of, grid
@@ -82,7 +82,7 @@ def test_a_grid_with_intervals_has_sure_bounds(monkeypatch: pytest.MonkeyPatch) 
     program = dpasp.loads(grid(3).replace("0.5::", "[0.4, 0.6]::"))
     exact = program.query()[0].numbers
     for place, widest in (("auto", 0.6), ("bounds", 0.002)):
-        monkeypatch.setattr(f"dpasp.inference.bounding.{place}.compiled", too_much)
+        monkeypatch.setattr(f"dpasp.inference.bounds.{place}.compiled", too_much)
         (answer,) = program.query(engine=place, limits=looks(30_000, seconds=10), seed=1)
         assert isinstance(answer, dpasp.Answer)
         assert answer.interval is not None
@@ -130,7 +130,7 @@ def test_the_engine_bounds_does_without_cases(
 ) -> None:
     program = dpasp.loads(grid(3))
     exact = float(program.query(semantics=semantics)[0].numbers[0])
-    monkeypatch.setattr("dpasp.inference.bounding.bounds.close_in", late)
+    monkeypatch.setattr("dpasp.inference.bounds.bounds.close_in", late)
     answers = program.query(semantics=semantics, engine="bounds", gap=0.001)
     (answer,) = answers
     assert isinstance(answer, dpasp.Answer)
@@ -146,8 +146,8 @@ def test_estimates_of_auto_lie_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
     program = dpasp.loads(grid(3))
     exact = float(program.query(semantics="maxent")[0].numbers[0])
-    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", too_much)
-    monkeypatch.setattr("dpasp.inference.bounding.not_exact.close_in", late)
+    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", too_much)
+    monkeypatch.setattr("dpasp.inference.bounds.not_exact.close_in", late)
     limits = looks(300_000, seconds=10)
     (answer,) = program.query(semantics="maxent", limits=limits, seed=1)
     assert isinstance(answer, dpasp.Answer)

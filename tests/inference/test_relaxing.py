@@ -10,10 +10,10 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.ranking import Ranked, important
-from dpasp.inference.bounding.relaxed import DeterminedPart, RelaxedGoal, determined_part
-from dpasp.inference.bounding.unknown_choices import Budget, Growing
-from dpasp.inference.engines.outcomes import Outcomes
+from dpasp.inference.bounds.ranking import Ranked, important
+from dpasp.inference.bounds.relaxed import DeterminedPart, RelaxedGoal, determined_part
+from dpasp.inference.bounds.unknown_choices import Budget, Growing
+from dpasp.inference.outcomes import Outcomes
 from dpasp.language.ast import Logic
 from dpasp.limits import UNLIMITED
 from dpasp.semantics.leaves import weights

@@ -9,9 +9,9 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounding.cases import Cases
-from dpasp.inference.bounding.formulas import bounds_of
-from dpasp.inference.bounding.remainder import Remainder, strata
+from dpasp.inference.bounds.cases import Cases
+from dpasp.inference.bounds.formulas import bounds_of
+from dpasp.inference.bounds.remainder import Remainder, strata
 from dpasp.inference.sampling.intervals import Frame, betting
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.stream import Prepared
@@ -151,8 +151,8 @@ def test_auto_draws_from_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     def some(cases: Cases, *_: object) -> None:
         list(islice(cases.steps(UNLIMITED), 200))
 
-    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
-    monkeypatch.setattr("dpasp.inference.bounding.not_exact.close_in", some)
+    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.bounds.not_exact.close_in", some)
     answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=2)
     (answer,) = answers
     assert isinstance(answer, dpasp.Answer)
@@ -166,7 +166,7 @@ def test_auto_draws_from_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_auto_is_exact_once_every_case_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     program = dpasp.loads(grid(4))
     (exact,) = program.query(semantics="maxent")[0].numbers
-    monkeypatch.setattr("dpasp.inference.bounding.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
     answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=2)
     assert answers[0].exact
     assert answers[0].numbers[0] == pytest.approx(float(exact))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpasp.inference.engines.reference import rows as rows
-from dpasp.inference.engines.reference.rows import BitRows, pack, unpack
+from dpasp.inference import enumerate as reference
+from dpasp.inference.enumerate import BitRows, pack, unpack
 
 
 @pytest.mark.parametrize("width", [0, 1, 7, 8, 64, 65, 130])
@@ -15,13 +15,13 @@ def test_packing_is_lossless_and_keeps_the_order(width: int) -> None:
     words = pack(bits)
     assert np.array_equal(unpack(words, width), bits)
     by_bits = sorted(map(tuple, bits.tolist()))
-    by_words = [tuple(bits[i].tolist()) for i in rows.sort_order(words)]
+    by_words = [tuple(bits[i].tolist()) for i in reference.sort_order(words)]
     assert by_words == by_bits
 
 
 @pytest.mark.parametrize("width", [0, 3, 70])
 def test_rows_are_counted(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "ROOM", 10)
+    monkeypatch.setattr(reference, "ROOM", 10)
     rng = np.random.default_rng(2)
     bits = np.repeat(rng.random((5, width)) < 0.5, 40, axis=0)[rng.permutation(200)]
     counted = BitRows(width)

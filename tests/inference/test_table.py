@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.engines.reference.enumerate import enumerate_models, least_undefined
-from dpasp.inference.engines.reference.table import Table
+from dpasp.inference.enumerate import Table, enumerate_models, least_undefined
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.engines.tiny import enlarged, log_ratio
+from dpasp.inference.tiny import enlarged, log_ratio
 from dpasp.semantics.leaves import LeafLayout
 from dpasp.semantics.masses import Masses
 

@@ -221,7 +221,7 @@ def test_what_does_not_go_is_refused_with_what_does() -> None:
 
 
 def test_a_bound_of_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.inference.bounding.ranking.EVEN", (0.0,))
+    monkeypatch.setattr("dpasp.inference.bounds.ranking.EVEN", (0.0,))
     rare = "1e-9::x(1..3). ?::y. z :- x(1), x(2), x(3), y."
     with pytest.raises(dpasp.DataError, match="there is no bound to ascend"):
         dpasp.loads(rare).learn([["z"]], likelihood="bound")

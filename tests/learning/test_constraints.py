@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 import dpasp
-from dpasp.inference.engines.reference.enumerate import enumerate_models
+from dpasp.inference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.learning.ascent.bound import BoundAscent

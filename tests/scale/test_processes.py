@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.asked import ask
-from dpasp.inference.bounding.bounds import by_cases
-from dpasp.inference.credal import search
-from dpasp.inference.method import Method
+from dpasp.inference.asked import Method, ask
+from dpasp.inference.bounds.bounds import by_cases
+from dpasp.inference.intervals import search
 from dpasp.limits import UNLIMITED
 from dpasp.logic.packing import packed, unpacked
 from dpasp.scale import processes

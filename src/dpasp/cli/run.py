@@ -32,7 +32,7 @@ from dpasp.display.style import in_terminal
 from dpasp.display.table import ENDINGS as TABLES
 from dpasp.errors import Diagnostic, LimitReached, UsageError
 from dpasp.inference.answers import Answers
-from dpasp.inference.method import Method, method
+from dpasp.inference.asked import Method, method
 from dpasp.language.ast import Learn, Neural
 from dpasp.language.checks import effective_semantics
 from dpasp.language.statements import engines
@@ -136,7 +136,7 @@ def prepared_for_the_limit(
     that are given back have the questions named as soon as the program is ground.
     """
     from dpasp.cli.execution import last_words
-    from dpasp.inference.bounding.not_ground import before_any_bound, nothing_sure, says_something
+    from dpasp.inference.bounds.not_ground import before_any_bound, nothing_sure, says_something
 
     meaning = Meaning(*effective_semantics(program.source, semantics))
 

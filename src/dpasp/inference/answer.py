@@ -1,33 +1,43 @@
-"""The answers to what is asked, by the engine that is asked for.
+"""The functions that answer, by the names of engines.
 
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.logic import ground
->>> from dpasp.semantics.meaning import Meaning
->>> print(answer(ask(ground(parse("0.3::a. #query a.")), Meaning())))
-ℙ(a) = 0.300000
+>>> solver("enumerate").__name__
+'enumerated'
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 
 from dpasp.errors import MemoryLimit, TimeLimit
 from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.result import EngineResult, inconsistent_choices
-from dpasp.inference.engines.solvers import solver
+from dpasp.inference.result import EngineResult, inconsistent_choices
 from dpasp.language.ast import Mode
+from dpasp.language.statements.engines import ENGINES
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.translate import can_be_undefined
 
 MOST_SUBSETS = 15  # of literals that are undefined together: those of four
 NAMED = 12  # predicates that are named among those that were left out
+
+
+Solve = Callable[[Asked], EngineResult]
+
+
+def solver(engine: str) -> Solve:
+    """The function of an engine in the table, imported if it must be."""
+    solve = ENGINES[engine].solve
+    if not isinstance(solve, str):
+        return solve
+    module, _, name = solve.partition(":")
+    return cast(Solve, getattr(import_module(module), name))
 
 
 def answer(asked: Asked) -> Answers:
@@ -78,7 +88,7 @@ def _solve(asked: Asked) -> EngineResult:
     except (TimeLimit, MemoryLimit) as limit:
         if not asked.method.anytime or len(asked.queries) < len(asked.questions):
             raise
-        from dpasp.inference.bounding.not_ground import nothing_found  # most answers are in time
+        from dpasp.inference.bounds.not_ground import nothing_found  # most answers are in time
 
         return nothing_found(asked, limit)
 

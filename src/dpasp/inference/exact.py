@@ -21,10 +21,9 @@ from dpasp import circuits
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
-from dpasp.inference.credal.extremes import Extremes, extremes
-from dpasp.inference.engines.circuit import HEAD_CYCLE, on_circuit
-from dpasp.inference.engines.evaluator import Evaluator
-from dpasp.inference.engines.result import EngineResult, stopped_early
+from dpasp.inference.circuit import HEAD_CYCLE, Evaluator, on_circuit
+from dpasp.inference.intervals.extremes import Extremes, extremes
+from dpasp.inference.result import EngineResult, stopped_early
 from dpasp.logic.program import GroundMap, IntervalWeights
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights
@@ -54,8 +53,7 @@ def _for_many_atoms(asked: Asked, cache: circuits.Cache) -> Evaluator | None:
     """An evaluator that answers many questions together, or sums up a large network."""
     if not asked.is_large:
         return None
-    from dpasp.inference.engines.in_numbers import answered_in_numbers
-    from dpasp.inference.engines.together import answered_together
+    from dpasp.inference.together import answered_in_numbers, answered_together
 
     return answered_in_numbers(asked) or answered_together(asked, cache)
 
@@ -74,7 +72,7 @@ def compiler_options(asked: Asked) -> circuits.Options:
 
 def enumerated(asked: Asked) -> EngineResult:
     """The answers from the table of all total choices: the engine ``enumerate``."""
-    from dpasp.inference.engines.reference.enumerate import enumerate_models
+    from dpasp.inference.enumerate import enumerate_models
 
     _check_rows(asked)
     started = time.perf_counter()
@@ -113,7 +111,7 @@ def _maps(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswer, str]
     """The answers to the questions for the most probable values."""
     if len(asked.queries) == len(asked.questions):
         return {}
-    from dpasp.inference.probable.answers import map_answers
+    from dpasp.inference.map.answers import map_answers
 
     return map_answers(asked, evaluator)
 

@@ -24,11 +24,10 @@ import numpy as np
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
+from dpasp.inference.answer import Solve, solver
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
-from dpasp.inference.asked import Asked
-from dpasp.inference.engines.result import EngineResult, worst_chains
-from dpasp.inference.engines.solvers import Solve, solver
-from dpasp.inference.travel import light
+from dpasp.inference.asked import Asked, light
+from dpasp.inference.result import EngineResult, worst_chains
 from dpasp.language.statements.engines import ENGINES
 from dpasp.limits import Watch
 from dpasp.semantics.translate import translate

@@ -26,7 +26,7 @@ from torch import Tensor
 from dpasp.circuits import FIELDS, Cache, Circuit, Options
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
-from dpasp.inference.engines.circuit import on_circuit
+from dpasp.inference.circuit import on_circuit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.neural.walks import Fields, Pullback, Walked, by_logs_of, curvature_of, threads_for

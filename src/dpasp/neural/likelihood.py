@@ -34,7 +34,7 @@ from dpasp.circuits import Options
 from dpasp.circuits.consistency import consistency
 from dpasp.dataclass import dataclass
 from dpasp.errors import InferenceError, SizeLimit
-from dpasp.inference.bounding.relaxed import determined_part
+from dpasp.inference.bounds.relaxed import determined_part
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights

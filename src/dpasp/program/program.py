@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError, tell
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
-from dpasp.inference.asked import Asked, ask
-from dpasp.inference.engines.circuit import on_circuit
-from dpasp.inference.method import TOP, Method, method
+from dpasp.inference.asked import TOP, Asked, Method, ask, method
+from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
     constants_given,
@@ -450,7 +449,7 @@ class Program:
         self, checked: Checked, watch: Watch, how: Method, narrow: bool
     ) -> Answers | None:
         """Ground the program; the answers where a limit stops that and the engine has some."""
-        from dpasp.inference.bounding import not_ground  # most questions have no limit
+        from dpasp.inference.bounds import not_ground  # most questions have no limit
 
         if not not_ground.says_something(checked.program, how):
             return None

@@ -28,8 +28,8 @@ from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.circuit import on_circuit
-from dpasp.inference.engines.reference.enumerate import live_groups
+from dpasp.inference.circuit import on_circuit
+from dpasp.inference.enumerate import live_groups
 from dpasp.inference.explain.traced import Texts, with_values
 from dpasp.inference.explain.ways import Certainty, Partial, Ways, smallest
 from dpasp.language.ast import Probability

@@ -23,12 +23,8 @@ from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
 from dpasp.inference.answers import Answer, log10_of
-from dpasp.inference.asked import Asked
-from dpasp.inference.credal.extremes import Extremes, extremes
-from dpasp.inference.engines.circuit import OnCircuit, on_circuit
-from dpasp.inference.engines.outcomes import Outcomes
-from dpasp.inference.engines.result import inconsistent_choices
-from dpasp.inference.engines.tiny import LOG_TINY, TINY, too_improbable
+from dpasp.inference.asked import TOP, Asked
+from dpasp.inference.circuit import OnCircuit, on_circuit
 from dpasp.inference.exact import answered
 from dpasp.inference.explain.explanation import (
     Contribution,
@@ -42,7 +38,10 @@ from dpasp.inference.explain.numbers import sensitivities
 from dpasp.inference.explain.telling import Teller
 from dpasp.inference.explain.traced import Texts, TracedModels
 from dpasp.inference.explain.ways import Certainty, Partial, Ways, behind, certain_columns, unions
-from dpasp.inference.method import TOP
+from dpasp.inference.intervals.extremes import Extremes, extremes
+from dpasp.inference.outcomes import Outcomes
+from dpasp.inference.result import inconsistent_choices
+from dpasp.inference.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.language.ast import Probability
 from dpasp.logic.people import People
 from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery

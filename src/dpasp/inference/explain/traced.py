@@ -15,7 +15,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.inference.answers import Value
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
+from dpasp.inference.enumerate import least_undefined, live_groups
 from dpasp.inference.sampling.draws import satisfy
 from dpasp.language import ast
 from dpasp.language.text.trees import walk

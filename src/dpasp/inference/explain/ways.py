@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
-from dpasp.inference.engines.circuit import OnCircuit
+from dpasp.inference.circuit import OnCircuit
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Masses

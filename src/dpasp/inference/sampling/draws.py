@@ -32,12 +32,10 @@ from dpasp.errors import (
     UsageError,
 )
 from dpasp.inference.answers import Assignment, Value
-from dpasp.inference.asked import Asked
-from dpasp.inference.engines.reference.enumerate import least_undefined, live_groups
-from dpasp.inference.engines.reference.rows import Bits
+from dpasp.inference.asked import Asked, light
+from dpasp.inference.enumerate import Bits, least_undefined, live_groups
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Prepared
-from dpasp.inference.travel import light
 from dpasp.language.ast import Mode, Probability
 from dpasp.limits import Watch
 from dpasp.logic.program import (

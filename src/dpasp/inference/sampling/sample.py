@@ -23,8 +23,8 @@ from dpasp.circuits.worlds import WORDS
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
-from dpasp.inference.asked import Asked
-from dpasp.inference.engines.result import Approximate, EngineResult, row_by_row
+from dpasp.inference.asked import Asked, light
+from dpasp.inference.result import Approximate, EngineResult, row_by_row
 from dpasp.inference.sampling.chains import (
     STATES,
     Chained,
@@ -35,7 +35,6 @@ from dpasp.inference.sampling.chains import (
 )
 from dpasp.inference.sampling.intervals import Tally
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
-from dpasp.inference.travel import light
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
-from dpasp.inference.engines.circuit import OnCircuit
-from dpasp.inference.engines.reference.enumerate import least_undefined
-from dpasp.inference.engines.reference.rows import Bits
+from dpasp.inference.circuit import OnCircuit
+from dpasp.inference.enumerate import Bits, least_undefined
 from dpasp.inference.sampling.splitting import Drawable, InnerPart
 from dpasp.language.ast import Mode, Probability, Program
 from dpasp.limits import UNLIMITED, Watch

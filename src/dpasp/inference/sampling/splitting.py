@@ -27,7 +27,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpasp.dataclass import dataclass
-from dpasp.inference.engines.reference.rows import Bits
+from dpasp.inference.enumerate import Bits
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, IntervalWeights, Rule
 from dpasp.semantics.dependencies import always_total, determined

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from dpasp.circuits.worlds import BLOCK, Definitions, Draw, Drawn, Push, Worlds
 from dpasp.dataclass import dataclass
 from dpasp.inference.asked import Asked
-from dpasp.inference.engines.reference.rows import Bits
+from dpasp.inference.enumerate import Bits
 from dpasp.inference.sampling.situations import KNOWN, Conjunctions, Situations
 from dpasp.inference.sampling.splitting import drawable, split_translation
 from dpasp.limits import Watch

@@ -4,7 +4,7 @@ The directive, ``--engine`` and ``program.query(engine=…)`` all read this tabl
 a program's text is checked before anything is computed. An engine's function is named by its
 place, ``"module:function"``, and imported on first use; it takes a
 :class:`dpasp.inference.asked.Asked` and returns a
-:class:`dpasp.inference.engines.result.EngineResult`.
+:class:`dpasp.inference.result.EngineResult`.
 
 >>> sorted(engine_options("sample")), with_option("nmodels")
 (['chains', 'gap', 'n', 'seed'], ['bounds', 'aseo'])
@@ -79,7 +79,7 @@ ENGINES: dict[str, Engine] = {
     for engine in (
         Engine(
             "auto",
-            "dpasp.inference.bounding.auto:auto",
+            "dpasp.inference.bounds.auto:auto",
             aliases={"exact": {"exact": 1}},
             compiles=True,
             exact=True,
@@ -104,7 +104,7 @@ ENGINES: dict[str, Engine] = {
         ),
         Engine(
             "sample",
-            "dpasp.inference.bounding.beside_maps:sample_and_maps",
+            "dpasp.inference.bounds.not_exact:sample_and_maps",
             {"n": COUNT, "gap": SHARE, "chains": CHAINS},
             aliases={"gibbs": {"chains": 16}},
             anytime=True,
@@ -113,7 +113,7 @@ ENGINES: dict[str, Engine] = {
         ),
         Engine(
             "bounds",
-            "dpasp.inference.bounding.beside_maps:bounds_and_maps",
+            "dpasp.inference.bounds.not_exact:bounds_and_maps",
             {"gap": SHARE, "nmodels": COUNT},
             aliases={"aseo": {"nmodels": 1000, "gap": 0.0}},
             anytime=True,

@@ -26,8 +26,8 @@ from dpasp import circuits
 from dpasp.circuits.join import Fallen
 from dpasp.dataclass import dataclass
 from dpasp.errors import MemoryLimit, SizeLimit, TimeLimit
-from dpasp.inference.bounding.cases import by_influence, restricted
-from dpasp.inference.engines.circuit import on_circuit
+from dpasp.inference.bounds.cases import by_influence, restricted
+from dpasp.inference.circuit import on_circuit
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine

@@ -1,6 +1,6 @@
 """Lower and upper bounds of observations that the choices of a program determine.
 
-Each observation is a goal (see :mod:`dpasp.inference.bounding.relaxed`): what surely holds of it
+Each observation is a goal (see :mod:`dpasp.inference.bounds.relaxed`): what surely holds of it
 when some choices are unknown has a circuit, and so has its complement. Where constraints leave some
 total choices without a model, that there is one is one more goal.
 
@@ -22,8 +22,8 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
-from dpasp.inference.bounding.relaxed import RelaxedGoal, determined_part
-from dpasp.inference.bounding.unknown_choices import Budget, Growing
+from dpasp.inference.bounds.relaxed import RelaxedGoal, determined_part
+from dpasp.inference.bounds.unknown_choices import Budget, Growing
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine

@@ -1,0 +1,338 @@
+"""Sure bounds by cases: what is compiled counts exactly, what is open is worth anything.
+
+The program is compiled under a budget. Where that is not enough, it is split into cases by how
+a choice fell, and the most probable case that is still open is tried next. A case that was
+compiled has its masses; an open one has between nothing and all of its probability. So every
+number has a sure interval at any moment, which only shrinks, and is exact at the end. Cases that
+contradict the evidence have no part in an answer, so every case begins with the values that the
+evidence forces upon choices.
+
+Where probabilities are intervals, masses are those in the middle of them, and the circuits of the
+cases are kept (see ``over_intervals``).
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
+>>> restricted(asked.ground, {0: 0}).choices == asked.ground.choices[1:]  # choice 0 is a fact now
+True
+>>> cases = Cases(asked, asked.queries, asked.weights)
+>>> for _ in cases.steps(asked.watch):
+...     pass
+>>> cases.rest, cases.compiled
+(0.0, 1)
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import field, replace
+from typing import Any
+
+import numpy as np
+
+from dpasp import circuits
+from dpasp.circuits.join import Fallen
+from dpasp.circuits.worlds import Definitions
+from dpasp.dataclass import dataclass
+from dpasp.errors import SizeLimit
+from dpasp.inference.asked import Asked, light
+from dpasp.inference.circuit import Evaluator, OnCircuit, on_circuit
+from dpasp.inference.enumerate import enumerate_models
+from dpasp.inference.sampling.splitting import split_translation
+from dpasp.inference.sampling.stream import consequences
+from dpasp.limits import Watch
+from dpasp.logic.program import GroundProgram, GroundQuery, Rule
+from dpasp.semantics.leaves import Weights, ends, layout
+from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.translate import translate
+
+WHOLE = circuits.Options(nodes=5_000_000, work=200_000_000)  # for the whole program
+PART = circuits.Options(nodes=500_000, work=5_000_000)  # for a case of it
+ROUND = 16  # cases that a pool tries at the same time
+FEW = 256  # total choices that are enumerated where there is no way to compile them
+ROUNDING = 2.0**-50  # the relative error of each mass that is added to others
+TINY = 1e-300  # no more is the loss by a value whose interval has its middle at 0
+
+
+@dataclass(order=True, slots=True)
+class Case:
+    """Choices that are fixed, and how much less probable that is than the first case.
+
+    The ``loss`` is the negative logarithm of that factor. The ``number`` settles ties.
+    """
+
+    loss: float
+    number: int
+    fallen: Fallen = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedCase:
+    """A case that was compiled, and its masses [9, queries]; all cases together have mass 1."""
+
+    fallen: Fallen
+    masses: Array
+
+
+class Cases:
+    """The cases of queries with the same evidence, under weights [leaves]."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        queries: Sequence[GroundQuery],
+        weights: Weights,
+        whole: bool = True,
+        forced: Fallen | None = None,
+    ) -> None:
+        """With ``whole``, it is first tried to compile the whole program.
+
+        ``forced`` are the values that the evidence forces upon choices, where they are known
+        already.
+        """
+        self.asked = asked.with_questions(queries)
+        self.weights = weights
+        self.known = np.zeros((len(Masses.__slots__), len(queries)))
+        self.closed: list[ClosedCase] = []
+        self.circuits: dict[Fallen, circuits.Circuit] = {}  # of closed cases, for intervals
+        self._number = 0
+        self._order = by_influence(asked.ground)
+        least, self._most = ends(asked.ground, weights)
+        first = _forced(self.asked, weights) if forced is None else forced
+        # A value that may be impossible is not certain, whatever the evidence says.
+        first = tuple((c, v) for c, v in first if least[asked.layout.starts[c] + v] > 0)
+        self.first = first
+        self._share = self._probability(first)  # all masses are relative to this one
+        self._open = [Case(0.0, 0, first)]
+        self._begun = len(first)
+        self.whole = whole
+        self.only_total = False  # whether to compile only cases that leave no choice open
+
+    @property
+    def compiled(self) -> int:
+        """How many cases were compiled."""
+        return len(self.closed)
+
+    @property
+    def open(self) -> list[Fallen]:
+        """The cases that are open."""
+        return [case.fallen for case in self._open]
+
+    def chance(self, fallen: Fallen) -> float:
+        """The probability of a case, where all cases together have 1."""
+        return self._probability(fallen[len(self.first) :])
+
+    @property
+    def masses(self) -> Masses:
+        """The masses [queries] of what is compiled, given what the evidence says of choices."""
+        return Masses.of(self.known)
+
+    @property
+    def inconsistent(self) -> Array:
+        """The mass [queries] of total choices without a model that was seen."""
+        return self.masses.inconsistent * self._share
+
+    @property
+    def rest(self) -> float:
+        """The mass that is open, rounded up."""
+        if not self._open:
+            return 0.0
+        mass = math.fsum(math.exp(-case.loss) for case in self._open)
+        return min(1.0, mass * (1 + 1e-9) + ROUNDING * self.compiled)
+
+    def steps(self, watch: Watch) -> Iterator[None]:
+        """Try one case after the other, the most probable one first, until none is open.
+
+        Raises what the ``watch`` raises; what is known by then stays.
+        """
+        if self.asked.pool.cuts and not self.asked.has_intervals:
+            yield from self._rounds(watch)
+            return
+        while self._open:
+            case = self._open[0]
+            masses = self.compile(case, watch) if self._worth_a_try(case) else None
+            heapq.heappop(self._open)
+            if masses is None:
+                self._split(case)
+                continue
+            self._close(case, masses)
+            yield
+
+    def _rounds(self, watch: Watch) -> Iterator[None]:
+        """The same, with the most probable cases tried by a pool at the same time.
+
+        There are as many in a round whatever the number of workers, and so the same answers.
+        """
+        job = CompilingCases(self.asked, self.weights, self.whole)
+        while self._open:
+            tried = self._to_try()
+            with closing(self.asked.pool.map(job, tried, watch)) as compiled:
+                for case, masses in zip(tried, compiled, strict=True):
+                    self._open.remove(case)
+                    if masses is None:
+                        self._split(case)
+                    else:
+                        self._close(case, masses)
+                heapq.heapify(self._open)
+            yield
+
+    def _to_try(self) -> list[Case]:
+        """The most probable cases that are worth a try; they stay open."""
+        tried: list[Case] = []
+        while self._open and len(tried) < ROUND:
+            case = heapq.heappop(self._open)
+            if self._worth_a_try(case):
+                tried.append(case)
+            else:
+                self._split(case)
+        for case in tried:
+            heapq.heappush(self._open, case)
+        return tried
+
+    def _close(self, case: Case, masses: Array) -> None:
+        """Add the masses of a case that was compiled."""
+        share = math.exp(-case.loss) * masses
+        self.known += share
+        self.closed.append(ClosedCase(case.fallen, share))
+
+    def _worth_a_try(self, case: Case) -> bool:
+        """Whether to compile a case before it is split further.
+
+        That is so after 1, 2, 4, 8, … choices are fixed: each time it is much smaller.
+        """
+        if self.only_total:
+            return self._next(case) is None
+        depth = len(case.fallen) - self._begun
+        enough = depth & (depth - 1) == 0 and (self.whole or depth > 0)
+        return enough or self._next(case) is None
+
+    def compile(self, case: Case, watch: Watch) -> Array | None:
+        """The masses [9, queries] of a case, as if it had probability 1; None if it is too large.
+
+        Raises :class:`SizeLimit` if it is too large and there is no choice left to split it by,
+        and what the ``watch`` raises.
+        """
+        fallen, leaves = dict(case.fallen), self.asked.layout
+        kept = [i for i in range(len(self.asked.ground.choices)) if i not in fallen]
+        kept_weights = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
+        try:
+            evaluator = self._evaluator(case, watch)
+        except SizeLimit:
+            if self._next(case) is None:
+                raise  # there is nothing left to split
+            return None
+        if evaluator is None:
+            return None
+        if self.asked.has_intervals:
+            assert evaluator.circuit is not None
+            self.circuits[case.fallen] = evaluator.circuit
+        return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
+
+    def _evaluator(self, case: Case, watch: Watch) -> Evaluator | None:
+        """What evaluates a case; None where it is not compiled and too large to be enumerated."""
+        ground = restricted(self.asked.ground, dict(case.fallen))
+        meaning, leaves = self.asked.meaning, layout(ground.choices)
+        options = WHOLE if len(case.fallen) == self._begun else PART
+        try:
+            circuit = circuits.compile(ground, meaning, options=options, watch=watch)
+        except circuits.HeadCycle:
+            if leaves.total > FEW:
+                return None
+            if self.asked.has_intervals:
+                return on_circuit(ground, meaning, watch=watch)
+            return enumerate_models(ground, meaning, watch=watch)
+        return OnCircuit(circuit, meaning, ground.questions, leaves)
+
+    def _split(self, case: Case) -> None:
+        """Put the cases in its place that fix one more choice, one for each possible value."""
+        choice = self._next(case)
+        assert choice is not None
+        leaves = self.asked.layout.of(choice)
+        for value, weight in enumerate(self.weights[leaves]):
+            if self._most[leaves][value] > 0:
+                self._number += 1
+                loss = case.loss - math.log(max(weight, TINY))
+                fallen = (*case.fallen, (choice, value))
+                heapq.heappush(self._open, Case(loss, self._number, fallen))
+
+    def _next(self, case: Case) -> int | None:
+        """The choice by which a case is split; None if all are fixed."""
+        fallen = dict(case.fallen)
+        return next((choice for choice in self._order if choice not in fallen), None)
+
+    def _probability(self, fallen: Fallen) -> float:
+        """The probability that the choices take these values."""
+        starts = self.asked.layout.starts
+        return math.prod(float(self.weights[starts[c] + value]) for c, value in fallen)
+
+
+@dataclass(frozen=True)
+class CompilingCases:
+    """The job of compiling cases of queries, which have the same evidence."""
+
+    asked: Asked
+    weights: Weights
+    whole: bool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompilingCases, (light(self.asked), self.weights, self.whole)
+
+    def start(self, watch: Watch) -> Callable[[Case, Watch], Array | None]:
+        """The function that gives the masses of a case, or None if it is too large."""
+        asked = replace(self.asked, watch=watch)
+        return Cases(asked, asked.queries, self.weights, self.whole).compile
+
+
+def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgram:
+    """The program with some choices fixed: their values are facts, or nothing."""
+    facts = [
+        Rule((ground.choices[choice].selectors[value],), ())
+        for choice, value in fallen.items()
+        if value < len(ground.choices[choice].selectors)
+    ]
+    choices = tuple(choice for i, choice in enumerate(ground.choices) if i not in fallen)
+    return replace(ground, rules=(*ground.rules, *facts), choices=choices)
+
+
+def by_influence(ground: GroundProgram) -> list[int]:
+    """All choices, those first whose heads occur most often in the bodies of rules."""
+    read = Counter(abs(literal) for rule in ground.rules for literal in rule.body)
+    uses = [sum(read[atom] for atom in {*choice.heads}) for choice in ground.choices]
+    return sorted(range(len(ground.choices)), key=lambda i: (-uses[i], i))
+
+
+def _forced(asked: Asked, weights: Weights) -> Fallen:
+    """The values that choices must have for the evidence to hold."""
+    translation = translate(asked.ground, asked.meaning.logic, asked.watch)
+    evidence = translation.conjunction(asked.queries[0].evidence)
+    program = split_translation(translation, asked.watch)
+    determined = [b for b in evidence or () if program.determined[abs(b)]]
+    return forced_by_evidence(
+        asked, Definitions(program.rules, asked.ground.choices), determined, weights
+    )
+
+
+def forced_by_evidence(
+    asked: Asked, definitions: Definitions, evidence: Sequence[int], weights: Weights
+) -> Fallen:
+    """The values that choices must have for the evidence, determined literals, to hold.
+
+    Only those are given that follow from the rules one by one, and are possible.
+    """
+    fallen: dict[int, int] = {}
+    known = consequences(definitions, evidence)
+    for i, choice in enumerate(asked.ground.choices):
+        values = [v for v, selector in enumerate(choice.selectors) if known.get(selector, True)]
+        sure = [v for v in values if known.get(choice.selectors[v])]
+        if choice.nothing and not sure:
+            values.append(len(choice.selectors))
+        left = sure or values
+        if len(left) == 1 and weights[asked.layout.starts[i] + left[0]] > 0:
+            fallen[i] = left[0]
+    return tuple(fallen.items())

@@ -1,0 +1,566 @@
+"""Distinct rows of bits with how often they came, kept small while millions stream in.
+
+>>> rows = BitRows(width=2)
+>>> rows.add(np.array([[True, False], [False, True], [True, False]]))
+>>> distinct, counts = rows.sorted()
+>>> distinct.tolist(), counts.tolist()
+([[False, True], [True, False]], [1, 2])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.fold import Counted, check_foldable
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import Choice, GroundLiteral, GroundMap, GroundProgram, Rule
+from dpasp.logic.solve import Group, model_blocks
+from dpasp.semantics.leaves import LeafLayout, Weights, layout, possible_leaves
+from dpasp.semantics.masses import (
+    FIELDS,
+    Masses,
+    Question,
+    completed,
+    completed_logs,
+    joined,
+    query_literals,
+)
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Conjunction, Translation, translate
+
+ROOM = 1 << 18  # rows that wait before equal ones are merged
+MOST_ROWS = 50_000_000
+TILE = 1 << 23  # numbers that are held at once: total choices times weight vectors
+
+
+Bits = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+PackedBits = NDArray[np.uint64]
+
+
+class BitRows:
+    """A multiset of rows of ``width`` bits."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.added = 0
+        self._merged = pack(np.empty((0, width), dtype=np.bool_)), np.empty(0, dtype=np.int64)
+        self._waiting: list[PackedBits] = []
+        self._room = ROOM
+
+    def add(self, block: Bits) -> None:
+        """Add the rows of a block."""
+        self._waiting.append(pack(block))
+        self.added += len(block)
+        self._room -= len(block)
+        if self._room <= 0:
+            self._merge()
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct rows are merged so far."""
+        return len(self._merged[1])
+
+    def sorted(self) -> tuple[Bits, Counts]:
+        """The distinct rows in lexicographic order, and how often each was added."""
+        self._merge()
+        words, counts = self._merged
+        return unpack(words, self.width), counts
+
+    def _merge(self) -> None:
+        """Merge the rows that wait with those that are merged, adding up how often they came."""
+        words, counts = self._merged
+        new = np.concatenate([words, *self._waiting])
+        weight = np.concatenate([counts, np.ones(len(new) - len(counts), dtype=np.int64)])
+        order = sort_order(new)
+        new, weight = new[order], weight[order]
+        starts = run_starts(new)
+        self._merged = new[starts], np.add.reduceat(weight, starts) if len(new) else weight
+        self._waiting = []
+        self._room = max(ROOM, len(starts))  # merging stays linear in what comes in
+
+
+def pack(bits: Bits) -> PackedBits:
+    """Rows of bits as rows of machine words that compare in the same order."""
+    data = np.packbits(bits, axis=1)
+    words = max(1, -(-data.shape[1] // 8))  # rows without bits are one word as well
+    data = np.pad(data, ((0, 0), (0, 8 * words - data.shape[1])))
+    return np.ascontiguousarray(data).view(">u8").astype(np.uint64)
+
+
+def unpack(words: PackedBits, width: int) -> Bits:
+    """The rows of bits that :func:`pack` packed."""
+    data = np.ascontiguousarray(words.astype(">u8")).view(np.uint8)
+    return np.unpackbits(data, axis=1, count=width).astype(np.bool_)
+
+
+def sort_order(words: PackedBits) -> NDArray[np.intp]:
+    """The order that sorts the rows."""
+    if words.shape[1] == 1:
+        return np.argsort(words[:, 0], kind="stable")
+    return np.lexsort(words.T[::-1])
+
+
+def run_starts(rows: NDArray[np.generic]) -> NDArray[np.intp]:
+    """Where runs of equal rows start."""
+    if not len(rows):
+        return np.empty(0, dtype=np.intp)
+    new = np.ones(len(rows), dtype=np.bool_)
+    np.any(rows[1:] != rows[:-1], axis=1, out=new[1:])
+    return np.flatnonzero(new)
+
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """That a column of the table is ``sign``; without a column, always or never."""
+
+    column: int | None
+    sign: bool
+
+
+ALWAYS = Condition(None, True)
+NEVER = Condition(None, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """P(θ) = ``constant[θ] * varying[group[θ]]`` over a batch.
+
+    Total choices that agree on the choices whose weights vary are one group, so that a batch
+    costs as many products as there are groups.
+    """
+
+    constant: Weights  # [total choices]
+    group: Indices  # [total choices]
+    varying: Weights  # [groups, batch]
+
+    def sum(self, values: NDArray[np.generic]) -> Weights:
+        """Σ P(θ) values[θ] for each weight vector of the batch."""
+        weighted = np.multiply(self.constant, values, dtype=np.float64)
+        return np.bincount(self.group, weighted, len(self.varying)) @ self.varying
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Total choices in lexicographic order, and the rows of their models.
+
+    ``values[θ, i]`` is the value that choice i takes (its position among its leaves);
+    the rows of θ are ``starts[θ]:starts[θ + 1]``. A row stands for ``counts[row]``
+    models that satisfy the conditions ``bits[row]``.
+    """
+
+    leaves: LeafLayout
+    values: Indices
+    starts: Indices
+    bits: Bits
+    counts: Counts
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def probabilities(self, weights: Weights) -> Weights:
+        """P(θ) for every total choice, [total choices, batch], from weights [leaves, batch]."""
+        result = np.ones((len(self), weights.shape[1]))
+        for i, start in enumerate(self.leaves.starts[:-1]):
+            result *= weights[start + self.values[:, i]]
+        return result
+
+    def fold(self, weights: Weights) -> Folded:
+        """P(θ) as what does not change over the batch times what does."""
+        changes = (weights != weights[:, :1]).any(axis=1)
+        varying = [
+            i for i in range(len(self.leaves.starts) - 1) if changes[self.leaves.of(i)].any()
+        ]
+        constant = np.ones(len(self))
+        for i, start in enumerate(self.leaves.starts[:-1]):
+            if i not in varying:
+                constant *= weights[start + self.values[:, i], 0]
+        if not varying:
+            group = np.zeros(len(self), dtype=np.intp)
+            return Folded(constant, group, np.ones((1, weights.shape[1])))
+        distinct, group = np.unique(self.values[:, varying], axis=0, return_inverse=True)
+        product = np.ones((len(distinct), weights.shape[1]))
+        for column, i in enumerate(varying):
+            product *= weights[self.leaves.starts[i] + distinct[:, column]]
+        return Folded(constant, group.reshape(-1), product)
+
+    def holds(self, condition: Condition) -> Bits:
+        """Which rows satisfy a condition."""
+        if condition.column is None:
+            return np.full(len(self.counts), condition.sign)
+        column = self.bits[:, condition.column]
+        return column if condition.sign else ~column
+
+    def count(self, rows: Bits) -> Counts:
+        """How many models of each total choice are in the rows."""
+        counts = self.counts * rows
+        return np.add.reduceat(counts, self.starts[:-1]) if len(self) else counts
+
+    def inconsistent(self, weights: Weights) -> Weights:
+        """The mass of the total choices that are not in the table, for each weight vector.
+
+        The total choices are the paths of a tree that branches at each choice by its values.
+        Level by level, the branches that no path of the table takes are added up, each with
+        everything below it.
+        """
+        mass = np.zeros(weights.shape[1])
+        if not len(self):
+            return _rest(self.leaves, weights, 0)
+        if len(self) == self.leaves.total:
+            return mass
+        prefix = np.ones((1, weights.shape[1]))  # what the nodes of the level weigh
+        parents = np.zeros(len(self), dtype=np.intp)  # the node that each total choice is at
+        for i in range(len(self.leaves.starts) - 1):
+            here = weights[self.leaves.of(i)]
+            present = np.zeros((len(prefix), len(here)), dtype=np.bool_)
+            present[parents, self.values[:, i]] = True
+            missing = np.where(present, 0.0, 1.0) @ here
+            mass += (prefix * missing).sum(axis=0) * _rest(self.leaves, weights, i + 1)
+            parent, value = np.nonzero(present)
+            prefix = prefix[parent] * here[value]
+            position = np.cumsum(present).reshape(present.shape) - 1
+            parents = position[parents, self.values[:, i]]
+        return mass
+
+
+def _rest(leaves: LeafLayout, weights: Weights, first: int) -> Weights:
+    """What all total choices over the choices from ``first`` on weigh together."""
+    result = np.ones(weights.shape[1])
+    for i in range(first, len(leaves.starts) - 1):
+        result *= weights[leaves.of(i)].sum(axis=0)
+    return result
+
+
+def sorted_table(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table:
+    """The table of sorted rows: one bit for every selector, then the conditions.
+
+    A choice none of whose selectors is true takes its last value, *nothing*.
+    """
+    width = sum(len(choice.selectors) for choice in choices)
+    chosen = bits[:, :width]
+    starts = run_starts(chosen)
+    values = np.zeros((len(starts), len(choices)), dtype=np.intp)
+    first = 0
+    for i, choice in enumerate(choices):
+        selected = chosen[starts, first : first + len(choice.selectors)]
+        taken = selected.any(axis=1)
+        values[:, i] = np.where(
+            taken, selected.argmax(axis=1) if selected.size else 0, selected.shape[1]
+        )
+        first += len(choice.selectors)
+    ends = np.append(starts, len(bits))
+    return Table(layout(choices), values, ends, bits[:, width:], counts)
+
+
+def question_masses(table: Table, folded: Folded, both: Condition, evidence: Condition) -> Weights:
+    """The masses [7, batch] of a question; the conditions are 'q and e', and 'e'."""
+    return np.stack([folded.sum(row) for row in _shares(table, both, evidence)])
+
+
+def log_masses(table: Table, weights: Weights, both: Condition, evidence: Condition) -> Weights:
+    """The logarithms [7] of the masses of a question under weights [leaves]."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)
+        shares = np.log(np.array(_shares(table, both, evidence), dtype=np.float64))
+    for i, start in enumerate(table.leaves.starts[:-1]):
+        shares += logs[start + table.values[:, i]]
+    sums: Weights = np.logaddexp.reduce(shares, axis=1, initial=-np.inf)
+    return sums
+
+
+def _shares(table: Table, both: Condition, evidence: Condition) -> list[NDArray[np.generic]]:
+    """How much of P(θ) each mass has, for every total choice of the table."""
+    n = table.count(table.holds(ALWAYS))
+    return shares_of_masses(n, table.count(table.holds(both)), table.count(table.holds(evidence)))
+
+
+def shares_of_masses(n: Counts, n_qe: Counts, n_e: Counts) -> list[NDArray[np.generic]]:
+    """How much of P(θ) each of ``FIELDS`` has where θ has n > 0 models, n_e with the evidence,
+    and n_qe with the query too: the definitions of :mod:`dpasp.semantics.masses`.
+    """
+    return [
+        n > 0,
+        n_qe == n,
+        n_qe > 0,
+        (n_e == n) & (n_qe == 0),
+        n_e > n_qe,
+        n_qe / n,
+        n_e / n,
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryConditions:
+    """Where to read a query in the table: that it holds with its evidence, and the evidence."""
+
+    both: Condition
+    evidence: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class MapConditions:
+    """Where to read a most-probable question: its evidence, and (true, possible) by atom."""
+
+    evidence: Condition
+    atoms: tuple[tuple[Condition, Condition], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """All that was enumerated; an :class:`~dpasp.inference.circuit.Evaluator`.
+
+    There is a query for every question: for a most-probable one, its evidence alone.
+    """
+
+    table: Table
+    meaning: Meaning
+    questions: tuple[Question, ...]
+    queries: tuple[QueryConditions, ...]
+    maps: Mapping[int, MapConditions]  # by the index of the question
+    observed: tuple[Condition, ...]  # that an observed atom is true
+    models: int
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "enumerate"
+
+    @property
+    def circuit(self) -> None:
+        """There is no circuit."""
+
+    @property
+    def enumeration(self) -> Enumeration:
+        """Itself."""
+        return self
+
+    @property
+    def statistics(self) -> Mapping[str, int | float | str]:
+        """How large the table is."""
+        return {**self.sizes, "way": "table"}
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """How many total choices with models there are, and how many models were found."""
+        return {"total_choices": len(self.table), "models": self.models}
+
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch]."""
+        tile = max(1, TILE // (len(self.table) + 1))
+        if weights.shape[1] > tile:
+            parts = range(0, weights.shape[1], tile)
+            return joined([self.masses(weights[:, i : i + tile], watch) for i in parts])
+        watch.check()
+        folded = self.table.fold(weights)
+        result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
+        for i, query in enumerate(self.queries):
+            watch.check()
+            result[:, i] = question_masses(self.table, folded, query.both, query.evidence)
+        whole = Masses.of(result, self.table.inconsistent(weights))
+        return completed(whole, self.meaning, self.questions)
+
+    def counted(self, seconds: float = 0.0) -> Counted:
+        """The counts of models that a circuit is folded from; ``seconds``: what they took."""
+        table = self.table
+        check_foldable(len(table), len(self.queries))
+        n = table.count(table.holds(ALWAYS))
+        counts = np.empty((len(table), len(self.queries), 3))
+        for i, query in enumerate(self.queries):
+            n_qe = table.count(table.holds(query.both))
+            n_e = table.count(table.holds(query.evidence))
+            counts[:, i] = np.stack([n_qe, n_e - n_qe, n - n_e], axis=1)
+        seen = [table.count(table.holds(condition)) / n for condition in self.observed]
+        shares = np.column_stack(seen) if seen else None
+        return Counted(table.values, counts, shares, seconds)
+
+    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
+        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
+        result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
+        for i, query in enumerate(self.queries):
+            for column, vector in enumerate(weights.T):
+                result[:, i, column] = log_masses(self.table, vector, query.both, query.evidence)
+        with np.errstate(divide="ignore"):
+            whole = Masses.of(result, np.log(self.table.inconsistent(weights)))
+        return completed_logs(whole, self.meaning, self.questions)
+
+
+def enumerate_models(
+    ground: GroundProgram,
+    meaning: Meaning,
+    *,
+    observed: Sequence[int] = (),
+    most: int | None = None,
+    watch: Watch = UNLIMITED,
+) -> Enumeration:
+    """The table of the program under the semantics, with the conditions of its questions.
+
+    Total choices with a value whose probability is fixed at 0 are left out. The truth of
+    the ``observed`` atoms (of the translated program) is read too. Raises :class:`SizeLimit`
+    where there are too many models for a table, or more than ``most``.
+    """
+    translation = translate(ground, meaning.logic, watch)
+    reader = Reader(translation)
+    queries = tuple(map(reader.query, ground.questions))
+    maps = {i: reader.map(q) for i, q in enumerate(ground.questions) if isinstance(q, GroundMap)}
+    truths = tuple(map(reader.atom, observed))
+    conditions = len(reader.read)
+    if translation.least:
+        reader.read_undefined()
+    selectors = [selector for choice in ground.choices for selector in choice.selectors]
+    rows = BitRows(len(selectors) + len(reader.read))
+    for block in _model_blocks(ground, reader, selectors, not meaning.maxent, watch):
+        rows.add(block)
+        _check_size(rows, most)
+    bits, counts = rows.sorted()
+    if translation.least:  # what read_undefined reads comes last, and only serves to select
+        width = len(selectors) + conditions
+        least = least_undefined(bits[:, : len(selectors)], bits[:, width:])
+        bits, counts = bits[least, :width], counts[least]
+    table = sorted_table(ground.choices, bits, counts)
+    return Enumeration(table, meaning, ground.questions, queries, maps, truths, rows.added)
+
+
+def _model_blocks(
+    ground: GroundProgram, reader: Reader, selectors: list[int], project: bool, watch: Watch
+) -> Iterator[Bits]:
+    """All models of all total choices, in blocks: the selectors, then what is read.
+
+    With ``project``, models that agree on these come once.
+    """
+    groups = live_groups(ground)
+    total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
+    rules = (*reader.translation.rules, *reader.rules)
+    found = 0
+    for block in model_blocks(rules, groups, selectors + reader.read, project=project, watch=watch):
+        found += len(block)
+        watch.report(found, total if found <= total else None)
+        yield block
+
+
+def live_groups(ground: GroundProgram) -> list[Group]:
+    """The choices as groups of free selectors, without values fixed at probability 0."""
+    live = possible_leaves(ground)
+    leaves = layout(ground.choices)
+    groups = [
+        _live_group(choice, live[leaves.of(i)].tolist()) for i, choice in enumerate(ground.choices)
+    ]
+    return [group for group in groups if group.atoms]
+
+
+def _live_group(choice: Choice, live: Sequence[bool]) -> Group:
+    """The selectors of a choice that may be true; one of them must be if *nothing* may not."""
+    atoms = tuple(s for s, kept in zip(choice.selectors, live, strict=False) if kept)
+    return Group(atoms, exactly=not (choice.nothing and live[-1]))
+
+
+class Reader:
+    """Decides which atoms are read from each model, and adds atoms that stand for conditions."""
+
+    def __init__(self, translation: Translation) -> None:
+        self.translation = translation
+        self.rules: list[Rule] = []
+        self.read: list[int] = []
+        self._next = translation.size
+        self._columns: dict[int, int] = {}
+        self._defined: dict[Conjunction, int] = {}
+
+    def query(self, question: Question) -> QueryConditions:
+        """The conditions of a query."""
+        both = self.condition((*question.evidence, *query_literals(question)))
+        return QueryConditions(both, self.condition(question.evidence))
+
+    def map(self, question: GroundMap) -> MapConditions:
+        """The conditions of a most-probable question."""
+        evidence = self.condition(question.evidence)
+        twins = self.translation.twins
+        atoms = [(self.atom(a), self.atom(twins[a])) for _, a, _ in question.atoms]
+        return MapConditions(evidence, tuple(atoms))
+
+    def condition(self, literals: Sequence[GroundLiteral]) -> Condition:
+        """The condition that all the literals hold."""
+        parts = self.translation.conjunction(literals)
+        if parts is None:
+            return NEVER
+        if not parts:
+            return ALWAYS
+        if len(parts) == 1:
+            column = self.atom(abs(parts[0]))
+            return Condition(column.column, parts[0] > 0)
+        return self.atom(self._all_of(tuple(sorted(parts))))
+
+    def read_undefined(self) -> None:
+        """Read for each of the program's own atoms whether it is undefined."""
+        for atom in self.translation.own_atoms:
+            self.read.append(self._all_of((-atom, self.translation.twins[atom])))
+
+    def atom(self, atom: int) -> Condition:
+        """The condition that an atom is true."""
+        if not atom:
+            return NEVER
+        if atom not in self._columns:
+            self._columns[atom] = len(self.read)
+            self.read.append(atom)
+        return Condition(self._columns[atom], True)
+
+    def _all_of(self, parts: Conjunction) -> int:
+        """A fresh atom that is true exactly when all the parts hold."""
+        if parts not in self._defined:
+            self._defined[parts] = self._next
+            # A free atom and constraints, and not a rule with the parts as its body: next to
+            # disjunctions, clasp can take that body for another one.
+            self.rules.append(Rule((self._next,), (), choice=True))
+            self.rules.extend(Rule((), (self._next, -part)) for part in parts)
+            self.rules.append(Rule((), (-self._next, *parts)))
+            self._next += 1
+        return self._defined[parts]
+
+
+def least_undefined(chosen: Bits, undefined: Bits) -> Bits:
+    """Which rows have a ⊆-minimal undefined set among the rows of their total choice."""
+    sizes = undefined.sum(axis=1)
+    starts = run_starts(chosen)
+    if not len(starts):
+        return np.zeros(0, dtype=np.bool_)
+    lengths = np.diff(np.append(starts, len(chosen)))
+    smallest = np.repeat(np.minimum.reduceat(sizes, starts), lengths)
+    largest = np.maximum.reduceat(sizes, starts)
+    # The smallest sets are minimal. A larger one is minimal if it has no smaller one inside;
+    # one that is larger than the empty set never is.
+    keep: Bits = sizes == smallest
+    words = pack(undefined)
+    for start, length, most in zip(starts, lengths, largest, strict=True):
+        least = sizes[start : start + length].min()
+        if 0 < least < most:
+            part = slice(start, start + length)
+            keep[part] = _minimal(words[part], sizes[part])
+    return keep
+
+
+def _minimal(sets: PackedBits, sizes: Counts) -> Bits:
+    """Which of the sets (rows of words) contain no other one."""
+    keep = np.ones(len(sets), dtype=np.bool_)
+    for i in np.argsort(sizes, kind="stable"):
+        if keep[i]:
+            inside = ((sets & sets[i]) == sets[i]).all(axis=1)
+            keep &= ~(inside & (sizes > sizes[i]))
+    return keep
+
+
+def _check_size(rows: BitRows, most: int | None) -> None:
+    if rows.distinct > MOST_ROWS or (most is not None and rows.added > most):
+        raise SizeLimit(
+            Diagnostic(
+                "size-limit",
+                f"more than {most or MOST_ROWS:,} total choices and models: too many to enumerate",
+                help="ask for --engine compile, bounds or sample, or make the program smaller",
+            )
+        )

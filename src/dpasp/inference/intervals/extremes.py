@@ -1,0 +1,238 @@
+"""Credal choices: the extreme distributions that their intervals allow.
+
+The answer to a query is linear-fractional in each single probability, so its
+extremes over all allowed distributions lie at vertices.
+
+>>> [[round(p, 9) for p in vertex] for vertex in vertices((0.1, 0.2), (0.3, 0.9))]
+[[0.1, 0.9], [0.3, 0.7]]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, LimitReached, SizeLimit
+from dpasp.inference.asked import Asked
+from dpasp.inference.circuit import Evaluator
+from dpasp.inference.tiny import log10_answers, ratio_masses
+from dpasp.language.statements.distributions import rest
+from dpasp.logic.program import GroundProgram, IntervalWeights
+from dpasp.semantics import masses
+from dpasp.semantics.leaves import Weights, layout
+from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.meaning import Meaning
+
+MOST_VERTICES = 1 << 24
+AT_ONCE = 256  # weight vectors that are evaluated together
+FEW = 512  # so many vertices are simply evaluated, and not searched
+
+
+def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float, ...]]:
+    """The vertices of {p : lower ≤ p ≤ upper, Σ p = 1}: all but one are at a bound.
+
+    The numbers are those that their shortest decimals say, and are compared exactly: an
+    interval may be as narrow as [0, 1e-300].
+    """
+    from fractions import Fraction
+
+    slack = Fraction(1, 10**15)  # the bounds are numbers that were rounded once
+    low, high = ([Fraction(repr(float(p))) for p in bound] for bound in (lower, upper))
+    distinct = set()
+    for free in range(len(low)):
+        others = [i for i in range(len(low)) if i != free]
+        for ends in product(*(sorted({low[i], high[i]}) for i in others)):
+            left = 1 - sum(ends, Fraction(0))
+            if low[free] - slack <= left <= high[free] + slack:
+                vertex = list(ends)
+                vertex.insert(free, min(max(left, low[free]), high[free]))
+                distinct.add(tuple(map(float, vertex)))
+    return sorted(distinct)
+
+
+@dataclass(frozen=True, slots=True)
+class Corners:
+    """The extreme distributions of a credal choice."""
+
+    choice: int
+    leaves: slice
+    points: Weights  # [vertices, leaves of the choice]
+
+
+def corners(ground: GroundProgram) -> list[Corners]:
+    """The extreme distributions of every credal choice."""
+    leaves = layout(ground.choices)
+    every = []
+    for i, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, IntervalWeights):
+            ends = choice.weight.lower, choice.weight.upper
+            points = vertices(*ends) if not choice.nothing else _of_a_single_head(ends)
+            every.append(Corners(i, leaves.of(i), np.array(points)))
+    return every
+
+
+def _of_a_single_head(ends: tuple[Sequence[float], ...]) -> list[tuple[float, ...]]:
+    """The distributions of a single head: its probability, and the rest for "nothing"."""
+    return [(p, rest((p,))) for p in sorted({end[0] for end in ends})]
+
+
+def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) -> Iterator[Weights]:
+    """The weights [leaves, rows] at all vertices, as batches [leaves, vertices, rows].
+
+    A batch has about ``most`` weight vectors. Without credal choices there is one
+    vertex: the weights themselves. Raises :class:`SizeLimit` if there are too many vertices.
+    """
+    total = math.prod(len(corner.points) for corner in intervals)
+    if total > MOST_VERTICES:
+        raise _too_many(len(intervals), total)
+    step = max(1, most // max(1, weights.shape[1]))
+    for start in range(0, total, step):
+        batch = np.arange(start, min(start + step, total))
+        result = np.repeat(weights[:, np.newaxis, :], len(batch), axis=1)
+        for corner in intervals:  # the number of a vertex has one digit for each credal choice
+            batch, picked = np.divmod(batch, len(corner.points))
+            result[corner.leaves] = corner.points[picked].T[:, :, np.newaxis]
+        yield result
+
+
+def _too_many(choices: int, total: int) -> SizeLimit:
+    return SizeLimit(
+        Diagnostic(
+            "size-limit",
+            f"{choices} credal choices have {total:,} extreme distributions: too many to try",
+            help="make some of the intervals single probabilities",
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The numbers of a question [rows]: extremes over the vertices of credal choices.
+
+    ``lower_at`` and ``upper_at`` are weights that attain the bounds. Where a limit
+    ``stopped`` the search, the bounds are sure to hold the exact ones, which
+    differ from them by at most the ``gap``; the weights are the best that were found, and
+    ``found`` are the lower and the upper probability there.
+    """
+
+    consistent: Array
+    inconsistent: Array
+    possible: Array  # how possible the evidence is: 0 where it is impossible
+    lower: Array  # NaN where the evidence is impossible
+    upper: Array
+    gap: Array
+    lower_at: Weights | None = None
+    upper_at: Weights | None = None
+    stopped: tuple[LimitReached, ...] = ()
+    found: tuple[float, float] | None = None
+    logs: tuple[Array, Array] | None = None  # base 10, of both bounds, where doubles end
+
+    def joined(self, other: Extremes) -> Extremes:
+        """The extremes over the vertices of both."""
+        lower, upper = np.fmin(self.lower, other.lower), np.fmax(self.upper, other.upper)
+        mine, theirs, logs = (self.lower, self.upper), (other.lower, other.upper), None
+        if self.logs is not None or other.logs is not None:
+            mine, theirs = self.log10(), other.log10()
+            logs = np.fmin(mine[0], theirs[0]), np.fmax(mine[1], theirs[1])
+        first = np.fmin(mine[0], theirs[0]), np.fmax(mine[1], theirs[1])
+        return Extremes(
+            np.fmax(self.consistent, other.consistent),
+            np.fmax(self.inconsistent, other.inconsistent),
+            np.fmax(self.possible, other.possible),
+            lower,
+            upper,
+            np.fmax(self.gap, other.gap),
+            # Of two that attain the same, the first.
+            self.lower_at if np.array_equal(first[0], mine[0]) else other.lower_at,
+            self.upper_at if np.array_equal(first[1], mine[1]) else other.upper_at,
+            (*self.stopped, *other.stopped),
+            logs=logs,
+        )
+
+    def log10(self) -> tuple[Array, Array]:
+        """The logarithms (base 10) of both bounds."""
+        if self.logs is not None:
+            return self.logs
+        with np.errstate(divide="ignore"):
+            return np.log10(self.lower), np.log10(self.upper)
+
+
+def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
+    """The numbers of every question.
+
+    A search reports to the watch what share of the vertices it has ruled out.
+    """
+    intervals = corners(asked.ground)
+    if intervals and math.prod(len(corner.points) for corner in intervals) > FEW:
+        from dpasp.inference.intervals.many import searched_extremes  # few programs have so many
+
+        numbers = searched_extremes(asked, evaluator, intervals, FEW)
+        if numbers is not None:
+            return numbers
+    return _over_vertices(asked, evaluator, intervals)
+
+
+def _over_vertices(
+    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
+) -> list[Extremes]:
+    """The numbers of every question, from all vertices."""
+    numbers: list[Extremes] = []
+    for batch in vertex_weights(intervals, asked.columns, AT_ONCE):
+        shape = batch.shape[1:]
+        vectors = batch.reshape(len(batch), shape[0] * shape[1])
+        vertex_masses = ratio_masses(evaluator, vectors, asked.layout, asked.watch)
+        bounds = masses.lower_upper(vertex_masses, asked.meaning)
+        logs = log10_answers(asked, evaluator, vectors, bounds)
+        new = [
+            of_masses(
+                vertex_masses[i],
+                asked.meaning,
+                batch if intervals else None,
+                shape,
+                logs and (logs[0][i], logs[1][i]),
+            )
+            for i in range(len(asked.questions))
+        ]
+        numbers = [a.joined(b) for a, b in zip(numbers, new, strict=True)] if numbers else new
+    return numbers
+
+
+def of_masses(
+    flat: Masses,
+    meaning: Meaning,
+    batch: Weights | None,
+    shape: tuple[int, ...],
+    logs: tuple[Array, Array] | None = None,
+) -> Extremes:
+    """The extremes over the vertices of a batch; where the evidence is impossible none counts.
+
+    ``logs`` are the logarithms (base 10) of the answers, where doubles end.
+    """
+    flat = Masses(*(getattr(flat, name).reshape(shape) for name in Masses.__slots__))
+    lower, upper = masses.lower_upper(flat, meaning)
+    low, high = (lower, upper) if logs is None else (log.reshape(shape) for log in logs)
+    lower_at = upper_at = None
+    if batch is not None and batch.shape[2] == 1:
+        lower_at, upper_at = (_attaining(batch, values[:, 0]) for values in (low, -high))
+    return Extremes(
+        np.fmax.reduce(flat.consistent, axis=0),
+        np.fmax.reduce(flat.inconsistent, axis=0),
+        np.fmax.reduce(masses.evidence_mass(flat, meaning), axis=0),
+        np.fmin.reduce(lower, axis=0),
+        np.fmax.reduce(upper, axis=0),
+        np.zeros(shape[1]),
+        lower_at,
+        upper_at,
+        logs=None if logs is None else (np.fmin.reduce(low, axis=0), np.fmax.reduce(high, axis=0)),
+    )
+
+
+def _attaining(batch: Weights, values: Array) -> Weights | None:
+    """The weights of the vertex with the smallest value, if any has one."""
+    known = np.where(np.isnan(values), np.inf, values)
+    best = int(np.argmin(known))
+    return batch[:, best, 0].copy() if known[best] < np.inf else None

@@ -1,0 +1,466 @@
+"""Credal choices that are interchangeable in a question: their vertices are tried once for all.
+
+Two choices are alike if swapping them leaves all masses of the question as they are,
+whatever the probabilities. That is an identity of polynomials, and it is tested at
+random points of a finite field, where nothing is rounded: polynomials that differ are taken
+for equal with a chance of about one in 10^15. Equal fixed probabilities are the same random
+number.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> from dpasp.inference.intervals.extremes import corners
+>>> text = "[0.2, 0.4]::a(1..3). c :- a(1), a(2), a(3). #query c."
+>>> asked = ask(ground(parse(text)), Meaning())
+>>> intervals, circuit = corners(asked.ground), compile(asked.ground, asked.meaning)
+>>> classes = symmetric_choices(circuit, 0, asked.weights, asked.layout, intervals)
+>>> classes, count_vertices(classes, intervals)      # of eight vertices
+([[0, 1, 2]], 4)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits import Circuit
+from dpasp.circuits.channels import LeafValues
+from dpasp.circuits.layers import Layer, Layers, Numbers, same_in_columns, sweep
+from dpasp.dataclass import dataclass
+from dpasp.inference.asked import Asked
+from dpasp.inference.circuit import Evaluator
+from dpasp.inference.intervals.extremes import AT_ONCE, Corners, Extremes, of_masses
+from dpasp.inference.intervals.search import (
+    MASSES,
+    BoundGoal,
+    ClosedBox,
+    Extreme,
+    OpenBox,
+    Relaxation,
+    Score,
+    Share,
+    close_box,
+    minimise,
+    relaxation,
+)
+from dpasp.inference.tiny import (
+    LOG_TINY,
+    TINY,
+    log10_answers,
+    log_ratio,
+    ratio_masses,
+    too_improbable,
+)
+from dpasp.limits import UNLIMITED, Report, Watch
+from dpasp.logic.program import GroundQuery
+from dpasp.semantics import masses
+from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.masses import FIELDS, Array, Masses
+
+PRIME = np.uint64(2**31 - 1)
+SEED = 20
+MOST = 1 << 26  # nodes times choices: what is held at once, 8 bytes each
+# What multiplies over products and determines the masses a, b, c and d.
+CHANNELS = (
+    "consistent",
+    "a",
+    "b",
+    "some e",
+    "every e is qe",
+    "every is e",
+    "every is e, some qe",
+)
+
+
+Field = NDArray[np.uint64]  # numbers below PRIME
+Class = list[int]  # credal choices that are alike, by position among the corners
+
+
+def symmetric_choices(
+    circuit: Circuit,
+    question: int,
+    weights: Weights,
+    layout: LeafLayout,
+    corners: Sequence[Corners],
+) -> list[Class]:
+    """The credal choices in classes; those of a class are interchangeable in the question.
+
+    Every choice is a class of its own where the circuit is too large to find out. Candidates are
+    first told apart by one evaluation for all of a group, which costs little, and then tested.
+    """
+    layers, values = circuit.below(question), circuit.values
+    random = np.random.default_rng(SEED)
+    if len(layers) * len(corners) > MOST:
+        return [[position] for position in range(len(corners))]
+    groups: dict[bytes, Class] = {}
+    for position, corner in enumerate(corners):
+        groups.setdefault(corner.points.tobytes(), []).append(position)
+    classes = []
+    for group in groups.values():
+        point = _point(random, weights, layout, corners)
+        roots = _root_values(layers, values, _one_different(random, point, group, corners))
+        similar: dict[bytes, Class] = {}
+        for column, position in enumerate(group):
+            similar.setdefault(roots[:, column].tobytes(), []).append(position)
+        for rest in similar.values():
+            while rest:  # those that can be swapped with the first of them are a class
+                points = [_point(random, weights, layout, corners) for _ in range(2)]
+                swapped = [_swaps(point, rest, corners) for point in points]
+                at_swaps = np.concatenate([_root_values(layers, values, swap) for swap in swapped])
+                same = np.all(at_swaps == at_swaps[:, :1], axis=0)
+                classes.append([rest[k] for k in np.flatnonzero(same)])
+                rest = [rest[k] for k in np.flatnonzero(~same)]
+    return classes
+
+
+def count_vertices(classes: Sequence[Class], corners: Sequence[Corners]) -> int:
+    """How many vertices differ if of a class it only matters how many take each corner."""
+    sizes = [(len(members), len(corners[members[0]].points)) for members in classes]
+    return math.prod(math.comb(n + size - 1, size - 1) for n, size in sizes)
+
+
+def different_vertices(
+    classes: Sequence[Class], corners: Sequence[Corners], weights: Weights, most: int
+) -> Iterator[Weights]:
+    """The weights [leaves] at all vertices that differ, as batches [leaves, vertices]."""
+    multisets = [
+        combinations_with_replacement(range(len(corners[members[0]].points)), len(members))
+        for members in classes
+    ]
+    picks = list(product(*multisets))
+    for start in range(0, len(picks), most):
+        some = picks[start : start + most]
+        batch = np.repeat(weights[:, np.newaxis], len(some), axis=1)
+        for column, picked in enumerate(some):
+            for members, pick in zip(classes, picked, strict=True):
+                for position, corner in zip(members, pick, strict=True):
+                    here = corners[position]
+                    batch[here.leaves, column] = here.points[corner]
+        yield batch
+
+
+def _point(
+    random: np.random.Generator, weights: Weights, layout: LeafLayout, corners: Sequence[Corners]
+) -> Field:
+    """Random weights [leaves]; those of each choice sum to 1, as probabilities do."""
+    distinct, which = np.unique(weights, return_inverse=True)
+    values = random.integers(2, PRIME, len(distinct), dtype=np.uint64)
+    for known in (0, 1):
+        values[distinct == known] = known
+    result: Field = values[which.reshape(-1)]
+    for corner in corners:
+        size = corner.leaves.stop - corner.leaves.start
+        result[corner.leaves] = random.integers(2, PRIME, size, dtype=np.uint64)
+    for choice in range(len(layout.starts) - 1):
+        leaves = layout.of(choice)
+        others = result[leaves.start : leaves.stop - 1].sum() % PRIME
+        result[leaves.stop - 1] = (PRIME + np.uint64(1) - others) % PRIME
+    return result
+
+
+def _one_different(
+    random: np.random.Generator, point: Field, group: Class, corners: Sequence[Corners]
+) -> Field:
+    """A column for each choice of a group: it alone differs from the others of the group."""
+    columns = np.repeat(point[:, np.newaxis], len(group), axis=1)
+    usual = point[corners[group[0]].leaves]
+    special = usual.copy()
+    if len(usual) > 1:
+        move = random.integers(1, PRIME, dtype=np.uint64)
+        special[0] = (usual[0] + move) % PRIME
+        special[-1] = (usual[-1] + PRIME - move) % PRIME
+    for position in group:
+        columns[corners[position].leaves] = usual[:, np.newaxis]
+    for column, position in enumerate(group):
+        columns[corners[position].leaves, column] = special
+    return columns
+
+
+def _swaps(point: Field, some: Class, corners: Sequence[Corners]) -> Field:
+    """A column for each choice, in which it is swapped with the first of them."""
+    columns = np.repeat(point[:, np.newaxis], len(some), axis=1)
+    first = corners[some[0]].leaves
+    for column, position in enumerate(some):
+        other = corners[position].leaves
+        columns[first, column], columns[other, column] = point[other], point[first]
+    return columns
+
+
+def _root_values(layers: Layers, values: LeafValues, weights: Field) -> Field:
+    """The values [channels, columns] of the root under weights [leaves, columns]."""
+    wide = np.concatenate([weights, np.ones((1, weights.shape[1]), dtype=np.uint64)])
+    return np.stack([_value(layers, values.channel(name), wide) for name in CHANNELS])
+
+
+def _value(layers: Layers, values: Numbers, weights: Field) -> Field:
+    """The values [columns] of one channel at the root, computed modulo ``PRIME``."""
+
+    def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+        return [layer.sum(weights[layer.weights] * below[0] % PRIME) % PRIME]
+
+    def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
+        return [left[0] * right[0] % PRIME]
+
+    leaves = same_in_columns(values.astype(np.uint64), weights.shape[1])
+    (channel,) = sweep(layers, [leaves], add, multiply)
+    root: Field = channel[layers.root]
+    return root
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The job of looking into boxes for a goal of a question, under weights [leaves]."""
+
+    circuit: Circuit
+    question: int
+    weights: Weights
+    corners: Sequence[Corners]
+    goal: BoundGoal
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = self.circuit.to_bytes()
+        return _closing, (data, self.question, self.weights, tuple(self.corners), self.goal)
+
+    def start(self, watch: Watch) -> Callable[[OpenBox, Watch], ClosedBox]:
+        """The function that looks into a box."""
+        relaxed = relaxation(self.circuit, self.question, self.weights, self.corners)
+        assert relaxed is not None  # the search that handed out the boxes has one
+        score = fraction(self.circuit, self.question, self.goal)
+
+        def close(start: OpenBox, watch: Watch) -> ClosedBox:
+            return close_box(relaxed, self.goal, score, watch, start)
+
+        return close
+
+
+def _closing(
+    data: bytes, question: int, weights: Weights, corners: Sequence[Corners], goal: BoundGoal
+) -> Closing:
+    return Closing(Circuit.from_bytes(data), question, weights, corners, goal)
+
+
+def fraction(circuit: Circuit, question: int, goal: BoundGoal) -> Score:
+    """The fraction that is minimised: the lower probability, or 1 minus the upper one.
+
+    It is 1 where the evidence is impossible.
+    """
+    names = MASSES[goal] if goal == "lower" else MASSES[goal][::-1]
+    number, other = map(FIELDS.index, names)
+
+    def score(weights: Weights) -> Array:
+        pair = circuit.masses(weights, fields=names)[question]
+        total = pair[number] + pair[other]
+        tiny = total < TINY
+        ratio: Array = pair[number] / np.where(tiny, 1.0, total)
+        if np.any(tiny):
+            logs = circuit.masses(weights[:, tiny], fields=names, log=True)[question]
+            ratio[tiny] = log_ratio(logs[number], logs[other])
+        return ratio
+
+    return score
+
+
+def searched_extremes(
+    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners], few: int
+) -> list[Extremes] | None:
+    """The numbers of every question; None where a search does not apply.
+
+    So ``few`` vertices are simply evaluated. A search reports to the watch what share of them it
+    has ruled out.
+    """
+    searches = _searches(asked, evaluator, intervals)
+    if searches is None:
+        return None
+    count, rows = len(asked.questions), asked.columns.shape[1]
+    total = count * rows
+    numbers = []
+    for done, search in enumerate(searches):
+        number = _over_different_vertices(search, few, asked.watch) if rows == 1 else None
+        if number is None:
+            report = partial(_report_part, asked.watch.report, done, total)
+            number = _searched(search, asked.watch.share(total - done, report))
+        numbers.append(number)
+    return [_side_by_side(numbers[i * rows : (i + 1) * rows]) for i in range(count)]
+
+
+def _side_by_side(rows: Sequence[Extremes]) -> Extremes:
+    """The numbers of one question for several rows of weights, as one."""
+    if len(rows) == 1:
+        return rows[0]
+    names = ("consistent", "inconsistent", "possible", "lower", "upper", "gap")
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(row, name) for row in rows]) for name in names
+    }
+    logs = None
+    if any(row.logs is not None for row in rows):
+        lower, upper = zip(*(row.log10() for row in rows), strict=True)
+        logs = np.concatenate(lower), np.concatenate(upper)
+    stopped = tuple(limit for row in rows for limit in row.stopped)
+    return Extremes(**arrays, stopped=stopped, logs=logs)
+
+
+@dataclass(frozen=True, slots=True)
+class _ManySearch:
+    """A question under one row of weights, with the part of the circuit that it needs."""
+
+    asked: Asked
+    evaluator: Evaluator
+    circuit: Circuit
+    question: int
+    relaxed: Relaxation
+
+    @property
+    def is_query(self) -> bool:
+        """Whether there are bounds to search for; of a #map only its evidence matters here."""
+        return isinstance(self.asked.questions[self.question], GroundQuery)
+
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
+        """The masses [batch] of the question."""
+        return ratio_masses(self.evaluator, weights, self.asked.layout, watch)[self.question]
+
+    def log10(self, weights: Weights, found: Masses) -> tuple[Array, Array] | None:
+        """The logarithms (base 10) of the bounds [batch], where doubles end."""
+        lower, upper = (
+            bound[np.newaxis] for bound in masses.lower_upper(found, self.asked.meaning)
+        )
+        place = slice(self.question, self.question + 1)
+        logs = log10_answers(self.asked, self.evaluator, weights, (lower, upper), place)
+        return logs and (logs[0][0], logs[1][0])
+
+
+def _searches(
+    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
+) -> list[_ManySearch] | None:
+    """A search for each question and row of weights.
+
+    None where branch and bound does not apply: there is no circuit for it, or total choices
+    without stable models have a model all the same.
+    """
+    circuit = evaluator.circuit
+    if circuit is None:
+        return None
+    searches = []
+    for i in range(len(asked.questions)):
+        for row in asked.columns.T:
+            relaxed = relaxation(circuit, i, row, intervals)
+            if relaxed is None:
+                return None
+            if asked.meaning.has_undefined_model and not relaxed.always_consistent:
+                return None
+            searches.append(_ManySearch(asked, evaluator, circuit, i, relaxed))
+    return searches
+
+
+def _searched(search: _ManySearch, watch: Watch) -> Extremes:
+    """The numbers of one question and row."""
+    goals = _goals(search, watch)
+    # What is possible at some vertex is possible in the middle of them all.
+    ends = [*(extreme.weights for extreme in goals.values()), search.relaxed.middle()]
+    at_ends = search.masses(np.stack(ends, axis=1))  # unwatched: the answer when time is over
+    stopped = tuple(extreme.stopped for extreme in goals.values() if extreme.stopped)
+    low = high = least = most = np.nan
+    if search.is_query:
+        low, high = (float(bound[at]) for at, bound in enumerate(masses.credal(at_ends)))
+        # An end where the evidence is impossible means that no vertex decides that bound.
+        low, high = 1.0 if np.isnan(low) else low, 0.0 if np.isnan(high) else high
+        lower, upper = goals["lower"], goals["upper"]
+        least = low if lower.stopped is None else min(low, lower.bound)
+        most = high if upper.stopped is None else max(high, 1.0 - upper.bound)
+    return Extremes(
+        at_ends.consistent.max(keepdims=True),
+        at_ends.inconsistent.max(keepdims=True),
+        (at_ends.b + at_ends.d).max(keepdims=True),
+        np.array([least]),
+        np.array([most]),
+        np.array([max(low - least, most - high) if search.is_query else 0.0]),
+        goals["lower"].weights if search.is_query else None,
+        goals["upper"].weights if search.is_query else None,
+        stopped,
+        (low, high) if stopped else None,
+    )
+
+
+def _goals(search: _ManySearch, watch: Watch) -> dict[BoundGoal, Extreme]:
+    """The extremes of a question, lower and upper first; consistency if it is in doubt."""
+    by_goal: dict[BoundGoal, Extreme] = {}
+    relaxed, circuit, i = search.relaxed, search.circuit, search.question
+    if search.is_query:
+        _check_scale(search)
+        goals: tuple[BoundGoal, ...] = ("lower", "upper")
+        for part, goal in enumerate(goals):
+            report = partial(_report_part, _as_share(watch.report), part, len(goals))
+            shared = watch.share(len(goals) - part, report)
+            score, share = fraction(circuit, i, goal), _share(search, goal, shared)
+            by_goal[goal] = minimise(relaxed, goal, score, shared, share)
+    if not relaxed.always_consistent:
+
+        def consistent(weights: Weights) -> Array:
+            mass: Array = circuit.masses(weights, fields=("consistent",))[i, 0]
+            return mass
+
+        # Silenced: it is the last part and takes least time.
+        by_goal["consistent"] = minimise(relaxed, "consistent", consistent, watch.silenced())
+    return by_goal
+
+
+def _report_part(report: Report, done: int, total: int, share: float, whole: float | None) -> None:
+    """Report that ``done`` of ``total`` parts are finished, and this share of the next one."""
+    report(done + share, total)
+
+
+def _as_share(report: Report) -> Report:
+    """What takes reports of (done, total) and passes them on as a share of 1."""
+    return lambda done, total: report(done / (total or 1.0), 1.0)
+
+
+def _over_different_vertices(search: _ManySearch, few: int, watch: Watch) -> Extremes | None:
+    """The numbers from the vertices that differ for a question; None if those are many."""
+    relaxed, asked = search.relaxed, search.asked
+    place = (search.circuit, search.question)
+    classes = symmetric_choices(*place, relaxed.weights, asked.layout, relaxed.corners)
+    if count_vertices(classes, relaxed.corners) > few:
+        return None
+    parts = different_vertices(classes, relaxed.corners, relaxed.weights, AT_ONCE)
+    return _merged(_batches(search, parts, watch))
+
+
+def _batches(search: _ManySearch, parts: Iterator[Weights], watch: Watch) -> Iterator[Extremes]:
+    """The extremes over the vertices of each batch [leaves, vertices]."""
+    for batch in parts:
+        shape = (batch.shape[1], 1)
+        vertex_masses = search.masses(batch, watch)
+        logs = search.log10(batch, vertex_masses)
+        yield of_masses(vertex_masses, search.asked.meaning, batch[:, :, np.newaxis], shape, logs)
+
+
+def _merged(parts: Iterator[Extremes]) -> Extremes:
+    merged = next(parts)
+    for part in parts:
+        merged = merged.joined(part)
+    return merged
+
+
+def _check_scale(search: _ManySearch) -> None:
+    """Raise an error if the bounds of the search are lost below what floating point can hold."""
+    logs = search.circuit.masses(search.relaxed.middle(), log=True)[search.question]
+    for names in MASSES.values():
+        number, other = (logs[FIELDS.index(name)] for name in names)
+        if any(-np.inf < mass < LOG_TINY for mass in (number, np.logaddexp(number, other))):
+            raise too_improbable("the extremes over so many intervals")
+
+
+def _share(search: _ManySearch, goal: BoundGoal, watch: Watch) -> Share | None:
+    """What has the boxes of a search looked into by the pool; None without workers."""
+    pool, relaxed = search.asked.pool, search.relaxed
+    if not pool.cuts:
+        return None
+    job = Closing(search.circuit, search.question, relaxed.weights, relaxed.corners, goal)
+    return lambda starts: pool.map(job, starts, watch, fair=True)

@@ -1,0 +1,435 @@
+"""Best-first search for the most probable values of atoms.
+
+A box is a partial assignment. Whatever completes it is at most as probable as a bound
+of it, so the assignment that is looked at when no box has a larger bound is the best.
+
+>>> from dpasp.limits import UNLIMITED
+>>> def bounds(boxes):                               # value 0 has probability 0.3, value 1 0.7
+...     factors = np.where(boxes == OPEN, 1.0, np.where(boxes == 0, 0.3, 0.7))
+...     return factors.prod(axis=0), np.ones(boxes.shape[1], dtype=bool)
+>>> best = best_first([range(2), range(2)], bounds, SearchLimits(UNLIMITED))
+>>> best.assignments.tolist(), round(best.value, 9)
+([[1, 1]], 0.49)
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits import Circuit
+from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
+from dpasp.dataclass import dataclass
+from dpasp.errors import LimitReached
+from dpasp.inference.circuit import on_circuit
+from dpasp.inference.intervals.extremes import extremes
+from dpasp.inference.map.task import CLOSE, MOST_TIES, VALUES, Best, MapTask, SearchLimits
+from dpasp.inference.tiny import too_improbable
+from dpasp.language.ast import Mode
+from dpasp.logic.program import GroundQuery
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Masses
+from dpasp.semantics.translate import translate
+
+TOGETHER = 16  # boxes that are looked into at the same time
+OPEN = -1  # in a box: an atom without a value
+DIVE = 8  # after so many looks without an assignment, the best box is completed to one
+GRAIN = 1e-9  # among bounds that differ by less, relatively, the deepest box comes first
+MODES = {True: Mode.TRUE, False: Mode.FALSE, "undef": Mode.UNDEFINED}
+
+
+BoundedBatch = tuple[Weights, NDArray[np.bool_]]  # bounds, and what is possible at all [boxes]
+BoundFunction = Callable[[Integers], BoundedBatch]  # of boxes [atoms, boxes]
+Valued = tuple[float, tuple[int, ...]]  # an assignment after its value
+
+
+def best_first(
+    values: Sequence[range],
+    bounds: BoundFunction,
+    limits: SearchLimits,
+    *,
+    look_ahead: bool = False,
+    tried: NDArray[np.integer] | None = None,
+) -> Best:
+    """The largest value, and all assignments that have it (some, if over MOST_TIES).
+
+    ``values`` are those of each atom. ``bounds`` gives upper bounds for boxes [atoms, boxes],
+    and whether anything in them is possible; an assignment's bound is its value. A
+    box is split by its first open atom or, with ``look_ahead``, by the one that bounds most.
+    ``tried`` are assignments [assignments, atoms] that may be good.
+
+    Raises :class:`LimitReached` where the limits say so, or nothing was found in time, and
+    :class:`InferenceError` where all values are lost in floating point.
+    """
+    start = np.full(len(values), OPEN, dtype=np.int64)
+    boxes = _Boxes()
+    boxes.push(float(bounds(start[:, np.newaxis])[0][0]), start)
+    complete = [] if tried is None or not limits.at_any_time else _valued(tried, bounds)
+    best, most = max((value for value, _ in complete), default=0.0), boxes.most
+    try:
+        for looks in itertools.count(1):
+            if not boxes or boxes.most < best * (1 - CLOSE):
+                break
+            most = boxes.most
+            limits.watch.check()
+            if limits.at_any_time and not complete and looks % DIVE == 0:
+                # So that there is something to give back when a limit is reached.
+                complete += _dive(boxes.first, values, bounds)
+                best = max((value for value, _ in complete), default=0.0)
+            ties = sum(value >= best * (1 - CLOSE) for value, _ in complete)
+            if ties > MOST_TIES and most <= best * (1 + 2 * GRAIN):
+                break  # what is left can at most be more ties
+            some = boxes.pop(TOGETHER)
+            for value, box in some:
+                if not np.any(box == OPEN):
+                    complete.append((value, tuple(box.tolist())))
+                    best = max(best, value)
+            open_ = [box for _, box in some if np.any(box == OPEN)]
+            for bound, box in _inside(open_, values, bounds, look_ahead):
+                if bound >= best * (1 - CLOSE):
+                    boxes.push(bound, box)
+    except LimitReached:
+        if not limits.at_any_time or not complete:
+            raise
+        return _best(complete, best, len(values), max(most, best))
+    if not complete:  # the evidence is possible, so something was lost
+        raise too_improbable("the most probable values", "all of them together")
+    return _best(complete, best, len(values))
+
+
+class _Boxes:
+    """Boxes, the largest bound first; among like bounds the latest one, which is the deepest."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, float, Integers]] = []
+        self._order = itertools.count(0, -1)
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    @property
+    def most(self) -> float:
+        """A bound of everything in the boxes."""
+        return -self._heap[0][0]
+
+    @property
+    def first(self) -> Integers:
+        """The box with the largest bound."""
+        return self._heap[0][3]
+
+    def push(self, bound: float, box: Integers) -> None:
+        """Add a box with its bound."""
+        heapq.heappush(self._heap, (-_coarse(bound), next(self._order), bound, box))
+
+    def pop(self, count: int) -> list[tuple[float, Integers]]:
+        """Take the first ``count`` boxes, with their bounds."""
+        some = [heapq.heappop(self._heap) for _ in range(min(count, len(self._heap)))]
+        return [(bound, box) for _, _, bound, box in some]
+
+
+def _best(
+    complete: Sequence[Valued],
+    best: float,
+    width: int,
+    most: float | None = None,
+) -> Best:
+    """The assignments of ``width`` atoms whose value is the best, with no other above ``most``."""
+    rows = sorted({row for value, row in complete if value >= best * (1 - CLOSE)})
+    return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), width), most)
+
+
+def _valued(rows: NDArray[np.integer], bounds: BoundFunction) -> list[Valued]:
+    """The assignments that are possible, with their values."""
+    value, possible = bounds(rows.T.astype(np.int64))
+    return [
+        (float(number), tuple(row))
+        for number, row, kept in zip(value, rows.tolist(), possible, strict=True)
+        if kept
+    ]
+
+
+def _dive(box: Integers, values: Sequence[range], bounds: BoundFunction) -> list[Valued]:
+    """One assignment within a box: each open atom in turn takes the value of the largest bound.
+
+    No assignment if that leads to something impossible.
+    """
+    bound = 0.0
+    while np.any(box == OPEN):
+        atom = int(np.flatnonzero(box == OPEN)[0])
+        children = np.repeat(box[:, np.newaxis], len(values[atom]), axis=1)
+        children[atom] = values[atom]
+        upper, possible = bounds(children)
+        if not possible.any():
+            return []
+        place = int(np.argmax(np.where(possible, upper, -1.0)))
+        box, bound = children[:, place], float(upper[place])
+    return [(bound, tuple(box.tolist()))]
+
+
+def _inside(
+    boxes: list[Integers], values: Sequence[range], bounds: BoundFunction, look_ahead: bool
+) -> list[tuple[float, Integers]]:
+    """The boxes that each box is split into, if they are possible, with their bounds."""
+    moves = [
+        (b, i, value)
+        for b, box in enumerate(boxes)
+        for i in np.flatnonzero(box == OPEN)[: None if look_ahead else 1].tolist()
+        for value in values[i]
+    ]
+    if not moves:
+        return []
+    children = np.stack([boxes[b] for b, _, _ in moves], axis=1)
+    for column, (_, i, value) in enumerate(moves):
+        children[i, column] = value
+    upper, possible = bounds(children)
+    result = []
+    for b in range(len(boxes)):
+        by_atom: dict[int, list[int]] = {}
+        for column, (owner, i, _) in enumerate(moves):
+            if owner == b:
+                by_atom.setdefault(i, []).append(column)
+        worst = {i: float(upper[columns].sum()) for i, columns in by_atom.items()}
+        chosen = by_atom[min(worst, key=worst.__getitem__)]
+        result += [(float(upper[k]), children[:, k]) for k in chosen if possible[k]]
+    return result
+
+
+def _coarse(bound: float) -> float:
+    """The bound, rounded up: bounds that differ by rounding errors only become the same."""
+    return math.exp(math.ceil(math.log(bound) / GRAIN) * GRAIN) if bound > 0 else 0.0
+
+
+MapGoal = Literal["value", "upper", "lower"]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedAtom:
+    """An atom that is marked in a #map, with its twin; both are one where it is never undefined.
+
+    Each of the two has two leaves in the circuit: where it is true, and where it is false.
+    """
+
+    atom: int
+    twin: int
+
+    @property
+    def observed(self) -> tuple[int, ...]:
+        """The atoms whose truth together is its value."""
+        return (self.atom,) if self.twin == self.atom else (self.atom, self.twin)
+
+    def leaves(self, value: int) -> list[float]:
+        """The weights of its leaves when it has a value (a position in VALUES) or is open."""
+        if value == OPEN:
+            return [1.0, 1.0] * len(self.observed)
+        true, false = VALUES[value] is True, VALUES[value] is False
+        bits = [true, not true] + ([not false, false] if len(self.observed) > 1 else [])
+        return [float(bit) for bit in bits]
+
+    @property
+    def values(self) -> range:
+        """Its values, as positions in VALUES."""
+        return range(len(VALUES) if len(self.observed) > 1 else 2)
+
+
+class Marked:
+    """The circuit of the evidence alone, with leaves for the marked atoms (``marks``).
+
+    ``total`` are the masses of the evidence.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        weights: Weights,
+        marks: Sequence[MarkedAtom],
+        total: Masses,
+    ) -> None:
+        self.layers = circuit.below(0)
+        self.values = circuit.values
+        self.weights = weights
+        self.marks = marks
+        self.total = total
+        self.leaves = [
+            np.array([mark.leaves(value) for value in (OPEN, *mark.values)]) for mark in marks
+        ]
+        self.exclusive = exclusive_sums(self.layers, len(weights))
+
+    def run(
+        self, goal: MapGoal, limits: SearchLimits, tried: NDArray[np.integer] | None = None
+    ) -> Best:
+        """The best assignments, as positions in VALUES for each mark."""
+        values = [mark.values for mark in self.marks]
+        return best_first(
+            values,
+            lambda boxes: self.bounds(boxes, goal),
+            limits,
+            look_ahead=True,
+            tried=tried,
+        )
+
+    def bounds(self, boxes: Integers, goal: MapGoal) -> BoundedBatch:
+        """Upper bounds for the boxes [marks, boxes], and whether anything in them is possible."""
+        vectors = self.vectors(boxes)
+        if goal == "value":
+            mass = self.relaxed("qe", vectors)
+            return mass / float(self.total.e), mass > 0
+        every, some = self.relaxed("a", vectors), self.relaxed("b", vectors)
+        if goal == "upper":
+            other = np.maximum(0.0, float(self.total.a) - every)
+            number = some
+        else:
+            other = np.maximum(0.0, float(self.total.b) - some)
+            number = every
+        whole = number + other
+        return np.where(whole > 0, number / np.where(whole > 0, whole, 1.0), 1.0), some > 0
+
+    def vectors(self, boxes: Integers) -> Weights:
+        """The weights [leaves + 1, boxes], those of the marked atoms by their values."""
+        marked = [leaves[row - OPEN].T for leaves, row in zip(self.leaves, boxes, strict=True)]
+        fixed = np.repeat(self.weights[:, np.newaxis], boxes.shape[1], axis=1)
+        return np.concatenate([fixed, *marked, np.ones((1, boxes.shape[1]))])
+
+    def relaxed(self, channel: str, vectors: Weights) -> Weights:
+        """The value of the root with a maximum in place of sums that the marked atoms decide."""
+
+        def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+            terms = vectors[layer.weights] * below[0]
+            sums, decided = layer.sum(terms), self.exclusive[layer.sums]
+            if decided.any():
+                sums[decided] = np.maximum.reduceat(terms, layer.starts)[decided]
+            return [sums]
+
+        def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
+            return [left[0] * right[0]]
+
+        leaves = same_in_columns(self.values.channel(channel), vectors.shape[1])
+        (values,) = sweep(self.layers, [leaves], add, multiply)
+        root: Weights = values[self.layers.root]
+        return root
+
+
+def exclusive_sums(layers: Layers, first: int) -> NDArray[np.bool_]:
+    """By node: a sum of which, whatever values the marked atoms take, one term at most is not 0.
+
+    The leaves of marked atoms are those from ``first`` on, in pairs: true and false. What
+    a node needs of them is a set of bits; two terms that need both of a pair exclude
+    each other.
+    """
+
+    def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+        bits = [1 << weight - first if weight >= first else 0 for weight in layer.weights.tolist()]
+        terms = below[0] | np.array(bits, dtype=object)
+        apart = [
+            all(_exclude(x, y) for x, y in itertools.combinations(terms[start:end], 2))
+            for start, end in itertools.pairwise([*layer.starts.tolist(), len(terms)])
+        ]
+        return [np.bitwise_and.reduceat(terms, layer.starts), np.array(apart, dtype=np.bool_)]
+
+    def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
+        return [left[0] | right[0], np.zeros(len(left[0]), dtype=np.bool_)]
+
+    values = int(layers.value.max(initial=-1)) + 1
+    nothing = [np.zeros(values, dtype=object), np.zeros(values, dtype=np.bool_)]
+    _, exclusive = sweep(layers, nothing, add, multiply)
+    return exclusive
+
+
+def _exclude(left: int, right: int) -> bool:
+    """Whether one needs a leaf of a pair and the other its partner (bits 2i and 2i + 1)."""
+    pairs = max(left.bit_length(), right.bit_length()) // 2 + 1
+    even = (4**pairs - 1) // 3  # …010101
+    return bool((left & even) << 1 & right or (right & even) << 1 & left)
+
+
+PartialValues = tuple[int, ...]  # by atom a position in VALUES, or OPEN
+
+
+class Queries:
+    """The lower and upper probabilities of partial assignments; each is asked once."""
+
+    def __init__(self, task: MapTask) -> None:
+        self.asked = task.asked
+        self.watch = task.watch
+        self.task = task
+        self.question = task.question
+        self.atoms = list({literal.symbol: literal for literal in self.question.atoms}.values())
+        twins = translate(task.ground, task.meaning.logic, self.watch).twins
+        # A total choice without stable models may leave all atoms undefined together.
+        undefined = task.meaning.holds_without_models(self.question.evidence)
+        self.values = [
+            range(3 if undefined or twins[literal.atom] != literal.atom else 2)
+            for literal in self.atoms
+        ]
+        self._known: dict[PartialValues, tuple[float, float]] = {}
+
+    def run(self) -> list[Best]:
+        """The best assignments by upper and, under credal, by lower probability."""
+        self._order()
+        maxent = self.asked.meaning.maxent
+        limits = self.task.search_limits(1 if maxent else 2)
+        bests = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), limits)]
+        if not maxent:
+            limits, tried = self.task.search_limits(), bests[0].assignments
+            bests.append(
+                best_first(self.values, lambda boxes: self.bounds(boxes, 0), limits, tried=tried)
+            )
+        return [self._by_literal(best) for best in bests]
+
+    def bounds(self, boxes: Integers, end: int) -> BoundedBatch:
+        """Upper bounds of the lower (0) or upper (1) probabilities, and what is possible."""
+        keys = [tuple(box) for box in boxes.T.tolist()]
+        self._ask(dict.fromkeys(key for key in keys if key not in self._known))
+        ends = np.array([self._known[key] for key in keys])
+        return ends[:, end], ends[:, 1] > 0
+
+    def _ask(self, boxes: Iterable[PartialValues]) -> None:
+        """Ask for the probabilities of some boxes, all on one circuit."""
+        new = list(boxes)
+        if not new:
+            return
+        asked = replace(
+            self.asked.with_questions([self._query(box) for box in new]), watch=self.watch
+        )
+        evaluator = on_circuit(asked.ground, asked.meaning, watch=self.watch)
+        for box, extreme in zip(new, extremes(asked, evaluator), strict=True):
+            if extreme.stopped:
+                raise extreme.stopped[0]
+            self._known[box] = float(extreme.lower[0]), float(extreme.upper[0])
+
+    def _query(self, box: PartialValues) -> GroundQuery:
+        """The query whether the atoms have the values of a box, given the evidence."""
+        literals = tuple(
+            literal._replace(mode=MODES[VALUES[value]])
+            for literal, value in zip(self.atoms, box, strict=True)
+            if value != OPEN
+        )
+        return GroundQuery(literals, self.question.evidence, self.question.text, self.question.span)
+
+    def _order(self) -> None:
+        """Put the atoms first whose values differ most: fewer boxes stay open."""
+        count = len(self.atoms)
+        single = [(i, value) for i in range(count) for value in self.values[i]]
+        boxes = np.full((count, len(single)), OPEN, dtype=np.int64)
+        for column, (i, value) in enumerate(single):
+            boxes[i, column] = value
+        most = np.zeros(count)
+        np.maximum.at(most, [i for i, _ in single], self.bounds(boxes, 1)[0])
+        order = np.argsort(-most, kind="stable").tolist()
+        self.atoms = [self.atoms[i] for i in order]
+        self.values = [self.values[i] for i in order]
+        self._known.clear()
+
+    def _by_literal(self, best: Best) -> Best:
+        """The assignments in the order of the question's literals."""
+        place = {literal.symbol: i for i, literal in enumerate(self.atoms)}
+        columns = [place[literal.symbol] for literal in self.question.atoms]
+        rows = sorted(best.assignments[:, columns].tolist())
+        assignments = np.array(rows, dtype=np.int64).reshape(len(rows), len(columns))
+        return Best(best.value, assignments, best.most)

@@ -1,0 +1,209 @@
+"""A question for the most probable values, with the evaluator that it is asked of.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.inference.circuit import on_circuit
+>>> asked = ask(ground(parse("0.3::a. 0.6::b. #map a? | b.")), Meaning())
+>>> task = MapTask(asked, 0, on_circuit(asked.ground, asked.meaning))
+>>> task.question.text, float(task.evidence_masses().a), task.tiny()
+('a? | b', 0.6, False)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits import Circuit
+from dpasp.dataclass import dataclass
+from dpasp.inference.answers import SMALLEST, Assignment, MapAnswer, Value
+from dpasp.inference.asked import Asked
+from dpasp.inference.circuit import Evaluator
+from dpasp.inference.tiny import LOG_TINY
+from dpasp.limits import Watch
+from dpasp.logic.program import GroundMap, GroundProgram
+from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.masses import Masses
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.names import Labels, choice_labels
+
+VALUES: tuple[Value, ...] = (True, False, "undef")
+MOST_TIES = 1000  # the most that are listed
+CLOSE = 1e-10  # values that differ by less, relatively, are ties
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """How long a search may take.
+
+    With ``at_any_time``, it ends with the best so far when the ``watch`` reaches a limit; without,
+    that is an error.
+    """
+
+    watch: Watch
+    at_any_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapTask:
+    """A ``#map`` or ``#mpe``: what is asked, which of the questions it is, and the evaluator."""
+
+    asked: Asked
+    place: int  # of the question
+    evaluator: Evaluator
+
+    @property
+    def question(self) -> GroundMap:
+        """The question."""
+        question = self.asked.questions[self.place]
+        assert isinstance(question, GroundMap)
+        return question
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit of the evaluator, which must have one."""
+        circuit = self.evaluator.circuit
+        assert circuit is not None
+        return circuit
+
+    @property
+    def ground(self) -> GroundProgram:
+        """The ground program."""
+        return self.asked.ground
+
+    @property
+    def meaning(self) -> Meaning:
+        """The meaning of the program."""
+        return self.asked.meaning
+
+    @property
+    def weights(self) -> Weights:
+        """The leaf weights [leaves]."""
+        return self.asked.weights
+
+    @property
+    def layout(self) -> LeafLayout:
+        """Where the leaves of each choice lie."""
+        return self.asked.layout
+
+    @property
+    def watch(self) -> Watch:
+        """The clock; work within a search reports nothing."""
+        return self.asked.watch.silenced()
+
+    def search_limits(self, parts: int = 1) -> SearchLimits:
+        """How long a search may take that is the first of ``parts`` in the time that is left."""
+        return SearchLimits(self.asked.watch.share(parts), not self.asked.method.exact)
+
+    def at(self, weights: Weights) -> MapTask:
+        """The same question under other weights [leaves]."""
+        return replace(self, asked=replace(self.asked, weights=weights))
+
+    def evidence_masses(self) -> Masses:
+        """The masses of the evidence, each a number."""
+        return self.evaluator.masses(self.weights[:, np.newaxis], self.watch)[self.place, 0]
+
+    def log_evidence_masses(self) -> Masses:
+        """Their logarithms, also of those below 1e-308."""
+        return self.evaluator.log_masses(self.weights[:, np.newaxis], self.watch)[self.place, 0]
+
+    def tiny(self) -> bool:
+        """Whether the masses of the evidence may have lost digits."""
+        total = self.log_evidence_masses()
+        return any(-np.inf < mass < LOG_TINY for mass in (total.a, total.b, total.e))
+
+    def undefined(self) -> bool:
+        """Whether total choices without stable models have weight and satisfy the evidence."""
+        if not self.meaning.holds_without_models(self.question.evidence):
+            return False
+        return bool(self.evidence_masses().undefined > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The largest probability, and the assignments that have it: some if over MOST_TIES do.
+
+    An assignment is a position in ``VALUES`` for each marked atom, or for ``#mpe`` the value of
+    each choice. Where a limit stopped the search, surely no other has more than ``most``. The
+    ``log`` is the value's natural logarithm, where it is known though the value may be below the
+    range of doubles.
+    """
+
+    value: float
+    assignments: NDArray[np.integer]  # [ties, atoms or choices]
+    most: float | None = None
+    log: float | None = None
+
+    @property
+    def log10(self) -> float:
+        """The logarithm (base 10) of the value."""
+        if self.log is not None:
+            return self.log / math.log(10.0)
+        return math.log10(self.value) if self.value > 0 else -math.inf
+
+
+def best_at(log: float, assignments: NDArray[np.integer], most: float | None = None) -> Best:
+    """The best, from the logarithm of its value."""
+    return Best(math.exp(min(log, 0.0)), assignments, most, log)
+
+
+def map_answer(
+    ground: GroundProgram, question: GroundMap, upper: Best, lower: Best | None = None
+) -> MapAnswer:
+    """The answer under maxent, or with ``lower`` under credal."""
+    best, more = _named(ground, question, upper)
+    bests = [upper] if lower is None else [lower, upper]
+    below = any(one.value < SMALLEST and one.log10 > -math.inf for one in bests)
+    logs = tuple(one.log10 for one in bests) if below else None
+    if lower is None:
+        ties = tuple(best[1:])
+        return MapAnswer(
+            question.text,
+            best[0],
+            upper.value,
+            ties=ties,
+            more_ties=more,
+            most=upper.most,
+            logs=logs,
+        )
+    surest, more_surest = _named(ground, question, lower)
+    return MapAnswer(
+        question.text,
+        best[0],
+        upper=upper.value,
+        lower=lower.value,
+        lower_assignment=surest[0],
+        ties=tuple(best[1:]),
+        lower_ties=tuple(surest[1:]),
+        more_ties=more,
+        more_lower_ties=more_surest,
+        most=upper.most,
+        lower_most=lower.most,
+        logs=logs,
+    )
+
+
+def _named(ground: GroundProgram, question: GroundMap, best: Best) -> tuple[list[Assignment], bool]:
+    """The assignments by name, at most MOST_TIES, and whether there are more."""
+    rows = best.assignments[:MOST_TIES].tolist()
+    more = len(best.assignments) > MOST_TIES
+    if question.everything:
+        names = choice_labels(ground)
+        return [_total_choice(names, row) for row in rows], more
+    atoms = [str(literal.symbol) for literal in question.atoms]
+    return [dict(zip(atoms, (VALUES[v] for v in row), strict=True)) for row in rows], more
+
+
+def _total_choice(names: Labels, values: Sequence[int]) -> Assignment:
+    """For the name of every value of every choice, whether the choice takes it."""
+    return {
+        label: position == value
+        for labels, value in zip(names, values, strict=True)
+        for position, label in enumerate(labels)
+    }

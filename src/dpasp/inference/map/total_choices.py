@@ -1,0 +1,450 @@
+"""The most probable total choices of a circuit: sums become maxima.
+
+Weights are divided by the largest of their choice first, so that a choice which a
+branch leaves out counts for 1 there, as it should: its best value is taken. All numbers are
+logarithms: the probability of one total choice among many is small.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.circuits import compile
+>>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe.")), Meaning())
+>>> circuit = compile(asked.ground, asked.meaning)
+>>> best = max_product(circuit.below(0), circuit.values.channel("b"), asked.layout, asked.weights)
+>>> list(best.choices()), round(float(np.exp(best.value)), 9)
+([(1, 0)], 0.42)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise, product
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.channels import LeafValues
+from dpasp.circuits.layers import Layers, sweep
+from dpasp.dataclass import dataclass
+from dpasp.inference.intervals.extremes import Corners, corners, vertex_weights
+from dpasp.inference.map.task import CLOSE, MOST_TIES, Best, MapTask, best_at
+from dpasp.inference.tiny import LN10, too_improbable
+from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.total_choices import (
+    TotalChoice,
+    certain,
+    log_probability_of,
+    most_probable_first,
+)
+
+BATCH = 256  # total choices that are looked at together
+MOST_VERTICES = 4096  # of the credal choices that the evidence depends on
+MOST_CHOICES = 1 << 16  # total choices that are looked at for the lower probability
+
+
+@dataclass(frozen=True, slots=True)
+class MaxProduct:
+    """The best value below every node, for values of the leaves of a circuit."""
+
+    below: Layers
+    layout: LeafLayout
+    scaled: Weights  # [leaves + 1]: 0 for the best value of each choice, and at the end
+    factor: float  # what the scaling took out
+    best: Weights  # [nodes]; this and the others are logarithms
+
+    @property
+    def value(self) -> float:
+        """The logarithm of the largest P(θ) times the value of its leaf."""
+        return float(self.best[self.below.root]) + self.factor
+
+    def choices(self, every: bool = False) -> Iterator[TotalChoice]:
+        """The total choices with the largest value; with ``every``, all whose value is not 0.
+
+        From the root down along the edges that attain the best value: what is left to do is a
+        list of the values taken so far, each with the nodes that are still to be expanded.
+        """
+        if np.isneginf(self.best[self.below.root]):
+            return
+        children, owners = self._edges(), self._owners()
+        share = -np.inf if every else np.log1p(-CLOSE)  # of the best value: below it is no tie
+        options = [
+            [value for value, weight in enumerate(self.scaled[self.layout.of(i)]) if weight > share]
+            for i in range(len(self.layout.starts) - 1)
+        ]
+        todo: list[tuple[dict[int, int], list[int]]] = [({}, [self.below.root])]
+        while todo:
+            taken, nodes = todo.pop()
+            while nodes and children[nodes[-1]] is None:
+                nodes.pop()
+            if not nodes:
+                free = [[taken[i]] if i in taken else values for i, values in enumerate(options)]
+                yield from product(*free)
+                continue
+            node = nodes[-1]
+            edges = children[node]
+            assert edges is not None
+            if isinstance(edges, tuple):
+                todo.append((taken, [*nodes[:-1], *edges]))
+                continue
+            for weight, child in edges:
+                if self.scaled[weight] + self.best[child] > share + self.best[node]:
+                    more = taken if weight < 0 else taken | dict([owners[weight]])
+                    todo.append((more, [*nodes[:-1], child]))
+
+    def _edges(self) -> list[tuple[int, int] | list[tuple[int, int]] | None]:
+        """By node: None for a leaf, two children of a product, edges of a sum."""
+        result: list[tuple[int, int] | list[tuple[int, int]] | None] = [None] * len(self.below)
+        for layer in self.below.layers:
+            for node, left, right in zip(layer.products, layer.left, layer.right, strict=True):
+                result[node] = (int(left), int(right))
+            ends = np.append(layer.starts[1:], len(layer.children))[: len(layer.sums)]
+            for node, start, end in zip(layer.sums, layer.starts, ends, strict=True):
+                weights, nodes = layer.weights[start:end], layer.children[start:end]
+                result[node] = list(zip(weights.tolist(), nodes.tolist(), strict=True))
+        return result
+
+    def _owners(self) -> list[tuple[int, int]]:
+        """By leaf: the choice and its value."""
+        starts = self.layout.starts
+        return [
+            (i, value) for i in range(len(starts) - 1) for value in range(starts[i + 1] - starts[i])
+        ]
+
+
+def max_product(below: Layers, values: Weights, layout: LeafLayout, weights: Weights) -> MaxProduct:
+    """The best value below every node; ``values`` are those that leaves of the circuit have."""
+    with np.errstate(divide="ignore"):
+        scaled, known = np.log(np.append(weights, 1.0)), np.log(values)
+    factor = 0.0
+    for i in range(len(layout.starts) - 1):
+        most = float(scaled[layout.of(i)].max())
+        if most > -np.inf:  # all may be 0, where they are bounds and not probabilities
+            scaled[layout.of(i)] -= most
+        factor += most
+    (best,) = sweep(
+        below,
+        [known],
+        lambda layer, below_sum: [
+            np.maximum.reduceat(scaled[layer.weights] + below_sum[0], layer.starts)
+        ],
+        lambda _, left, right: [left[0] + right[0]],
+    )
+    return MaxProduct(below, layout, scaled, factor, best)
+
+
+class BestChoices(Protocol):
+    """The total choices of some kind that have the largest value."""
+
+    @property
+    def value(self) -> float:
+        """The logarithm of that value."""
+
+    def choices(self, every: bool = False) -> Iterator[TotalChoice]:
+        """The total choices that have it; with ``every``, all of the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Total choices that were looked for one by one."""
+
+    value: float
+    rows: tuple[TotalChoice, ...]
+
+    def choices(self, every: bool = False) -> Iterator[TotalChoice]:
+        """The total choices."""
+        return iter(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPart:
+    """The part of the circuit that a question needs, with the values of its leaves."""
+
+    layers: Layers
+    values: LeafValues
+    layout: LeafLayout
+
+    def maximum(self, channel: str, weights: Weights) -> MaxProduct:
+        """The largest P(θ) times the value of its leaf, under weights [leaves]."""
+        return max_product(self.layers, self.values.channel(channel), self.layout, weights)
+
+
+def part_of(task: MapTask) -> AskedPart:
+    """The part of the circuit that a question needs."""
+    return AskedPart(
+        task.circuit.below(task.place),
+        task.circuit.values,
+        task.layout,
+    )
+
+
+def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple[Best, Best]:
+    """The best total choices: by probability, or by upper and by lower probability.
+
+    If every model of θ satisfies the evidence, the bounds of P(θ | e) are P(θ) divided by the
+    masses that may and that must satisfy it, b and a. If only some models do, they are 0 and
+    P(θ) / (P(θ) + a).
+    """
+    total = task.log_evidence_masses()
+    if task.meaning.maxent:
+        likeliest = circuit.maximum("qe", task.weights)
+        sources = [likeliest, *undefined_choices(task, likeliest.value)]
+        most = max(source.value for source in sources)
+        return (best_of(most - float(total.e), _winners(sources, most)),)
+    some = circuit.maximum("b", task.weights)
+    sure_mass, possible = float(total.a), float(total.b)
+    if np.isneginf(sure_mass):  # no total choice surely satisfies it: all upper ones are 1
+        alone = len(list(islice(some.choices(every=True), 2))) == 1
+        everything = best_of(0.0, [some], every=True)
+        return everything, best_at(0.0 if alone else -math.inf, everything.assignments)
+    surest = sure_choices(task, circuit)
+    most = max(source.value for source in surest)
+    sure, maybe = most - sure_mass, -math.inf
+    if some.value > most:  # then only some models of those satisfy the evidence
+        maybe = some.value - float(np.logaddexp(some.value, sure_mass))
+    winners = _winners(surest, most) if sure >= maybe else []
+    winners += [some] if maybe >= sure else []
+    lower = best_of(most - possible, _winners(surest, most))
+    return best_of(max(sure, maybe), winners), lower
+
+
+def sure_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
+    """The most probable total choices whose models all satisfy the evidence."""
+    likeliest = circuit.maximum("a", task.weights)
+    return [likeliest, *undefined_choices(task, likeliest.value)]
+
+
+def possible_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
+    """The total choices some model of which satisfies the evidence."""
+    return [circuit.maximum("b", task.weights), *undefined_choices(task, -np.inf)]
+
+
+def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
+    """The sources whose value is the largest."""
+    return [source for source in sources if source.value >= most - CLOSE]
+
+
+def best_of(log: float, sources: Sequence[BestChoices], every: bool = False) -> Best:
+    """The total choices of some sources, sorted, with the logarithm of their probability."""
+    rows = sorted(
+        {row for source in sources for row in islice(source.choices(every), MOST_TIES + 1)}
+    )
+    return best_at(log, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
+
+
+def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
+    """The most probable total choices without stable models, where they satisfy the evidence.
+
+    They are looked for from the most probable total choice on, as long as its logarithm is not
+    below ``enough``.
+    """
+    if not task.undefined():
+        return []
+    starts, watch = task.layout.starts, task.watch
+    stream = most_probable_first(task.weights, starts)
+    best, rows = -np.inf, list[TotalChoice]()
+    while some := list(islice(stream, BATCH)):
+        watch.check()
+        single = certain(some, starts)
+        models = task.circuit.masses(single, fields=("consistent",), watch=watch)[task.place, 0]
+        for choice, count in zip(some, models.tolist(), strict=True):
+            chance = log_probability_of(choice, task.weights, starts)
+            if chance < max(best, enough) - CLOSE or len(rows) > MOST_TIES:
+                return [Listed(best, tuple(rows))] if rows else []
+            if count == 0:
+                best = max(best, chance)
+                rows.append(choice)
+    return [Listed(best, tuple(rows))] if rows else []
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """The question at one vertex, where the evidence has mass ``possible`` at most."""
+
+    task: MapTask
+    possible: float
+    best: tuple[Best, ...]  # by upper and by lower probability
+
+
+def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
+    """The best by upper and by lower probability; None if that takes looking at too many.
+
+    Also None where at some vertex no total choice surely satisfies the evidence: then all
+    lower probabilities are 0, or the evidence leaves only one total choice.
+    """
+    intervals = corners(task.ground)
+    if _always_satisfied(task):
+        return _by_choice(task, intervals)
+    circuit = part_of(task)
+    used = _leaves_in(circuit)
+    touched = [corner for corner in intervals if used[corner.leaves].any()]
+    others = [corner for corner in intervals if not used[corner.leaves].any()]
+    if math.prod(len(corner.points) for corner in touched) > MOST_VERTICES:
+        return None
+    high, low = _extreme_weights(task, others)
+    by_upper = _at_vertices(task.at(high), circuit, touched)
+    if by_upper is None:
+        return None
+    if any(not low[corner.leaves].any() for corner in others):
+        # Every value of this choice can have probability 0, and so every total choice.
+        return _largest_upper(by_upper), best_of(
+            -math.inf, possible_choices(task, circuit), every=True
+        )
+    by_lower = _at_vertices(task.at(low), circuit, touched) if others else by_upper
+    if by_lower is None:
+        return None
+    lower = _largest_lower(task, circuit, by_lower)
+    return None if lower is None else (_largest_upper(by_upper), lower)
+
+
+def _leaves_in(circuit: AskedPart) -> NDArray[np.bool_]:
+    """Which leaves occur in the part of the circuit that the evidence needs.
+
+    The evidence does not depend on the others, so that a choice among those counts by itself:
+    with the largest and the least probability of the value that is taken.
+    """
+    used = np.zeros(circuit.layout.size, dtype=np.bool_)
+    for layer in circuit.layers.layers:
+        used[layer.weights[layer.weights >= 0]] = True
+    return used
+
+
+def _at_vertices(
+    task: MapTask, circuit: AskedPart, intervals: Sequence[Corners]
+) -> list[Vertex] | None:
+    """The question at every vertex where the evidence is possible; None where it is never sure."""
+    (batch,) = vertex_weights(intervals, task.weights[:, np.newaxis], MOST_VERTICES)
+    vertices: list[Vertex] = []
+    for column in batch[:, :, 0].T:
+        task.watch.check()
+        at_vertex = task.at(column)
+        if at_vertex.tiny():
+            raise too_improbable("the most probable total choice with intervals")
+        total = at_vertex.evidence_masses()
+        if not total.b > 0:
+            continue  # the evidence is impossible here
+        if not total.a > 0:
+            return None
+        vertices.append(Vertex(at_vertex, float(total.b), best_total_choices(at_vertex, circuit)))
+    return vertices
+
+
+def _always_satisfied(task: MapTask) -> bool:
+    """Whether every total choice has models, and there is no evidence to satisfy."""
+    # In the middle of the intervals every total choice that is ever possible has weight.
+    total = task.evidence_masses()
+    return not task.question.evidence and not total.inconsistent > 0 and not total.undefined > 0
+
+
+def _by_choice(task: MapTask, intervals: Sequence[Corners]) -> tuple[Best, Best]:
+    """The best where P(θ) alone counts: its bounds are the products of those of its values."""
+    high, low = _extreme_weights(task, intervals)
+    return _product(task, high), _product(task, low)
+
+
+def _extreme_weights(task: MapTask, intervals: Sequence[Corners]) -> tuple[Weights, Weights]:
+    """The largest and the least weight of every value of some credal choices."""
+    high, low = task.weights.copy(), task.weights.copy()
+    for corner in intervals:
+        high[corner.leaves] = corner.points.max(axis=0)
+        low[corner.leaves] = corner.points.min(axis=0)
+    return high, low
+
+
+def _product(task: MapTask, weights: Weights) -> Best:
+    """The total choices with the largest product of weights."""
+    parts = [weights[first:last] for first, last in pairwise(task.layout.starts)]
+    possible = all(part.any() for part in parts)
+    log = math.fsum(math.log(part.max()) for part in parts) if possible else -math.inf
+    # Where even the largest product is 0, all total choices have it.
+    winners = [np.flatnonzero(part >= part.max() * (1 - CLOSE) * possible) for part in parts]
+    rows = list(islice(product(*(values.tolist() for values in winners)), MOST_TIES + 1))
+    return best_at(log, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
+
+
+def _largest_upper(vertices: Sequence[Vertex]) -> Best:
+    """The largest upper probability over all vertices, with every total choice that has it."""
+    bests = [vertex.best[0] for vertex in vertices]
+    log = max(best.log10 for best in bests) * LN10
+    ties = [best for best in bests if best.log10 * LN10 >= log - CLOSE]
+    return _listed(log, {tuple(row) for best in ties for row in best.assignments.tolist()})
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceBound:
+    """Lower probabilities are at most P(θ) under ``weights`` divided by ``possible``."""
+
+    weights: Weights  # [leaves]; not always probabilities
+    possible: float
+    most: float  # over all total choices; its logarithm
+
+
+def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Iterator[ChoiceBound]:
+    """Bounds of lower probabilities: P(θ | e) at each vertex, and least P(θ) over least P(e)."""
+    for vertex in vertices:
+        yield ChoiceBound(vertex.task.weights, vertex.possible, vertex.best[1].log10 * LN10)
+    least = np.min([vertex.task.weights for vertex in vertices], axis=0)
+    possible = min(vertex.possible for vertex in vertices)
+    sources = sure_choices(task.at(least), circuit)
+    most = max(source.value for source in sources)
+    yield ChoiceBound(least, possible, most - math.log(possible))
+
+
+def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Best | None:
+    """The largest lower probability, looked for in the order of the tightest bound.
+
+    None if it is 0, or too many total choices would have to be looked at.
+    """
+    bound = min(_bounds(task, circuit, vertices), key=lambda bound: bound.most)
+    starts, watch = task.layout.starts, task.watch
+    known: dict[TotalChoice, float] = {}  # the logarithms of the lower probabilities
+    first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
+    _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
+    stream = most_probable_first(bound.weights, starts)
+    for _ in range(MOST_CHOICES // BATCH):
+        watch.check()
+        best = max(known.values())
+        some = list(islice(stream, BATCH))
+        if best == -math.inf:
+            return None
+        after = -math.inf
+        if some:
+            after = log_probability_of(some[0], bound.weights, starts) - math.log(bound.possible)
+        if after < best - CLOSE:
+            ties = {row for row, value in known.items() if value >= best - CLOSE}
+            return _listed(best, ties)
+        _look(known, _sure(task, some), vertices)
+    return None
+
+
+def _look(
+    known: dict[TotalChoice, float], rows: Sequence[TotalChoice], vertices: Sequence[Vertex]
+) -> None:
+    """Add the lower probabilities (logarithms) of total choices that surely have the evidence."""
+    if not rows:
+        return
+    starts = np.array(vertices[0].task.layout.starts[:-1], dtype=np.int64)
+    weights = np.stack([vertex.task.weights for vertex in vertices], axis=1)
+    possible = np.array([vertex.possible for vertex in vertices])
+    leaves = starts + np.array(rows, dtype=np.int64).reshape(len(rows), len(starts))
+    with np.errstate(divide="ignore"):
+        lower = (np.log(weights)[leaves].sum(axis=1) - np.log(possible)).min(axis=1)
+    known.update(zip(rows, lower.tolist(), strict=True))
+
+
+def _sure(task: MapTask, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
+    """The total choices whose models all satisfy the evidence."""
+    single = certain(rows, task.layout.starts)
+    values = task.circuit.masses(single, fields=("consistent", "a"), watch=task.watch)[task.place]
+    sure = values[1] > 0
+    if task.undefined():
+        sure |= values[0] == 0
+    return [row for row, kept in zip(rows, sure.tolist(), strict=True) if kept]
+
+
+def _listed(log: float, rows: set[TotalChoice]) -> Best:
+    """The total choices that have the best value, in order and not too many."""
+    some = sorted(rows)[: MOST_TIES + 1]
+    return best_at(log, np.array(some, dtype=np.int64).reshape(len(some), -1))

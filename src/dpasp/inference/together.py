@@ -1,0 +1,333 @@
+"""Questions about single atoms under one evidence, which can be answered together.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.3::a. {b}. #query a. #query b. #query a, b.")), Meaning())
+>>> alike = about_atoms(asked)
+>>> [bool(atom) for atom in alike.atoms], alike.certain
+([True, False, False], False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp import circuits
+from dpasp.circuits.shares import Shares, shares
+from dpasp.dataclass import dataclass
+from dpasp.errors import SizeLimit
+from dpasp.inference.asked import MANY_CHOICES, MANY_QUESTIONS, Asked
+from dpasp.inference.circuit import OnCircuit, on_circuit
+from dpasp.language.ast import Mode
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundQuery
+from dpasp.semantics.dependencies import determined
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import (
+    FIELDS,
+    Array,
+    Masses,
+    Question,
+    completed,
+    completed_logs,
+)
+from dpasp.semantics.meaning import Meaning
+
+if TYPE_CHECKING:
+    from dpasp.inference.enumerate import Enumeration
+
+
+MANY_ENTRIES = 5e6  # of tables: from there on it is worth it for one question as well
+# A root for each question may be less work than one circuit for all, so this is tried only so
+# far: a network is known beforehand to be too wide, other programs after a moment.
+NETWORK = circuits.Options(way="elimination", nodes=5_000_000, work=50_000_000)
+OTHERS = circuits.Options(nodes=500_000, work=2_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """The determined atom that each question is about, 0 where it is about anything else.
+
+    ``network`` says that the choices determine all atoms of the program, and ``certain`` that
+    every total choice also has a model.
+    """
+
+    atoms: tuple[int, ...]
+    network: bool
+    certain: bool
+
+
+def about_atoms(asked: Asked) -> Alike | None:
+    """The atoms that the questions are about.
+
+    None if the questions differ in their evidence, if some are not queries, or if some
+    probabilities are intervals.
+    """
+    questions = asked.questions
+    if len(asked.queries) < len(questions) or not questions or asked.has_intervals:
+        return None
+    if any(question.evidence != questions[0].evidence for question in questions):
+        return None
+    known = determined(asked.ground.rules, len(asked.ground.symbols))
+    network = bool(known.all())
+    certain = network and all(rule.head for rule in asked.ground.rules)  # no constraint
+    return Alike(tuple(_single(query, known) for query in asked.queries), network, certain)
+
+
+def _single(query: GroundQuery, known: NDArray[np.bool_]) -> int:
+    """The determined atom that a query is about; 0 if it is about anything else."""
+    if len(query.literals) != 1 or query.literals[0].mode is Mode.UNDEFINED:
+        return 0
+    atom = query.literals[0].atom
+    return atom if known[atom] else 0
+
+
+@dataclass(frozen=True)
+class InNumbers:
+    """Elimination in numbers as an :class:`~dpasp.inference.circuit.Evaluator`.
+
+    ``known`` are the shares under the weights of what is ``asked``; under others they are
+    computed again.
+    """
+
+    asked: Asked
+    known: Shares
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "compile"
+
+    @property
+    def circuit(self) -> None:
+        """There is none."""
+
+    @property
+    def enumeration(self) -> None:
+        """Nothing was enumerated."""
+
+    @property
+    def statistics(self) -> Mapping[str, int | float | str]:
+        """How large the tables are, and for how many questions they were made."""
+        return {
+            "table_entries": self.known.entries,
+            "width": self.known.width,
+            "way": "elimination",
+            "together": len(self.asked.questions),
+        }
+
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch]."""
+        columns = [self._shares(column, watch) for column in weights.T]
+        holds = np.stack([column.holds for column in columns], axis=1)
+        fails = np.stack([column.fails for column in columns], axis=1)
+        return _masses(holds, fails, holds + fails, 1.0)
+
+    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
+        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
+        columns = [self._shares(column, watch) for column in weights.T]
+        holds = np.stack([column.log_holds for column in columns], axis=1)
+        fails = np.stack([column.log_fails for column in columns], axis=1)
+        return _masses(holds, fails, np.logaddexp(holds, fails), 0.0)
+
+    def _shares(self, weights: Weights, watch: Watch) -> Shares:
+        if np.array_equal(weights, self.asked.weights):
+            return self.known
+        computed = shares(self.asked.ground, self.asked.meaning, weights, watch=watch)
+        assert computed is not None  # under other weights it is the same network
+        return computed
+
+
+def _masses(holds: Array, fails: Array, evidence: Array, consistent: float) -> Masses:
+    """The masses of questions that every model answers alike; nothing is inconsistent."""
+    fields = {"a": holds, "b": holds, "c": fails, "d": fails, "qe": holds, "e": evidence}
+    whole = np.full_like(holds, consistent)
+    nothing = np.full(holds.shape[1], 0.0 if consistent else -np.inf)
+    return Masses.of(np.stack([fields.get(name, whole) for name in FIELDS]), nothing)
+
+
+def answered_in_numbers(asked: Asked) -> InNumbers | None:
+    """An evaluator for questions about single atoms under one evidence.
+
+    None where the questions or the program are not of this kind, or where a circuit is better.
+    """
+    many = len(asked.questions) >= MANY_QUESTIONS
+    if asked.has_rows or not (many or len(asked.ground.choices) >= MANY_CHOICES):
+        return None
+    alike = about_atoms(asked)
+    if alike is None or not alike.certain or not all(alike.atoms):
+        return None
+    try:
+        known = shares(
+            asked.ground,
+            asked.meaning,
+            asked.weights,
+            least=0 if many else MANY_ENTRIES,
+            watch=asked.watch,
+        )
+    except SizeLimit:
+        return None
+    return None if known is None else InNumbers(asked, known)
+
+
+Leaves = NDArray[np.int64]
+Complete = Callable[[Masses, Meaning, Sequence[Question]], Masses]
+
+
+@dataclass(frozen=True)
+class Together:
+    """A circuit with leaves for atoms as an :class:`~dpasp.inference.circuit.Evaluator`.
+
+    ``leaves`` [2, questions] are those of the atom of each question: where its literal holds,
+    and where it does not; -1 for the questions that ``others`` answers. ``others`` also gives
+    the mass of the total choices without a model; where it is None, every one has a model.
+    """
+
+    shared: circuits.Circuit
+    meaning: Meaning
+    questions: tuple[Question, ...]
+    leaves: Leaves
+    others: OnCircuit | None
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "compile"
+
+    @property
+    def circuit(self) -> None:
+        """No circuit has a root for each question."""
+
+    @property
+    def enumeration(self) -> Enumeration | None:
+        """What the circuit of the other questions was folded from, if it could not be compiled."""
+        return None if self.others is None else self.others.enumeration
+
+    @property
+    def statistics(self) -> Mapping[str, int | float | str]:
+        """How large the circuits are, and for how many questions there is one gradient."""
+        sizes = [self.shared.statistics]
+        if self.others is not None:
+            sizes.append(self.others.circuit.statistics)
+        return {
+            "circuit_nodes": sum(size.nodes for size in sizes),
+            "circuit_edges": sum(size.edges for size in sizes),
+            "width": max(size.width for size in sizes),
+            "way": sizes[0].way,
+            "together": int(np.count_nonzero(self._by_gradient)),
+        }
+
+    @cached_property
+    def _by_gradient(self) -> NDArray[np.bool_]:
+        """Which questions the gradient answers."""
+        answered: NDArray[np.bool_] = self.leaves[0] >= 0
+        return answered
+
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch]."""
+        others = None if self.others is None else self.others.masses(weights, watch)
+        return self._joined(self._slopes(weights, False, watch), others, completed, 0.0)
+
+    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
+        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
+        others = None if self.others is None else self.others.log_masses(weights, watch)
+        return self._joined(self._slopes(weights, True, watch), others, completed_logs, -np.inf)
+
+    def _slopes(self, weights: Weights, log: bool, watch: Watch) -> Array:
+        """The masses [fields, questions, batch] of the questions that the gradient answers.
+
+        Total choices without models are not in them.
+        """
+        of_atoms = np.ones((self.shared.leaves - len(weights), weights.shape[1]))
+        wide = np.concatenate([weights, of_atoms])
+        holds, fails = self.leaves[:, self._by_gradient]
+        masses = np.full((len(FIELDS), len(holds), weights.shape[1]), np.nan)
+        fields = dict(zip(FIELDS, masses, strict=True))
+        total = self.shared.masses(wide, fields=("consistent",), log=log, watch=watch)
+        fields["consistent"][:] = total[0, 0]
+        if self.meaning.maxent:
+            fields["e"][:], slopes = self._gradient(wide, "e", log, watch)
+            fields["qe"][:] = slopes[holds]
+            return masses
+        _, slopes = self._gradient(wide, "b", log, watch)
+        fields["b"][:], fields["d"][:] = slopes[holds], slopes[fails]
+        if not self.shared.definite:  # otherwise what some model does, every model does
+            _, slopes = self._gradient(wide, "a", log, watch)
+        fields["a"][:], fields["c"][:] = slopes[holds], slopes[fails]
+        return masses
+
+    def _gradient(self, wide: Weights, field: str, log: bool, watch: Watch) -> tuple[Array, Array]:
+        """The mass [batch] of a query that always holds, and what each leaf contributes to it."""
+        seeds = np.zeros((1, len(FIELDS), wide.shape[1]))
+        seeds[:, FIELDS.index(field)] = 1.0
+        masses, slopes = self.shared.gradient(wide, seeds, log=log, watch=watch)
+        mass: Array = masses[0, FIELDS.index(field)]
+        if log:  # the slopes of a logarithm are shares of the mass
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slopes = np.where(mass > -np.inf, mass + np.log(slopes), -np.inf)
+        return mass, slopes
+
+    def _joined(
+        self, slopes: Array, others: Masses | None, complete: Complete, nothing: float
+    ) -> Masses:
+        """The masses of all questions in their order, from ``slopes`` and those of ``others``."""
+        lost = np.full(slopes.shape[2], nothing)
+        if others is not None:  # the total choices without models: the same for every question
+            has_undefined_model = self.meaning.has_undefined_model
+            lost = (others.undefined if has_undefined_model else others.inconsistent)[0]
+        here = self._by_gradient
+        asked = [self.questions[i] for i in np.flatnonzero(here)]
+        whole = complete(Masses.of(slopes, lost), self.meaning, asked).array()
+        joined = np.empty((len(whole), len(self.questions), slopes.shape[2]))
+        joined[:, here] = whole
+        if others is not None and not here.all():
+            joined[:, ~here] = others.array()
+        return Masses.of(joined)
+
+
+def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Together | None:
+    """An evaluator for many questions about single atoms under one evidence.
+
+    None where there are not so many, or where a root for each question is less work.
+    """
+    alike = about_atoms(asked) if len(asked.questions) >= MANY_QUESTIONS else None
+    if alike is None:
+        return None
+    atoms, questions = alike.atoms, asked.questions
+    observed = tuple(dict.fromkeys(atom for atom in atoms if atom))
+    if len(observed) < MANY_QUESTIONS:
+        return None
+    base = asked.with_questions((GroundQuery((), questions[0].evidence, "", None),)).ground
+    options = NETWORK if alike.network else OTHERS
+    try:
+        shared = circuits.compile(
+            base, asked.meaning, observed=observed, options=options, cache=cache, watch=asked.watch
+        )
+    except (SizeLimit, circuits.HeadCycle):
+        return None
+    others = [query for query, atom in zip(asked.queries, atoms, strict=True) if not atom]
+    if not others and not alike.certain:
+        others = [GroundQuery((), (), "", None)]  # gives the mass of choices without a model
+    rest = None
+    if others:
+        ground = asked.with_questions(others).ground
+        rest = on_circuit(ground, asked.meaning, cache=cache, watch=asked.watch)
+    return Together(shared, asked.meaning, questions, _leaves(asked, atoms, observed), rest)
+
+
+def _leaves(asked: Asked, atoms: Sequence[int], observed: Sequence[int]) -> Leaves:
+    """The ``leaves`` of :class:`Together`; those of observed atoms come after all choices."""
+    places = {atom: asked.layout.size + 2 * i for i, atom in enumerate(observed)}
+    leaves = np.full((2, len(atoms)), -1, dtype=np.int64)
+    for i, (query, atom) in enumerate(zip(asked.queries, atoms, strict=True)):
+        if atom:
+            both = (places[atom], places[atom] + 1)  # true, false
+            leaves[:, i] = both if query.literals[0].mode is Mode.TRUE else both[::-1]
+    return leaves
