@@ -1,7 +1,8 @@
 # Each target sets up what it needs in .venv first; that is quick when nothing has changed.
 #
 #   make demo     a tour of the examples, and a network that learns digits from their sums
-#   make test     linting, types and tests: everything that must hold
+#   make test     linting, types and tests, in minutes: what must hold before a change lands
+#   make test-all the same and the slow tests: limits, signals, browsers, notebooks, more programs
 #   make check    linting and types only
 #   make docs     the documentation as a site, in build/docs; every example is run
 #   make bench    exact inference beside other systems, small sizes; bench-full: all sizes
@@ -58,7 +59,7 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test check docs bench bench-full random exit-codes limits fuzz border files guided kills cluster soak mutants sanitize sanitize-border threads smoke page format tidy clean
+.PHONY: demo test slow test-all check docs bench bench-full random exit-codes limits fuzz border files guided kills cluster soak mutants sanitize sanitize-border threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -67,10 +68,18 @@ demo: .venv/demo.stamp
 check: .venv/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 
 test: check
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+
+# what `make test` leaves out
+slow: .venv/test.stamp
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+test-all: test
+	$(MAKE) slow
 
 docs: .venv/docs.stamp
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs

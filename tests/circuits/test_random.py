@@ -1,6 +1,7 @@
 """Random ground programs: every way and order gives what the reference engine gives.
 
-``DPASP_RANDOM_CIRCUITS`` sets how many programs are drawn (5,000 if it is not set).
+``DPASP_RANDOM_CIRCUITS`` sets how many programs are drawn (5,000 if it is not set; those after
+the first 500 are slow tests).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from .programs import STABLE, draw_shape, random_network, random_program
 from .ways import compare
 
 PROGRAMS = int(os.environ.get("DPASP_RANDOM_CIRCUITS", "5000"))
-BLOCK = 100
+FEW = 500  # programs in every run of the tests
+BLOCK = 50
 # stable models come more often: there alone are aggregates, choice rules and disjunction
 LOGICS = (Logic.STABLE, *Logic, Logic.STABLE, Logic.LSTABLE)
 
@@ -39,10 +41,15 @@ def programs(
         yield seed, random_program(random, shape)
 
 
-BLOCKS = list(zip(range(0, PROGRAMS, BLOCK), cycle(LOGICS), strict=False))
+def blocks(programs: int, few: int, *more: Iterator[Logic]) -> list[object]:
+    """The first seeds of the blocks of programs; those after a few programs are slow tests."""
+    return [
+        pytest.param(first, *rest, marks=[pytest.mark.slow] if first >= few else [])
+        for first, *rest in zip(range(0, programs, BLOCK), *more, strict=False)
+    ]
 
 
-@pytest.mark.parametrize(("first", "logic"), BLOCKS)
+@pytest.mark.parametrize(("first", "logic"), blocks(PROGRAMS, FEW, cycle(LOGICS)))
 def test_every_way(first: int, logic: Logic, tmp_path: Path) -> None:
     compared = 0
     for seed, ground in programs(logic, range(first, first + BLOCK)):
@@ -53,7 +60,7 @@ def test_every_way(first: int, logic: Logic, tmp_path: Path) -> None:
     assert compared > BLOCK / 2  # the others have no meaning or a head cycle
 
 
-@pytest.mark.parametrize("first", range(0, PROGRAMS // 5, BLOCK))
+@pytest.mark.parametrize("first", blocks(PROGRAMS // 5, FEW // 5))
 def test_networks(first: int) -> None:
     """Tables with many-valued variables, by elimination among other ways."""
     ways: list[tuple[CompilerWay, Order]] = [

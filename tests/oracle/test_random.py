@@ -1,8 +1,8 @@
 """Random programs: every answer of every semantics is the oracle's.
 
-``DPASP_RANDOM`` sets how many programs are drawn (3,000 if it is not set), and
-``DPASP_RANDOM_FIRST`` the seed of the first; ``DPASP_RANDOM_ATOMS`` how many atoms
-the largest has (5), ``DPASP_RANDOM_ENGINE`` which engine answers (enumerate).
+``DPASP_RANDOM`` sets how many programs are drawn (3,000 if it is not set; those after the first
+300 are slow tests), and ``DPASP_RANDOM_FIRST`` the seed of the first; ``DPASP_RANDOM_ATOMS`` how
+many atoms the largest has (5), ``DPASP_RANDOM_ENGINE`` which engine answers (enumerate).
 """
 
 from __future__ import annotations
@@ -24,9 +24,18 @@ PROGRAMS = int(os.environ.get("DPASP_RANDOM", "3000"))
 FIRST = int(os.environ.get("DPASP_RANDOM_FIRST", "0"))
 ATOMS = int(os.environ.get("DPASP_RANDOM_ATOMS", "5"))
 ENGINE = os.environ.get("DPASP_RANDOM_ENGINE", "enumerate")
+FEW = 300  # programs in every run of the tests
 BLOCK = 50
 LOGICS = ("stable", "partial", "lstable", "smproblog", "wellfounded")
 TOLERANCE = 1e-9
+
+
+def blocks(programs: int, few: int) -> list[object]:
+    """The first seeds of the blocks of programs; those after a few programs are slow tests."""
+    return [
+        pytest.param(first, marks=[pytest.mark.slow] if first >= FIRST + few else [])
+        for first in range(FIRST, FIRST + programs, BLOCK)
+    ]
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,7 @@ def compare_refusals(bad: dict[Query, str], asked: Asked, semantics: str) -> Ite
     yield f"{semantics}: {seen}, not {[f'{query}: {code}' for query, code in bad.items()]}"
 
 
-@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, BLOCK))
+@pytest.mark.parametrize("first", blocks(PROGRAMS, FEW))
 def test_random_programs(first: int) -> None:
     for seed in range(first, min(first + BLOCK, FIRST + PROGRAMS)):
         program = generate(seed, ATOMS)
@@ -164,7 +173,7 @@ def literals(assignment: Assignment) -> frozenset[str]:
     return frozenset(assignment_text({atom: value}) for atom, value in assignment.items())
 
 
-@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS // 20, BLOCK))
+@pytest.mark.parametrize("first", blocks(PROGRAMS // 20, BLOCK))
 def test_most_probable_values(first: int) -> None:
     for seed in range(first, first + BLOCK):
         found = list(map_differences(seed))
