@@ -16,7 +16,7 @@ import dpasp
 from tests.clocks import PATIENCE, wait
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="signals")]
 
 ENDLESS = "p(0). p(X+1) :- p(X). 0.3::a. #query p(1)."
 SILENT = "d(1..3000). p :- d(X), d(Y), d(Z), d(V), X+Y+Z+V < 0. 0.3::a. #query p."

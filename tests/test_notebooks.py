@@ -67,15 +67,18 @@ def shown(notebook: Any) -> list[tuple[str, list[str]]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_is_shown_is_what_happens(path: Path) -> None:
     assert shown(run(path)) == shown(nbformat.read(path, as_version=4))
 
 
+@pytest.mark.slow
 def test_there_are_five_tutorials() -> None:
     assert len(NOTEBOOKS) == 6
 
 
+@pytest.mark.slow
 def test_every_page_is_in_a_table_of_contents() -> None:
     pages = {page.with_suffix("") for kind in ("*.md", "*.ipynb") for page in DOCS.rglob(kind)}
     listed = {

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dpasp
+from tests.clocks import looks
 
 TEXT = "0.3::a. p :- a, not q. q :- a, not p.\n#query p.\n#query p | a.\n"
 
@@ -156,8 +157,8 @@ def test_statements_keep_their_places_whatever_is_asked() -> None:
 def test_limits() -> None:
     program = dpasp.loads("p(X+1) :- p(X). p(0). 0.5::a. #query a.")
     with pytest.raises(dpasp.TimeLimit):
-        program.query(exact=True, limits=dpasp.Limits(seconds=0.3))
-    found = program.query(limits=dpasp.Limits(seconds=0.3))
+        program.query(exact=True, limits=looks(20))
+    found = program.query(limits=looks(20))
     assert [(found[0].lower, found[0].upper, found[0].gap)] == [(0.0, 1.0, 1.0)]
     assert "before the program was ground" in found.warnings[0].message
 

@@ -6,7 +6,11 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from tests.clocks import PATIENCE
+
+pytestmark = pytest.mark.slow
 
 HARD = """
 import sys

@@ -208,6 +208,7 @@ UNITS = Path(__file__).with_name("units.cpp")
 NATIVE = Path(__file__).parents[2] / "src" / "dpasp" / "native"  # _native may be elsewhere
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     which("c++") is None or not (NATIVE / "circuit.cpp").exists(),
     reason="needs a compiler and the sources",
@@ -307,6 +308,7 @@ except Exception as problem:
 """
 
 
+@pytest.mark.slow
 @ADDRESSES
 def test_threads_and_memory_that_there_are_not() -> None:
     found = subprocess.run(
@@ -335,6 +337,7 @@ print(compile(program, Meaning(), options=Options("diagram")).leaves)
 """
 
 
+@pytest.mark.slow
 @ADDRESSES
 def test_stacks_that_there_are_not() -> None:
     done = subprocess.run(
@@ -362,6 +365,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 @pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="needs memory itself")
 def test_large_circuits_are_evaluated_in_narrow_tiles() -> None:

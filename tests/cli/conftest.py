@@ -31,7 +31,7 @@ class Result(NamedTuple):
 
 
 Command = Callable[..., Result]
-Stepped = Callable[[int], None]
+Stepped = Callable[..., None]
 
 
 @pytest.fixture
@@ -54,13 +54,20 @@ def dpasp(
 
 @pytest.fixture
 def stepped(monkeypatch: pytest.MonkeyPatch) -> Stepped:
-    """From then on, a time limit of a command that is called here is so many looks at the clock."""
+    """From then on, a time limit of a command that is called here is so many looks at the clock.
 
-    def give(number: int) -> None:
+    Grounding that ends looks at it only once.
+    """
+
+    def give(number: int, ends: bool = True) -> None:
+        if ends:
+            monkeypatch.setattr("dpasp.logic.supervise.TICK", PATIENCE)
+            monkeypatch.setattr("dpasp.logic.dry_run.TICK", PATIENCE)
+
         def limits(
-            seconds: float, megabytes: float | None, since: float, *rest: Any, **named: Any
+            seconds: float | None, megabytes: float | None, since: float, *rest: Any, **named: Any
         ) -> Limits:
-            clock = count(0.0, seconds / number).__next__
+            clock = count(0.0, (seconds or number) / number).__next__
             return Limits(seconds, megabytes, 0.0, *rest, **named, clock=clock)
 
         monkeypatch.setattr("dpasp.cli.reading.Limits", limits)

@@ -9,7 +9,7 @@ import pytest
 
 from dpasp.circuits import Cache
 
-from .conftest import Command
+from .conftest import Command, Stepped
 
 NAP = "0.7::busy.\ncoffee :- busy, not nap.\nnap :- busy, not coffee.\n#query nap.\n"
 PARADOX = "0.3::a. p :- a, not p. #query a.\n"
@@ -163,8 +163,9 @@ ENDLESS = "p(0). p(X+1) :- p(X). 0.3::a :- p(5). #query p(1). #query a | p(X).\n
 
 
 @pytest.mark.parametrize("words", [["--exact"], ["--engine", "compile"]])
-def test_the_time_limit_exits_124(dpasp: Command, words: list[str]) -> None:
-    code, out, err = dpasp("--time-limit", "0.3", *words, text=ENDLESS)
+def test_the_time_limit_exits_124(dpasp: Command, words: list[str], stepped: Stepped) -> None:
+    stepped(20, ends=False)
+    code, out, err = dpasp("--time-limit", "1000", *words, text=ENDLESS)
     assert (code, out) == (124, "")
     assert "[time-limit]" in err
     assert "the program was not ground by then: raise --time-limit" in " ".join(err.split())
@@ -177,11 +178,12 @@ def test_the_memory_limit_exits_125(dpasp: Command) -> None:
     assert "[memory-limit]" in err
 
 
-@pytest.mark.parametrize("limit", [["--time-limit", "0.3"], ["--memory-limit", "1"]])
+@pytest.mark.parametrize("limit", [["--time-limit", "1000"], ["--memory-limit", "1"]])
 @pytest.mark.parametrize("engine", ["auto", "bounds"])
 def test_there_is_an_answer_before_the_program_is_ground(
-    dpasp: Command, engine: str, limit: list[str]
+    dpasp: Command, engine: str, limit: list[str], stepped: Stepped
 ) -> None:
+    stepped(20, ends=False)
     code, out, err = dpasp(*limit, "--engine", engine, text=ENDLESS)
     assert code == 0
     assert out.splitlines() == [
@@ -195,8 +197,9 @@ def test_there_is_an_answer_before_the_program_is_ground(
     assert "a | p(X) may stand for several questions" in said
 
 
-def test_the_answer_before_the_program_is_ground_in_json(dpasp: Command) -> None:
-    words = ("--time-limit", "0.3", "--json", "--semantics", "maxent")
+def test_the_answer_before_the_program_is_ground_in_json(dpasp: Command, stepped: Stepped) -> None:
+    stepped(20, ends=False)
+    words = ("--time-limit", "1000", "--json", "--semantics", "maxent")
     code, out, _ = dpasp(*words, text=ENDLESS)
     found = json.loads(out)
     assert code == 0
@@ -207,10 +210,11 @@ def test_the_answer_before_the_program_is_ground_in_json(dpasp: Command) -> None
     assert [warning["code"] for warning in found["warnings"]] == ["not-exact", "instances-unknown"]
 
 
-def test_no_answer_where_nothing_can_be_said(dpasp: Command) -> None:
-    code, out, _ = dpasp("--time-limit", "0.3", text=ENDLESS + "#map a?.")
+def test_no_answer_where_nothing_can_be_said(dpasp: Command, stepped: Stepped) -> None:
+    stepped(20, ends=False)
+    code, out, _ = dpasp("--time-limit", "1000", text=ENDLESS + "#map a?.")
     assert (code, out) == (124, "")
-    code, out, _ = dpasp("--time-limit", "0.3", "--marginals", text=ENDLESS)
+    code, out, _ = dpasp("--time-limit", "1000", "--marginals", text=ENDLESS)
     assert (code, out) == (124, "")
 
 

@@ -252,13 +252,16 @@ def test_a_limit_leaves_sure_bounds(
 
 
 def test_the_search_keeps_to_the_time_limit() -> None:
-    answers = grid(5, hard(5)).query(limits=looks(200))
+    program = grid(5, hard(5))
+    program.ground()
+    answers = program.query(limits=looks(200))
     assert answers.warnings[0].message.startswith("stopped at the time limit of 1000 s, with a gap")
 
 
 def test_one_question_may_be_exact_and_another_not(monkeypatch: pytest.MonkeyPatch) -> None:
     program = grid(5, "r(1,1)", hard(5))
     exact = program.query("r(1,1)")[0]
+    program.ground()
     monkeypatch.setattr(search, "GRACE", 0.0)
     easy, stopped = program.query(limits=looks(400))
     assert isinstance(easy, Answer)

@@ -73,6 +73,7 @@ def test_progress_is_reported() -> None:
 
 def test_the_time_limit_stops_it() -> None:
     program = dpasp.loads("0.5::a(1..40). #query a(1), a(2).")
+    program.ground()
     with pytest.raises(dpasp.TimeLimit):
         program.query(engine="enumerate", limits=looks(20))
 
@@ -80,8 +81,10 @@ def test_the_time_limit_stops_it() -> None:
 def test_the_time_limit_stops_it_between_two_models() -> None:
     """30 pigeons in 29 holes have no model, and nobody lives to see that found out."""
     text = "0.5::z. 1 { in(P,H) : H = 1..29 } 1 :- P = 1..30. :- in(P,H), in(Q,H), P < Q. #query z."
+    program = dpasp.loads(text)
+    program.ground()
     with pytest.raises(dpasp.TimeLimit):
-        dpasp.loads(text).query(engine="enumerate", limits=dpasp.Limits(seconds=0.3))
+        program.query(engine="enumerate", limits=looks(20))
 
 
 def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,6 +93,7 @@ def left(folder: Path, text: str, limit: str, beside: str = "", python: bool = F
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", ["", BESIDE], ids=["alone", "beside a thread"])
 @pytest.mark.parametrize(
     ("text", "limit", "name"),
@@ -113,6 +114,7 @@ def test_nothing_is_left_of_a_stopped_call(
 PYTHON = "#python\nimport numpy\ndef rows(): return numpy.zeros((2, 3))\n#end.\n"
 
 
+@pytest.mark.slow
 def test_python_that_grounding_does_not_run_leaves_nothing_either(tmp_path: Path) -> None:
     text = f"{PYTHON}image(0) ~ test(@rows). {SILENT}"
     said = left(tmp_path, text, "seconds=0.5", python=True)
@@ -124,6 +126,7 @@ def test_python_that_grounding_does_not_run_leaves_nothing_either(tmp_path: Path
 CALLING = "#python\ndef next(x):\n    return x + 1\n#end.\np(0). p(@next(X)) :- p(X). #query p(1)."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["", BESIDE], ids=["alone", "beside a thread"])
 def test_a_thread_that_is_stopped_ends(before: str, tmp_path: Path) -> None:
     script = f"""

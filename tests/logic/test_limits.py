@@ -37,7 +37,7 @@ SILENT = "d(1..3000). :- d(X), d(Y), d(Z), d(V), X+Y+Z+V < 0."
 @pytest.mark.parametrize("text", ENDLESS)
 def test_time_limit(text: str) -> None:
     with pytest.raises(TimeLimit) as caught:
-        ground(parse(text), watch=Limits(seconds=0.1).start())
+        ground(parse(text), watch=looks(5).start())
     assert "still being ground" in caught.value.diagnostics[0].help
 
 
@@ -162,7 +162,7 @@ def test_a_join_that_finds_nothing_is_left_and_the_exit_code_stays() -> None:
 
 def test_work_after_a_stop() -> None:
     with pytest.raises(TimeLimit):
-        ground(parse(ENDLESS[0]), watch=Limits(seconds=0.05).start())
+        ground(parse(ENDLESS[0]), watch=looks(5).start())
     assert len(ground(parse("0.5::a(1..3).")).choices) == 3
 
 

@@ -30,6 +30,7 @@ expect = playwright.expect
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, WebSocket, WebSocketRoute
 
+pytestmark = pytest.mark.slow
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -47,7 +48,7 @@ LIMIT = 1000 * PATIENCE  # milliseconds
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with serving(60.0) as url:  # more than any answer here takes, on a busy machine too
+    with serving(PATIENCE) as url:  # more than any answer here takes, on a busy machine too
         yield url
 
 

@@ -34,6 +34,13 @@ ELSEWHERE = ("torch", "dpasp.neural", "dpasp.learning", "pandas", "narwhals")  #
 HUGE = "n(1..9000). a(X,Y) :- n(X), n(Y). #query a(1,1)."
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers have all the time they need to start and to reply."""
+    monkeypatch.setattr(workers, "START", PATIENCE)
+    monkeypatch.setattr(workers, "GRACE", PATIENCE)
+
+
 def run(work: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(work, PATIENCE))
 
@@ -137,7 +144,7 @@ def test_work_that_is_stopped_ends() -> None:
             process = worker._process.pid
             before = memory_in_use(process)
             asked = asyncio.create_task(worker.ask(answer(ENDLESS)))
-            while memory_in_use(process) < before + 10:  # it grounds
+            while memory_in_use(process) < before + 10:  # until it grounds
                 await asyncio.sleep(0.02)
             worker.stop()
             with pytest.raises(Stopped, match="Stopped"):

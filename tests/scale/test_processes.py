@@ -142,10 +142,12 @@ def test_a_process_that_dies_is_replaced(pool: Processes) -> None:
     killed: list[int] = []
 
     def kill(done: float, total: float | None) -> None:
-        process = pool.processes[len(killed) % 2]._process
-        if len(killed) < 2 and process is not None:
-            killed.append(process.pid)
-            process.kill()
+        if len(killed) < 2:
+            one = pool.processes[len(killed)]
+            wait(lambda: one._process is not None, "the start of the process")
+            assert one._process is not None
+            killed.append(one._process.pid)
+            one._process.kill()
 
     shared = program.query(cluster=pool, progress=kill, **asked)  # type: ignore[arg-type]
     assert len(set(killed)) == 2

@@ -44,6 +44,7 @@ def cluster() -> Iterator[Any]:
             made.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_a_node_that_is_killed_changes_no_bit(cluster: Any) -> None:
     program = dpasp.loads(TEXT)
@@ -77,6 +78,7 @@ def test_a_node_that_is_killed_changes_no_bit(cluster: Any) -> None:
     assert 0 < (some[0].samples or 0) < 10**9  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_memory_limit_reaches_the_cluster(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     program = dpasp.loads(TEXT)
@@ -91,6 +93,7 @@ def test_a_memory_limit_reaches_the_cluster(cluster: Any, monkeypatch: pytest.Mo
         )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.filterwarnings("ignore")
 def test_ctrl_c_ends_the_work_of_the_cluster(cluster: Any, tmp_path: Path) -> None:
@@ -105,13 +108,16 @@ def test_ctrl_c_ends_the_work_of_the_cluster(cluster: Any, tmp_path: Path) -> No
         out, said = run.communicate(timeout=PATIENCE)
         assert (run.returncode, out, said) == (130, "", "error: interrupted [interrupted]\n")
         ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
-        whole = ray.cluster_resources()["CPU"]
-        wait(lambda: ray.available_resources().get("CPU", 0.0) == whole, "the end of all work")
+        wait(
+            lambda: ray.available_resources().get("CPU") == ray.cluster_resources()["CPU"],
+            "the end of all work",
+        )
     finally:
         ray.shutdown()
         run.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_no_cluster_answers() -> None:
     with pytest.raises(dpasp.UsageError, match="no Ray cluster answers at"):
