@@ -26,7 +26,10 @@ def test_our_own_programs() -> None:
     assert [text for text in seeds() if fuzz.examine(text) is not None] == []
 
 
-@pytest.mark.parametrize("first", range(0, 42_000, 3_500))
+@pytest.mark.parametrize(
+    "first",
+    [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(3_500, 42_000, 3_500))],
+)
 def test_damaged_programs(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert list(fuzz.failures(first, first + 3_500)) == []
