@@ -192,4 +192,4 @@ tidy: .venv/test.stamp .venv/clang.stamp
 	$(BIN)/clang-tidy --quiet -p build/tidy src/dpasp/native/*.cpp
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
