@@ -57,7 +57,7 @@ def test_every_way(first: int, logic: Logic, tmp_path: Path) -> None:
         cache = Cache(tmp_path / str(seed), worth=0.0) if seed % 10 == 0 else None
         runs = [compare(f"seed {seed}", ground, Meaning(logic, p), cache) for p in Probability]
         compared += any(runs)
-    assert compared > BLOCK / 2  # the others have no meaning or a head cycle
+    assert compared > BLOCK / 4  # the others have no meaning or a head cycle
 
 
 @pytest.mark.parametrize("first", blocks(PROGRAMS // 5, FEW // 5))
@@ -75,7 +75,7 @@ def test_networks(first: int) -> None:
         for probability in Probability:
             compare(f"network {seed}", ground, Meaning(Logic.STABLE, probability), ways=ways)
         eliminated += "elimination" in compile(ground, STABLE).statistics.way
-    assert eliminated > BLOCK / 5
+    assert eliminated > BLOCK / 10
 
 
 def test_stratified_programs_agree_on_everything() -> None:

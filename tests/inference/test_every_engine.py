@@ -50,6 +50,7 @@ def test_no_engine_refuses_a_semantics(engine: str, logic: str) -> None:
         check(PLAIN + asked(logic), engine, f"{logic}, {probability.value}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("logic", [logic.value for logic in Logic])
 @pytest.mark.parametrize("engine", engine_names())
 @pytest.mark.parametrize("place", INTERVALS)

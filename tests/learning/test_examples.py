@@ -24,6 +24,7 @@ def load(name: str) -> dpasp.Program:
     return dpasp.load(EXAMPLES / f"{name}.plp")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "query", "labels", "least"),
     [

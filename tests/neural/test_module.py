@@ -364,6 +364,7 @@ print(model.prob("a").item())
 """
 
 
+@pytest.mark.slow
 def test_a_script_that_used_a_module_ends_quietly() -> None:
     done = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0.5\n", "")

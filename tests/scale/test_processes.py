@@ -354,6 +354,7 @@ def counting_boxes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
+@pytest.mark.slow
 def test_the_members_of_an_ensemble_learn_apart() -> None:
     torch = pytest.importorskip("torch")
     text = """
