@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as draw
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -103,11 +104,19 @@ def numbers(program: dpasp.Program) -> list[float]:
     return [float(answer.value) for answer in answers]
 
 
-TestUses = Uses.TestCase
-TestUses.settings = settings(
-    max_examples=250,
+FEW = settings(
+    max_examples=25,
     stateful_step_count=8,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
+
+
+class TestUses(Uses.TestCase):
+    settings = FEW
+
+
+@pytest.mark.slow
+class TestManyUses(Uses.TestCase):
+    settings = settings(FEW, max_examples=250)

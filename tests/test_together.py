@@ -133,6 +133,7 @@ def bits(folder: Path, files: list[str], seed: str, threads: str) -> object:
     return answers, [one["values"] for one in told.get("learned", ())], told.get("history")
 
 
+@pytest.mark.slow
 def test_the_same_bits_whatever_the_threads_hashes_and_order_of_files(tmp_path: Path) -> None:
     (tmp_path / "one.plp").write_text(ONE)
     (tmp_path / "two.plp").write_text(TWO)
