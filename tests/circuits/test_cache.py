@@ -89,7 +89,7 @@ def test_the_oldest_go_first(cache: Cache) -> None:
     os.utime(oldest, (past, past))
     size = oldest.stat().st_size / 2**20
     small = replace(cache, megabytes=4.5 * size)
-    for way in ("diagram", "tables", "search"):
+    for way in ("diagram", "tables", "elimination"):
         for probability in Probability:
             options = Options(way=way)
             compile(ground, Meaning(Logic.STABLE, probability), options=options, cache=small)

@@ -225,7 +225,7 @@ def test_wrong_shapes() -> None:
 
 def test_statistics_name_the_way() -> None:
     ground = chain(20, 0.5)
-    for way in ("diagram", "tables", "search"):
+    for way in ("diagram", "tables", "elimination"):
         statistics = compile(
             ground, Meaning(Logic.STABLE, Probability.CREDAL), options=Options(way=way)
         ).statistics

@@ -68,7 +68,7 @@ def test_a_compiler_that_branches_on_atoms_leaves_the_difference() -> None:
     ground = dpasp.loads(
         "0.3::a. 0.4::b. c :- a. c :- b. d :- c, not b. :- d, a. #query c."
     ).ground()
-    found = compile(ground, STABLE, options=Options(way="search"))
+    found = compile(ground, STABLE, options=Options(way="elimination"))
     known = consistency(found, leaves.layout(ground.choices))
     weights = leaves.weights(ground)[:, np.newaxis]
     difference = 1.0 - found.masses(weights)[0, 0]

@@ -71,7 +71,7 @@ def smokers(n: int, seed: int = 0) -> str:
 @pytest.mark.parametrize("text", [strip(4), smokers(3)])
 def test_they_are_the_shares_of_the_enumeration(text: str) -> None:
     ground = dpasp.loads(text).ground()
-    for way in ("auto", "tables", "search"):
+    for way in ("auto", "tables", "diagram"):
         assert in_numbers(ground, way)[1] == pytest.approx(expected(ground), rel=1e-12)
 
 
@@ -89,7 +89,7 @@ def test_prefixes_and_suffixes_meet_anywhere(edges: int) -> None:
     """Every order meets elsewhere, and a circuit does not meet at all."""
     ground = dpasp.loads(colouring(8, edges)).ground()
     weights = leaves.weights(ground)
-    circuit = compile(ground, MAXENT, options=Options("search"))
+    circuit = compile(ground, MAXENT, options=Options("diagram"))
     exact = circuit.masses(weights)[0][[FIELDS.index(name) for name in ASKED]].tolist()
     for order in ("narrow", "breadth", "depth", "polished"):
         assert in_numbers(ground, "tables", order)[1] == pytest.approx(exact, rel=1e-12)
@@ -137,7 +137,7 @@ def test_many_smokers_with_negation() -> None:
     ground = dpasp.loads(smokers(14)).ground()
     coins, found = in_numbers(ground)
     assert coins.of_weights
-    assert found == pytest.approx(in_numbers(ground, "search")[1], rel=1e-9)
+    assert found == pytest.approx(in_numbers(ground, "diagram")[1], rel=1e-9)
 
 
 def test_evidence_too_improbable_for_numbers_has_a_circuit() -> None:

@@ -85,7 +85,7 @@ def test_gradients_are_those_of_other_ways() -> None:
     text = network(6) + "\n#query v(5,0) | v(2,1).\n#query v(4,1), not v(1,2)."
     weights = leaves.weights(dpasp.loads(text).ground())
     probed = ("qe", "e", "d")
-    ways = [circuit(text, way) for way in ("elimination", "search")]
+    ways = [circuit(text, way) for way in ("elimination", "diagram")]
     assert ways[0].statistics.way == "elimination"
     seeds = np.zeros((2, len(FIELDS)))
     seeds[:, [FIELDS.index(name) for name in probed]] = (1.0, -2.0, 0.5)

@@ -98,7 +98,7 @@ def test_numbers_of_atoms_that_cannot_be_are_refused(atoms: int) -> None:
     ("mode", "way", "order", "nodes", "text"),
     [
         ("many", "auto", "auto", 10, "no mode 'many'; there are bits, counts, least"),
-        ("bits", "magic", "auto", 10, "no way 'magic'; there are diagram, tables, search"),
+        ("bits", "magic", "auto", 10, "no way 'magic'; there are diagram, tables, elimination"),
         ("bits", "auto", "random", 10, "no order 'random'; there are narrow, breadth"),
         ("bits", "auto", "auto", 0, "from 1 to 1073741824 nodes, not 0"),
         ("bits", "auto", "auto", 1 << 40, "from 1 to 1073741824 nodes"),
@@ -232,32 +232,6 @@ def test_bounds_and_clocks_that_programs_do_not_reach(tmp_path: Path) -> None:
         [binary], capture_output=True, text=True, timeout=PATIENCE, check=False, env=PLAIN
     )
     assert (done.returncode, done.stdout) == (0, "")
-
-
-def test_the_clock_is_looked_at_for_every_question() -> None:
-    """The search is done once; then its nodes become those of the circuit, for each question."""
-    size = 400
-    chain: list[int] = []  # p(i) :- d(i). p(i) :- p(i-1), c(i).
-    for i in range(1, size + 1):
-        atom, before = 2 * size + i, [2 * size + i - 1] if i > 1 else []
-        chain += [0, 1, atom, 1, size + i, 0, 1, atom, len(before) + 1, *before, i]
-
-    def pair(k: int) -> tuple[int, int]:  # another one for every question
-        return 2 * size + 1 + k % size, 2 * size + 1 + (7 * k + k // size + 1) % size
-
-    def looks(questions: int) -> float:
-        program = ground(
-            atoms=3 * size + 1,
-            rules=chain,
-            choices=[number for atom in range(1, 2 * size + 1) for number in (1, 1, atom)],
-            questions=[n for k in range(questions) for n in (2, *pair(k), 0)],
-        )
-        options, clock = _native.Options("bits", "search", "auto", 1 << 30, 1 << 60), count(0.0)
-        _native.compile(program, options, _native.Limits(1e12, -1.0, clock.__next__), None)
-        return next(clock)
-
-    # the search is about the same atoms; for a question there are some 14, without it three
-    assert looks(2 * size) - looks(size) > 8 * size
 
 
 def test_an_evaluation_says_which_limit_was_reached() -> None:

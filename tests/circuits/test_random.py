@@ -66,7 +66,7 @@ def test_networks(first: int) -> None:
     ways: list[tuple[CompilerWay, Order]] = [
         ("auto", "auto"),
         ("elimination", "auto"),
-        ("search", "width"),
+        ("diagram", "narrow"),
         ("tables", "narrow"),
     ]
     eliminated = 0

@@ -8,7 +8,7 @@
 
 // One file for the compiler, which is quicker than four.
 #include "circuit.cpp"
-#include "copier.hpp"
+#include "diagram.hpp"
 #include "gates.cpp"
 #include "limits.cpp"
 #include "worker.cpp"

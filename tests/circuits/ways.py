@@ -22,11 +22,9 @@ WAYS: tuple[tuple[CompilerWay, Order], ...] = (
     ("diagram", "depth"),
     ("tables", "narrow"),
     ("tables", "breadth"),
-    ("search", "width"),
-    ("search", "frequency"),
 )
 
-IN_NUMBERS = (("auto", "auto"), ("tables", "narrow"), ("search", "width"))  # known weights
+IN_NUMBERS = (("auto", "auto"), ("tables", "narrow"))  # known weights
 
 
 def compare(

@@ -30,7 +30,7 @@ reach((1,1)).  reach(B) :- reach(A), edge(A,B).
 
 
 def a_plan() -> Plan:
-    return Plan(3, (PartPlan(2, 0, 5, 2, ("search, width",)),))
+    return Plan(3, (PartPlan(2, 0, 5, 2, ("tables, narrow",)),))
 
 
 @pytest.mark.parametrize("command", ["run", "compile"])
@@ -85,7 +85,7 @@ def test_it_is_told_once_and_only_when_due(monkeypatch: pytest.MonkeyPatch) -> N
     with planned("working", a_plan, console) as progress:
         progress(0.1, 1.0)
         progress(0.2, 1.0)
-    text = "3 choices, of which 2 matter, in 1 part; width about 2; trying search (width)\n"
+    text = "3 choices, of which 2 matter, in 1 part; width about 2; trying tables (narrow)\n"
     assert stream.getvalue() == text
 
 

@@ -58,9 +58,9 @@ def test_sampling_keeps_its_time_where_nothing_new_is_drawn() -> None:
 
 def test_the_times_of_parts_are_added_and_their_sizes_are_not() -> None:
     parts = [
-        {"nodes": 3, "way": "search", "seconds": {"compile": 1.0, "evaluate": 0.5}},
+        {"nodes": 3, "way": "tables", "seconds": {"compile": 1.0, "evaluate": 0.5}},
         {"nodes": 8, "way": "tables", "seconds": {"compile": 2.0}},
         {"nodes": 5, "seconds": {"evaluate": 0.25}},
     ]
-    expected = {"nodes": 8, "way": "search", "seconds": {"compile": 3.0, "evaluate": 0.75}}
+    expected = {"nodes": 8, "way": "tables", "seconds": {"compile": 3.0, "evaluate": 0.75}}
     assert _statistics(parts) == expected

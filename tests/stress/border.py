@@ -29,7 +29,7 @@ from tests.stress import seeds
 
 LIMITS = _native.Limits(20_000.0, 2000.0, count(0.0).__next__)  # so many looks at the clock
 MODES = ("bits", "counts", "least", "", "bits\0")
-WAYS = ("auto", "elimination", "search", "tables", "diagram", "nothing")
+WAYS = ("auto", "elimination", "tables", "diagram", "nothing")
 ORDERS = ("auto", "narrow", "breadth", "depth", "polished", "width", "frequency", "tree", "")
 ODD = (0, 1, -1, 2, 3, 7, 64, 2**31 - 1, -(2**31), 2**32, 2**62, -(2**63), 2**63 - 1)
 EXPECTED = (ValueError, TypeError, MemoryError, OverflowError, _native.Stopped, RuntimeError)

@@ -30,8 +30,8 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import translate
 
 CompilerMode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
-CompilerWay = Literal["auto", "elimination", "search", "tables", "diagram"]
-Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency", "tree"]
+CompilerWay = Literal["auto", "elimination", "tables", "diagram"]
+Order = Literal["auto", "narrow", "breadth", "depth", "polished", "tree"]
 
 
 @dataclass(frozen=True, slots=True)

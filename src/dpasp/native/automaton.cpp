@@ -1,35 +1,12 @@
-#include "automaton.hpp"
+#include "sweep.hpp"
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
 
 namespace dpasp {
 namespace {
 
 constexpr uint32_t NOWHERE = UINT32_MAX;  // in place of a class: no model comes of it
-
-void mix_in(Key &key, uint64_t word) {
-    key.low = combine(key.low, word);
-    key.high = combine(key.high ^ 0xc2b2ae3d27d4eb4fULL, word);
-}
-
-// Numbers for things that are compared: the next one for what is new. Different things with one
-// key get the next key that is free or right.
-class Catalogue {
-  public:
-    template <class Same> std::pair<uint32_t, bool> find(Key key, uint32_t next, Same same) {
-        auto [place, fresh] = known_.try_emplace(key, next);
-        while (!fresh && !same(place->second)) {
-            ++key.high;
-            std::tie(place, fresh) = known_.try_emplace(key, next);
-        }
-        return {place->second, fresh};
-    }
-
-  private:
-    std::unordered_map<Key, uint32_t, KeyHash> known_;
-};
 
 // The different entries of one step, in the order in which they are met.
 class EntrySet {
@@ -38,7 +15,7 @@ class EntrySet {
 
     uint32_t add(const Word *bits) {
         Key key{width_, 0x5bd1e995u};
-        for (uint32_t w = 0; w < width_; ++w) mix_in(key, bits[w]);
+        for (uint32_t w = 0; w < width_; ++w) key.mix_in(bits[w]);
         auto [number, fresh] = known_.find(key, count_, [&](uint32_t other) {
             return std::equal(bits, bits + width_, at(other));
         });
@@ -152,11 +129,11 @@ Key Automaton::describe(const Layer &old, uint32_t entry, const std::vector<uint
         for (const Move &move : old.span(entry, v))
             if (next[move.to] != NOWHERE) layer.moves.push_back({next[move.to], move.count});
         gather(layer.moves, begin);
-        mix_in(key, layer.moves.size() - begin);
+        key.mix_in(layer.moves.size() - begin);
         for (size_t m = begin; m < layer.moves.size(); ++m) {
             Word count = 0;
             put_count(&count, layer.moves[m].count);
-            mix_in(key, layer.moves[m].to), mix_in(key, count);
+            key.mix_in(layer.moves[m].to), key.mix_in(count);
         }
     }
     return key;

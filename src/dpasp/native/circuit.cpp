@@ -143,30 +143,7 @@ std::vector<uint32_t> Builder::take(Builder &&other, std::vector<uint32_t> roots
         *this = std::move(other);
         return roots;
     }
-    std::vector<uint32_t> place(other.nodes.size(), 0);
-    for (uint32_t root : roots) place[root] = 1;  // it is needed
-    for (size_t i = other.nodes.size(); i-- > 0;) {
-        watch.check();
-        const Node &node = other.nodes[i];
-        if (place[i] && node.op != Op::Leaf)
-            for (uint32_t e = node.begin; e < node.end; ++e) place[other.edges[e].child] = 1;
-    }
-    std::vector<Edge> list;
-    for (size_t i = 0; i < place.size(); ++i) {
-        watch.check();
-        if (!place[i]) continue;
-        const Node &node = other.nodes[i];
-        if (node.op == Op::Leaf) {
-            place[i] = leaf(other.values[node.begin]);
-            continue;
-        }
-        list.assign(other.edges.begin() + node.begin, other.edges.begin() + node.end);
-        for (Edge &edge : list) edge.child = place[edge.child];
-        place[i] = node.op == Op::Sum ? sum(list.data(), list.size())
-                                      : product(list[0].child, list[1].child);
-    }
-    for (uint32_t &root : roots) root = place[root];
-    return roots;
+    return copy(other, std::move(roots), [](Edge &) {}, watch);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gates.hpp"
 #include "limits.hpp"
 #include "scaled.hpp"
 
@@ -63,8 +64,13 @@ class Builder {
     // One child for each value of a choice whose first weight is `first`.
     uint32_t decision(uint32_t first, const std::vector<uint32_t> &children);
 
-    // What is below the roots of another builder, in the order in which it was made there; gives
-    // back the roots here.
+    // What is below the roots of another builder, or of a circuit, in the order in which it was
+    // made there; `change` may give an edge, whose child is here by then, another weight and child.
+    // Gives back the roots here.
+    template <class Nodes, class Change>
+    std::vector<uint32_t> copy(const Nodes &from, std::vector<uint32_t> roots, const Change &change,
+                               Watch &watch);
+    // The same without changes, of a builder that is used up.
     std::vector<uint32_t> take(Builder &&other, std::vector<uint32_t> roots, Watch &watch);
 
   private:
@@ -84,6 +90,35 @@ class Builder {
     std::vector<Edge> scratch_;
     std::unordered_multimap<uint64_t, uint32_t> leaves_;
 };
+
+template <class Nodes, class Change>
+std::vector<uint32_t> Builder::copy(const Nodes &from, std::vector<uint32_t> roots,
+                                    const Change &change, Watch &watch) {
+    std::vector<uint32_t> place(from.nodes.size(), 0);
+    for (uint32_t root : roots) place[root] = 1;  // it is needed
+    for (size_t i = from.nodes.size(); i-- > 0;) {
+        watch.check();
+        const Node &node = from.nodes[i];
+        if (place[i] && node.op != Op::Leaf)
+            for (uint32_t e = node.begin; e < node.end; ++e) place[from.edges[e].child] = 1;
+    }
+    std::vector<Edge> list;
+    for (size_t i = 0; i < place.size(); ++i) {
+        watch.check();
+        if (!place[i]) continue;
+        const Node &node = from.nodes[i];
+        if (node.op == Op::Leaf) {
+            place[i] = leaf(from.values[node.begin]);
+            continue;
+        }
+        list.assign(from.edges.begin() + node.begin, from.edges.begin() + node.end);
+        for (Edge &edge : list) edge.child = place[edge.child], change(edge);
+        place[i] = node.op == Op::Sum ? sum(list.data(), list.size())
+                                      : product(list[0].child, list[1].child);
+    }
+    for (uint32_t &root : roots) root = place[root];
+    return roots;
+}
 
 // What is left when only the nodes below the roots are kept, in layers.
 struct Circuit {
@@ -105,5 +140,42 @@ struct Circuit {
   private:
     void take(const Builder &builder, const Node &node, const std::vector<uint32_t> &place);
 };
+
+// Total choices in lexicographic order; those that are missing have no models.
+struct Enumerated {
+    std::vector<ChoiceShape> shapes;
+    size_t rows = 0, questions = 0;
+    const int64_t *values = nullptr;  // [rows, choices]
+    const double *counts = nullptr;   // [rows, questions, 3]: q and e, e only, not e
+};
+
+// Throws std::invalid_argument where the table is not one.
+Circuit fold(const Enumerated &table, Watch &watch);
+
+// A case of a program has its own leaf weights: `leaves` says which of the joined circuit each of
+// them is.
+struct CaseCircuit {
+    const Circuit *circuit;
+    const int64_t *leaves;
+};
+
+// By how a choice fell. Its leaf weights lie from `first` on. A child, one for each value, is the
+// number of a case, that of an earlier decision (they are counted after the cases), or NO_CASE.
+struct Decision {
+    uint32_t first;
+    std::vector<int64_t> children;
+};
+
+constexpr int64_t NO_CASE = -1;  // a value that the choice never has
+
+// The last decision is the whole; where there is none, it is the only case. All cases have as many
+// questions. Throws std::invalid_argument where something does not fit.
+Circuit join(const std::vector<CaseCircuit> &cases, const std::vector<Decision> &decisions,
+             uint32_t weights, Watch &watch);
+
+// The same circuit with one half in place of the leaves from `first` on, those of coins (see
+// toss). For the consistent mass their first values count alone: it is the same for the others.
+std::vector<uint32_t> weigh_coins(const Builder &from, const std::vector<uint32_t> &roots,
+                                  uint32_t first, Builder &to, Watch &watch);
 
 }  // namespace dpasp

@@ -1,15 +1,100 @@
-#include "coins.hpp"
+#include "problem.hpp"
 
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
-#include "implications.hpp"
-#include "part.hpp"
+#include "tuning.hpp"
 
 namespace dpasp {
 namespace {
 
-constexpr uint64_t MOST_LOOKS = 5000000;  // at inputs of gates, to make assertions simpler
+// What follows from literals that are assumed, by looking at one gate at a time.
+class Implications {
+  public:
+    // Looks at so many inputs of gates at most, in all; then nothing follows any more.
+    Implications(const Gates &gates, uint64_t most)
+        : gates_(gates), left_(most), value_(gates.size(), OPEN), start_(gates.size() + 1, 0),
+          same_(gates.choices.size()) {
+        value_[0] = YES;
+        auto inputs = [&](auto each) {
+            for (uint32_t g = 0; g < gates.size(); ++g)
+                if (gates.gates[g].kind == Kind::And)
+                    for (const Lit *in = gates.begin(g); in != gates.end(g); ++in)
+                        each(gate_of(*in), g);
+        };
+        inputs([&](uint32_t input, uint32_t) { ++start_[input + 1]; });
+        for (size_t g = 0; g < gates.size(); ++g) start_[g + 1] += start_[g];
+        above_.resize(start_.back());
+        std::vector<uint32_t> place(start_.begin(), start_.end() - 1);
+        inputs([&](uint32_t input, uint32_t gate) { above_[place[input]++] = gate; });
+        for (uint32_t g = 0; g < gates.size(); ++g)
+            if (gates.gates[g].kind == Kind::Value) same_[gates.gates[g].first].push_back(g);
+    }
+
+    // The literal holds, and all that follows; false if that contradicts what is known.
+    bool assume(Lit lit) {
+        if (!set(lit)) return false;
+        while (next_ < known_.size() && left_ > 0)
+            if (!draw(known_[next_++])) return false;
+        return true;
+    }
+
+    bool holds(Lit lit) const { return value_[gate_of(lit)] == (negated(lit) ? NO : YES); }
+    bool fails(Lit lit) const { return holds(negate(lit)); }
+    // all that was assumed
+    void forget() {
+        for (uint32_t gate : known_) value_[gate] = OPEN;
+        known_.clear();
+        next_ = 0;
+    }
+
+  private:
+    enum Truth : uint8_t { OPEN, YES, NO };
+
+    const Gates &gates_;
+    uint64_t left_;
+    std::vector<uint8_t> value_;               // by gate
+    std::vector<uint32_t> start_, above_;      // by gate: the AND gates that it is an input of
+    std::vector<std::vector<uint32_t>> same_;  // by choice: the gates of its values
+    std::vector<uint32_t> known_;              // gates, in the order in which they were settled
+    size_t next_ = 0;                          // of those: whose consequences are not yet drawn
+
+    bool set(Lit lit) {
+        if (holds(lit)) return true;
+        if (fails(lit)) return false;
+        value_[gate_of(lit)] = negated(lit) ? NO : YES;
+        known_.push_back(gate_of(lit));
+        return true;
+    }
+
+    // What follows from a gate that was just settled.
+    bool draw(uint32_t gate) {
+        const Gate &own = gates_.gates[gate];
+        if (own.kind == Kind::Value && value_[gate] == YES)
+            for (uint32_t other : same_[own.first])
+                if (other != gate && !set(2 * other + 1)) return false;
+        if (own.kind == Kind::And && !look(gate)) return false;
+        for (uint32_t at = start_[gate]; at < start_[gate + 1] && left_ > 0; ++at)
+            if (!look(above_[at])) return false;
+        return true;
+    }
+
+    // What follows from an AND gate and its inputs for each other.
+    bool look(uint32_t gate) {
+        uint32_t open = 0;
+        Lit last = 0;
+        for (const Lit *in = gates_.begin(gate); in != gates_.end(gate); ++in) {
+            left_ -= left_ > 0;
+            if (fails(*in)) return set(2 * gate + 1);
+            if (value_[gate] == YES && !set(*in)) return false;
+            if (!holds(*in)) ++open, last = *in;
+        }
+        if (open == 0) return set(2 * gate);
+        if (open == 1 && value_[gate] == NO) return set(negate(last));
+        return true;
+    }
+};
 
 // 'Not all of these', where some may themselves be 'not all of these'.
 struct Assertion {
@@ -28,7 +113,8 @@ struct Assertion {
 // guess for `a`, only 'not both a and not x' is left.
 class Simplifier {
   public:
-    explicit Simplifier(const Gates &gates) : gates_(gates), implications_(gates, MOST_LOOKS) {}
+    explicit Simplifier(const Gates &gates)
+        : gates_(gates), implications_(gates, tuning::COIN_LOOKS) {}
 
     // False if it holds in any case.
     bool simplify(Lit lit, Assertion &result) {
@@ -64,23 +150,6 @@ class Simplifier {
     }
 };
 
-// Asserted conjunctions assert their inputs.
-std::vector<Lit> taken_apart(const Problem &problem) {
-    std::vector<Lit> todo = problem.asserted, result;
-    while (!todo.empty()) {
-        Lit lit = todo.back();
-        todo.pop_back();
-        uint32_t gate = gate_of(lit);
-        if (!negated(lit) && problem.gates.gates[gate].kind == Kind::And)
-            todo.insert(todo.end(), problem.gates.begin(gate), problem.gates.end(gate));
-        else
-            result.push_back(lit);
-    }
-    std::sort(result.begin(), result.end());
-    result.erase(std::unique(result.begin(), result.end()), result.end());
-    return result;
-}
-
 class Coins {
   public:
     Coins(Problem &problem, Watch &watch)
@@ -91,7 +160,7 @@ class Coins {
 
     void toss() {
         Simplifier simplifier(old_);
-        for (Lit lit : taken_apart(problem_)) {
+        for (Lit lit : asserted_apart(problem_)) {
             watch_.check();
             Assertion assertion;
             if (simplifier.simplify(lit, assertion)) assertions_.push_back(std::move(assertion));
@@ -264,33 +333,5 @@ class Coins {
 }  // namespace
 
 void toss(Problem &problem, Watch &watch) { Coins(problem, watch).toss(); }
-
-std::vector<uint32_t> weigh_coins(const Builder &from, const std::vector<uint32_t> &roots,
-                                  uint32_t first, Builder &to, Watch &watch) {
-    // Values of two kinds, so that their numbers count and not their kinds.
-    uint32_t halves[] = {to.leaf({Value::QE | Value::E, 0.5, 0.5}),
-                         to.leaf({Value::QE | Value::E, 0.5, 0.5, false})};
-    std::vector<uint32_t> place;
-    std::vector<Edge> edges;
-    for (const Node &node : from.nodes) {
-        watch.check();
-        if (node.op == Op::Leaf) {
-            place.push_back(to.leaf(from.values[node.begin]));
-            continue;
-        }
-        edges.assign(from.edges.begin() + node.begin, from.edges.begin() + node.end);
-        for (Edge &edge : edges) {
-            edge.child = place[edge.child];
-            if (edge.weight == ONE || uint32_t(edge.weight) < first) continue;
-            edge.child = to.product(halves[(uint32_t(edge.weight) - first) % 2], edge.child);
-            edge.weight = ONE;
-        }
-        place.push_back(node.op == Op::Sum ? to.sum(edges.data(), edges.size())
-                                           : to.product(edges[0].child, edges[1].child));
-    }
-    std::vector<uint32_t> result;
-    for (uint32_t root : roots) result.push_back(place[root]);
-    return result;
-}
 
 }  // namespace dpasp

@@ -3,11 +3,28 @@
 #include <algorithm>
 #include <map>
 
-#include "coins.hpp"
+#include "graphs.hpp"
 #include "race.hpp"
+#include "tuning.hpp"
 
 namespace dpasp {
 namespace {
+
+// In the order of their enumerations.
+constexpr const char *MODES[] = {"bits", "counts", "least"};
+constexpr const char *WAYS[] = {"diagram", "tables", "elimination"};
+constexpr const char *ORDERS[] = {"narrow", "breadth", "depth", "polished", "tree"};
+
+template <size_t N>
+size_t find(const char *const (&names)[N], const std::string &name, const char *what) {
+    std::string known;
+    for (size_t i = 0; i < N; ++i) {
+        if (name == names[i]) return i;
+        known += (i ? ", " : "") + std::string(names[i]);
+    }
+    throw std::invalid_argument("there is no " + std::string(what) + " '" + name + "'; there are " +
+                                known);
+}
 
 // Parts that are compiled one after the other, in one builder: a large one, or several small ones.
 struct Chunk {
@@ -69,9 +86,9 @@ class Compiler {
     // Parts in a row; the circuit depends on how they are cut, and that on the parts alone.
     std::vector<Chunk> cut(const std::vector<Part> &parts) {
         std::vector<Chunk> chunks;
-        size_t gates = SMALL_PART;
+        size_t gates = tuning::SMALL_PART;
         for (uint32_t p = 0; p < parts.size(); ++p) {
-            if (gates >= SMALL_PART) {
+            if (gates >= tuning::SMALL_PART) {
                 chunks.emplace_back().begin = p;
                 gates = 0;
             }
@@ -135,9 +152,7 @@ class Compiler {
 
     // What each question asks of the parts that its literals lie in.
     std::vector<std::map<uint32_t, Ask>> ask(const std::vector<Part> &parts) const {
-        std::vector<uint32_t> home(problem_.gates.size(), 0);
-        for (uint32_t p = 0; p < parts.size(); ++p)
-            for (uint32_t g : parts[p].gates) home[g] = p;
+        std::vector<uint32_t> home = homes(problem_, parts);
         std::vector<std::map<uint32_t, Ask>> touched;
         for (const Question &question : problem_.questions) {
             std::map<uint32_t, Ask> asks;
@@ -145,7 +160,7 @@ class Compiler {
                 if (gate_of(lit)) asks[home[gate_of(lit)]].query.push_back(lit);
             for (Lit lit : question.evidence)
                 if (gate_of(lit)) asks[home[gate_of(lit)]].evidence.push_back(lit);
-            for (auto &[_, one] : asks) tidy(one);
+            for (auto &[_, one] : asks) sort_unique(one.query), sort_unique(one.evidence);
             touched.push_back(std::move(asks));
         }
         return touched;
@@ -178,13 +193,6 @@ class Compiler {
         return roots;
     }
 
-    static void tidy(Ask &ask) {
-        for (auto *lits : {&ask.query, &ask.evidence}) {
-            std::sort(lits->begin(), lits->end());
-            lits->erase(std::unique(lits->begin(), lits->end()), lits->end());
-        }
-    }
-
     // What the constant literals of a question say.
     uint32_t constant(const Question &question) {
         bool no_query = false, no_evidence = false;
@@ -207,7 +215,7 @@ void count_atoms(const Problem &problem, Compiled &result) {
 // with their weights.
 Options with_coins(Problem &problem, Options options, Watch &watch) {
     if (options.weights.empty()) return options;
-    check_weights(problem, options.weights);
+    problem.check_weights(options.weights);
     if (options.mode == Mode::Counts && problem.guessed) toss(problem, watch);
     options.weights.insert(options.weights.end(), 2 * size_t(problem.coins), 0.5);
     return options;
@@ -215,12 +223,19 @@ Options with_coins(Problem &problem, Options options, Watch &watch) {
 
 }  // namespace
 
+const char *name(Way way) { return WAYS[size_t(way)]; }
+const char *name(Order order) { return ORDERS[size_t(order)]; }
+
+Mode mode_named(const std::string &name) { return Mode(find(MODES, name, "mode")); }
+Way way_named(const std::string &name) { return Way(find(WAYS, name, "way")); }
+Order order_named(const std::string &name) { return Order(find(ORDERS, name, "order")); }
+
 Compiled compile(const Ground &ground, const Options &options, Watch &watch,
                  std::atomic<double> &done) {
     Compiled result;
     Problem problem = read_problem(ground, watch);
     count_atoms(problem, result);
-    uint32_t weights = leaves(problem);
+    uint32_t weights = problem.leaves();
     Options known = with_coins(problem, options, watch);
     Compiler compiler(problem, known, watch, done);
     std::vector<uint32_t> roots = compiler.run(result);

@@ -1,14 +1,13 @@
-// Ground program in, circuit out: the parts, the race between the ways, the statistics.
+// Ground program in, circuit out: the parts, the race between the ways, the statistics. Or numbers
+// out, for many questions about a network.
 #pragma once
 
 #include <atomic>
 #include <string>
 #include <vector>
 
-#include "circuit.hpp"
-#include "ground.hpp"
-#include "limits.hpp"
-#include "options.hpp"
+#include "elimination.hpp"
+#include "ways.hpp"
 
 namespace dpasp {
 
@@ -44,5 +43,20 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
 
 // What would be tried: one report for each part and attempt, without a circuit.
 Compiled plan(const Ground &ground, const Options &options, Watch &watch);
+
+struct Shares {
+    std::vector<Share> questions;
+    double entries = 0;  // of all tables
+    uint32_t width = 0;  // bits of the largest
+};
+
+// Many questions about single atoms of a network, under one evidence and weights that are known:
+// one elimination in numbers and its way back answer all of them, without a circuit. Only for
+// programs whose atoms are all determined and whose total choices all have a model, and only where
+// the tables have at least so many entries; otherwise nothing. Throws std::invalid_argument where
+// the questions are others, and Stopped(Size) where there would be more entries than steps are
+// allowed.
+std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
+                             Watch &watch);
 
 }  // namespace dpasp

@@ -1,13 +1,160 @@
+#include "diagram.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+
+#include "tuning.hpp"
+
+namespace dpasp {
+namespace {
+
+std::vector<ChoiceShape> shapes_of(const Gates &gates, const std::vector<Input> &order) {
+    std::vector<ChoiceShape> result;
+    for (const Input &input : order)
+        result.push_back(input.choice ? gates.choices[input.id] : ChoiceShape{2, 0});
+    return result;
+}
+
+std::vector<uint32_t> arities(const std::vector<ChoiceShape> &shapes) {
+    std::vector<uint32_t> result;
+    for (const ChoiceShape &shape : shapes) result.push_back(shape.values);
+    return result;
+}
+
+}  // namespace
+
+Functions::Functions(const Gates &gates, const Part &part, const std::vector<Input> &order,
+                     Budget &budget, Watch &watch)
+    : part_(part), shapes_(shapes_of(gates, order)), diagram_(arities(shapes_), budget, watch) {
+    InputPlaces levels(order);
+    for (uint32_t level = 0; level < order.size(); ++level)
+        if (!order[level].choice) guesses_.push_back(level);
+    double share = (part.guesses.empty() ? 0.8 : 0.2) / double(part.gates.size());
+    known_.reserve(part.gates.size());
+    for (uint32_t g : part.gates) {
+        budget.advance(share);
+        const Gate &gate = gates.gates[g];
+        if (gate.kind == Kind::And)
+            known_.push_back(all({gates.begin(g), gates.end(g)}));
+        else  // the second number of a guess is 0
+            known_.push_back(variable(levels.of(gates, g), gate.second));
+    }
+}
+
+Dd Functions::variable(uint32_t level, uint32_t value) {
+    std::vector<Dd> children(shapes_[level].values, DD_FALSE);
+    children[value] = DD_TRUE;
+    return diagram_.make(level, children.data());
+}
+
+Dd Functions::all(const std::vector<Lit> &lits) {
+    std::vector<Dd> edges;
+    for (Lit lit : lits) edges.push_back(of(lit));
+    return diagram_.all(std::move(edges));
+}
+
+// Remove the guesses one by one: join only the factors that depend on each.
+void Functions::quantify(std::vector<Dd> &factors, std::vector<uint32_t> levels) {
+    if (levels.empty()) return;
+    std::vector<std::vector<uint8_t>> used;  // by factor: the levels that it depends on
+    for (Dd factor : factors) used.push_back(diagram_.support(factor));
+    while (!levels.empty()) {
+        uint32_t best = cheapest(levels, used), level = levels[best];
+        levels.erase(levels.begin() + ptrdiff_t(best));
+        std::vector<Dd> joined, rest;
+        std::vector<std::vector<uint8_t>> rest_used;
+        for (size_t i = 0; i < factors.size(); ++i) {
+            if (used[i][level]) {
+                joined.push_back(factors[i]);
+            } else {
+                rest.push_back(factors[i]);
+                rest_used.push_back(std::move(used[i]));
+            }
+        }
+        rest.push_back(diagram_.some(diagram_.all(std::move(joined)), level));
+        rest_used.push_back(diagram_.support(rest.back()));
+        factors = std::move(rest);
+        used = std::move(rest_used);
+    }
+}
+
+// The place of the level whose factors together depend on the fewest levels.
+uint32_t Functions::cheapest(const std::vector<uint32_t> &levels,
+                             const std::vector<std::vector<uint8_t>> &used) const {
+    size_t best = 0, least = SIZE_MAX;
+    for (size_t i = 0; i < levels.size(); ++i) {
+        std::vector<uint8_t> joint(shapes_.size(), 0);
+        for (auto &one : used)
+            if (one[levels[i]])
+                for (size_t l = 0; l < joint.size(); ++l) joint[l] = joint[l] || one[l];
+        auto width = size_t(std::count(joint.begin(), joint.end(), 1));
+        if (width < least) least = width, best = i;
+    }
+    return uint32_t(best);
+}
+
+namespace {
+
+// All that some gates depend on, with the inputs as a depth-first walk meets them.
+class Cone {
+  public:
+    explicit Cone(const Gates &gates)
+        : gates_(gates), seen_(gates.size(), 0), chosen_(gates.choices.size(), 0) {}
+
+    Part part;
+    std::vector<Input> order;
+
+    void add(Lit root) {
+        std::vector<uint32_t> todo{gate_of(root)};
+        while (!todo.empty()) {
+            uint32_t g = todo.back();
+            todo.pop_back();
+            if (!g || seen_[g]) continue;
+            seen_[g] = 1;
+            part.gates.push_back(g);
+            const Gate &gate = gates_.gates[g];
+            if (gate.kind == Kind::And)
+                for (const Lit *in = gates_.end(g); in-- != gates_.begin(g);)
+                    todo.push_back(gate_of(*in));
+            else if (gate.kind == Kind::Guess)
+                order.push_back({false, g});
+            else if (!chosen_[gate.first])
+                chosen_[gate.first] = 1, order.push_back({true, gate.first});
+        }
+    }
+
+    void finish() {
+        std::sort(part.gates.begin(), part.gates.end());
+        auto places = std::make_shared<std::vector<uint32_t>>(gates_.size());
+        for (uint32_t i = 0; i < part.gates.size(); ++i) (*places)[part.gates[i]] = i;
+        part.places = places;
+    }
+
+  private:
+    const Gates &gates_;
+    std::vector<uint8_t> seen_, chosen_;
+};
+
+}  // namespace
+
+bool same_functions(const Gates &gates, const std::vector<std::pair<Lit, Lit>> &pairs,
+                    Watch &watch) {
+    Cone cone(gates);
+    for (auto &[a, b] : pairs) cone.add(a), cone.add(b);
+    cone.finish();
+    Budget budget;
+    budget.nodes = tuning::PROOF_NODES;
+    budget.work = tuning::PROOF_WORK;
+    Functions functions(gates, cone.part, cone.order, budget, watch);
+    return std::all_of(pairs.begin(), pairs.end(), [&](auto &pair) {
+        return functions.of(pair.first) == functions.of(pair.second);
+    });
+}
 // Functions of the choices as decision diagrams with one child per value. Guesses are
 // variables too. For the credal semantics they are quantified away: that some model exists is
 // all it asks of them. To count models, they come after all choices.
-#include <algorithm>
 
-#include "copier.hpp"
-#include "functions.hpp"
-#include "ways.hpp"
-
-namespace dpasp {
 namespace {
 
 // The answers to the questions of a part.

@@ -2,119 +2,180 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
-#include "summing.hpp"
+#include "hashing.hpp"
 
 namespace dpasp {
-namespace {
 
-// Multiplies tables and sums groups out. In every table the group to be eliminated first is the
-// last of the scope, so that its states lie side by side.
-class Tables {
+// The states that evidence and constraints leave; others are struck out of the tables.
+class Restriction {
   public:
-    Tables(const std::vector<uint32_t> &states, const std::vector<uint32_t> &position,
-           Arithmetic &arithmetic, Budget &budget, Watch &watch)
-        : states_(states), position_(position), arithmetic_(arithmetic), budget_(budget),
-          watch_(watch) {}
-
-    Factor multiply(const Factor &a, const Factor &b) {
-        Factor result;
-        result.scope = join(a.scope, b.scope);
-        reserve(result);
-        Odometer walk = over(result.scope, {&a, &b});
-        do {
-            charge(1);
-            const Edge &x = a.entries[walk.places[0]], &y = b.entries[walk.places[1]];
-            result.entries.push_back(zero(x) || zero(y) ? ZERO : arithmetic_.product(x, y));
-        } while (walk.next());
-        return result;
+    Restriction(const Network &network, std::vector<uint8_t> needed, Watch &watch)
+        : network_(network), needed_(std::move(needed)), watch_(watch) {
+        for (uint32_t g = 0; g < network.states.size(); ++g)
+            allowed.emplace_back(needed_[g] ? network.states[g] : 0, 1);
+        for (uint32_t g = 0; g < network.states.size(); ++g)
+            if (needed_[g]) tables.push_back(&network.tables[g]);
+        for (const Factor &factor : network.constraints) tables.push_back(&factor);
     }
 
-    // The product of one or two tables with the last group summed out.
-    Factor sum_out(const Factor &a, const Factor *b) {
-        Factor result;
-        result.scope = b ? join(a.scope, b->scope) : a.scope;
-        uint32_t states = states_[result.scope.back()];
-        result.scope.pop_back();
-        reserve(result);
-        Odometer walk = over(
-            result.scope, b ? std::vector<const Factor *>{&a, b} : std::vector<const Factor *>{&a});
-        std::vector<Edge> terms;
-        do {
-            charge(states);
-            terms.clear();
-            const Edge *x = a.entries.data() + walk.places[0];
-            const Edge *y = b ? b->entries.data() + walk.places[1] : nullptr;
-            for (uint32_t s = 0; y && s < states; ++s) arithmetic_.expect(x[s], y[s]);
-            for (uint32_t s = 0; s < states; ++s) {
-                if (zero(x[s]) || (y && zero(y[s]))) continue;
-                terms.push_back(y ? arithmetic_.product(x[s], y[s]) : x[s]);
-            }
-            result.entries.push_back(arithmetic_.sum(terms));
-        } while (walk.next());
-        return result;
+    std::vector<std::vector<uint8_t>> allowed;  // by group and state
+    std::vector<const Factor *> tables;
+
+    void require(const Reading &reading) {
+        for (size_t s = 0; s < reading.holds.size(); ++s)
+            allowed[reading.group][s] &= reading.holds[s];
     }
 
-    // The tables of a bucket multiplied, the smallest products first, and their last group summed.
-    Factor eliminate(std::vector<Factor> &bucket) {
-        while (bucket.size() > 2) {
-            size_t first = 0, second = 1;
-            double least = INFINITY;
-            for (size_t i = 0; i < bucket.size(); ++i)
-                for (size_t j = i + 1; j < bucket.size(); ++j)
-                    if (double own = size(join(bucket[i].scope, bucket[j].scope)); own < least)
-                        least = own, first = i, second = j;
-            bucket[first] = multiply(bucket[first], bucket[second]);
-            bucket.erase(bucket.begin() + ptrdiff_t(second));
+    // Strike out states without support in some table, until there are none; false if a group
+    // has no state left.
+    bool propagate() {
+        std::vector<std::vector<uint32_t>> of_group(allowed.size());
+        for (uint32_t t = 0; t < tables.size(); ++t)
+            for (uint32_t g : tables[t]->scope) of_group[g].push_back(t);
+        std::vector<uint32_t> todo;
+        std::vector<uint8_t> waiting(tables.size(), 1);
+        for (uint32_t t = uint32_t(tables.size()); t-- > 0;) todo.push_back(t);
+        while (!todo.empty()) {
+            watch_.check();
+            uint32_t t = todo.back();
+            todo.pop_back();
+            waiting[t] = 0;
+            for (uint32_t g : revise(*tables[t]))
+                for (uint32_t other : of_group[g])
+                    if (!waiting[other]) waiting[other] = 1, todo.push_back(other);
         }
-        return sum_out(bucket[0], bucket.size() > 1 ? &bucket[1] : nullptr);
+        settle();
+        for (uint32_t g = 0; g < allowed.size(); ++g)
+            if (needed_[g] && !left(g)) return false;
+        return true;
     }
+
+    // NumberTable for what is left of a table, over groups that still have several states and the
+    // variables that stand for them.
+    NumberTable numbers(const Factor &table, const std::vector<uint32_t> &variable) const {
+        NumberTable result;
+        for (uint32_t g : table.scope)
+            if (left(g) > 1) result.scope.push_back(variable[g]);
+        std::vector<size_t> steps = strides(table.scope, table.scope, network_.states);
+        visit(table.scope, steps, 0, 0,
+              [&](size_t at) { result.entries.push_back(number(table.entries[at])); });
+        return result;
+    }
+
+    // What is left of a table, over groups that still have several states, in the given order.
+    Factor slice(const Factor &table, const std::vector<uint32_t> &position) const {
+        Factor result;
+        for (uint32_t g : table.scope)
+            if (left(g) > 1) result.scope.push_back(g);
+        std::sort(result.scope.begin(), result.scope.end(),
+                  [&](uint32_t a, uint32_t b) { return position[a] > position[b]; });
+        size_t size = 1, base = 0;
+        std::vector<size_t> steps = strides(result.scope, table.scope, network_.states);
+        std::vector<size_t> whole = strides(table.scope, table.scope, network_.states);
+        for (size_t i = 0; i < table.scope.size(); ++i)
+            if (left(table.scope[i]) == 1) base += whole[i] * places_[table.scope[i]][0];
+        for (uint32_t g : result.scope) size *= left(g);
+        result.entries.reserve(size);
+        visit(result.scope, steps, 0, base,
+              [&](size_t at) { result.entries.push_back(table.entries[at]); });
+        return result;
+    }
+
+    uint32_t left(uint32_t group) const { return uint32_t(places_[group].size()); }
+    const std::vector<uint32_t> &places(uint32_t group) const { return places_[group]; }
 
   private:
-    const std::vector<uint32_t> &states_, &position_;
-    Arithmetic &arithmetic_;
-    Budget &budget_;
+    const Network &network_;
+    std::vector<uint8_t> needed_;
     Watch &watch_;
+    std::vector<std::vector<uint32_t>> places_;  // by group: the states that are left
 
-    double size(const std::vector<uint32_t> &scope) const {
-        double product = 1;
-        for (uint32_t g : scope) product *= states_[g];
-        return product;
+    static uint64_t number(const Edge &edge) {
+        if (zero(edge) || edge == UNIT) return !zero(edge);
+        return combine(uint64_t(uint32_t(edge.weight)), edge.child) | 1;
     }
 
-    void reserve(Factor &table) const {
-        double entries = size(table.scope);
-        watch_.reserve(entries * sizeof(Edge) / (1 << 20));
-        table.entries.reserve(size_t(entries));
+    void settle() {
+        places_.assign(allowed.size(), {});
+        for (uint32_t g = 0; g < allowed.size(); ++g)
+            for (uint32_t s = 0; s < allowed[g].size(); ++s)
+                if (allowed[g][s]) places_[g].push_back(s);
     }
 
-    void charge(uint32_t entries) {
-        watch_.check();
-        budget_.charge(entries);
-        budget_.size = arithmetic_.nodes();
-        if (budget_.size > budget_.nodes)
-            throw Stopped(Reason::Size, "a circuit of more nodes than were allowed");
+    // Where the combinations of the states that are left lie in a table.
+    template <class Function>
+    void visit(const std::vector<uint32_t> &scope, const std::vector<size_t> &steps, size_t level,
+               size_t base, const Function &function) const {
+        if (level == scope.size()) return function(base);
+        for (uint32_t s : places_[scope[level]])
+            visit(scope, steps, level + 1, base + s * steps[level], function);
     }
 
-    std::vector<uint32_t> join(const std::vector<uint32_t> &a,
-                               const std::vector<uint32_t> &b) const {
-        std::vector<uint32_t> both;
-        std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
-                       [&](uint32_t x, uint32_t y) { return position_[x] > position_[y]; });
-        return both;
-    }
-
-    Odometer over(const std::vector<uint32_t> &scope,
-                  const std::vector<const Factor *> &tables) const {
-        Odometer walk(sizes_of(scope, states_));
-        for (const Factor *table : tables) walk.follow(strides(scope, table->scope, states_));
-        return walk;
+    // The groups that lost states.
+    std::vector<uint32_t> revise(const Factor &table) {
+        const auto &scope = table.scope;
+        std::vector<std::vector<uint8_t>> seen;
+        for (uint32_t g : scope) seen.emplace_back(network_.states[g], 0);
+        Odometer walk(sizes_of(scope, network_.states));
+        for (size_t i = 0;; ++i) {
+            bool holds = !zero(table.entries[i]);
+            for (size_t j = 0; holds && j < scope.size(); ++j)
+                holds = allowed[scope[j]][walk.states()[j]];
+            if (holds)
+                for (size_t j = 0; j < scope.size(); ++j) seen[j][walk.states()[j]] = 1;
+            if (!walk.next()) break;
+        }
+        std::vector<uint32_t> changed;
+        for (size_t j = 0; j < scope.size(); ++j) {
+            bool fewer = false;
+            for (size_t s = 0; s < seen[j].size(); ++s)
+                if (allowed[scope[j]][s] && !seen[j][s]) allowed[scope[j]][s] = 0, fewer = true;
+            if (fewer) changed.push_back(scope[j]);
+        }
+        return changed;
     }
 };
 
+namespace {
+
+// The semiring of weighted edges.
+struct EdgeSums {
+    using Entry = Edge;
+    static Edge unit() { return UNIT; }
+
+    Arithmetic &arithmetic;
+    Budget &budget;
+    std::vector<Edge> terms = {};
+
+    Edge product(const Edge &x, const Edge &y) {
+        return zero(x) || zero(y) ? ZERO : arithmetic.product(x, y);
+    }
+    Edge inner(const Edge *x, size_t step_x, const Edge *y, size_t step_y, uint32_t count) {
+        for (uint32_t s = 0; s < count; ++s) arithmetic.expect(x[s * step_x], y[s * step_y]);
+        terms.clear();
+        for (uint32_t s = 0; s < count; ++s) {
+            const Edge &a = x[s * step_x], &b = y[s * step_y];
+            if (!zero(a) && !zero(b)) terms.push_back(arithmetic.product(a, b));
+        }
+        return arithmetic.sum(terms);
+    }
+    void charge(uint32_t entries) {
+        budget.charge(entries);
+        budget.size = arithmetic.nodes();
+        if (budget.size > budget.nodes)
+            throw Stopped(Reason::Size, "a circuit of more nodes than were allowed");
+    }
+    static bool trivial(const Factor &table) {
+        return std::all_of(table.entries.begin(), table.entries.end(),
+                           [](const Edge &edge) { return edge == UNIT; });
+    }
+};
+
+using EdgeBuckets = Buckets<EdgeSums>;
+
 // Sum out the groups that hang on one other group, before all that come earlier in the order.
-void prune(std::vector<Factor> &factors, size_t groups, Tables &tables) {
+void prune(std::vector<Factor> &factors, size_t groups, EdgeBuckets &tables) {
     std::vector<std::vector<Factor>> hanging(groups);
     std::vector<uint32_t> on(groups, NONE);
     std::vector<uint8_t> stays(groups, 0);
@@ -136,7 +197,7 @@ void prune(std::vector<Factor> &factors, size_t groups, Tables &tables) {
 
 // Tables over one group join the smallest other table that mentions it: later there are only
 // larger ones.
-void absorb(std::vector<Factor> &factors, size_t groups, Tables &tables) {
+void absorb(std::vector<Factor> &factors, size_t groups, EdgeBuckets &tables) {
     auto singles = std::stable_partition(factors.begin(), factors.end(), [](const Factor &factor) {
         return factor.scope.size() != 1;
     });
@@ -242,8 +303,7 @@ template <class Number> std::vector<Share> Elimination::shares_in() const {
     std::vector<Share> found(job_.asks.size());
     const Task &task = tasks_[0];
     Summing<Number> summing(builder_, *job_.weights, &Value::e);
-    Marginals<Number> marginals =
-        summing.marginals(task.factors, task.order, task.position, task.states, watch_);
+    Marginals<Number> marginals = summing.marginals(task.factors, task.sequence, watch_);
     for (size_t i = 0; i < found.size(); ++i) {
         Number holds(0), fails(0);
         if (job_.asks[i].query.empty()) holds = marginals.total;
@@ -256,30 +316,31 @@ template <class Number> std::vector<Share> Elimination::shares_in() const {
 }
 
 void Elimination::arrange(Task &task, const Restriction &restriction, EntryKind kind, double most) {
-    task.states.resize(network_.states.size());
-    task.position.assign(network_.states.size(), 0);
+    auto &[sequence, position, states] = task.sequence;
+    states.resize(network_.states.size());
+    position.assign(network_.states.size(), 0);
     Outline outline;
     std::vector<uint32_t> groups;  // those with several states left
     std::vector<uint32_t> variable(network_.states.size(), NONE);
-    for (uint32_t g = 0; g < task.states.size(); ++g) {
-        task.states[g] = restriction.left(g);
-        if (task.states[g] <= 1) continue;
+    for (uint32_t g = 0; g < states.size(); ++g) {
+        states[g] = restriction.left(g);
+        if (states[g] <= 1) continue;
         variable[g] = uint32_t(groups.size());
         groups.push_back(g);
-        outline.states.push_back(task.states[g]);
+        outline.states.push_back(states[g]);
     }
     for (const Factor *table : restriction.tables)
         outline.tables.push_back(restriction.numbers(*table, variable));
     EliminationOrder order = order_elimination(outline, kind, most, watch_);
     for (uint32_t v : order.variables) {
-        task.position[groups[v]] = uint32_t(task.order.size());
-        task.order.push_back(groups[v]);
+        position[groups[v]] = uint32_t(sequence.size());
+        sequence.push_back(groups[v]);
     }
     task.cost = order.cost;
     cost_ += order.cost;
     if (task.cost < INFINITY)
         for (const Factor *table : restriction.tables)
-            task.factors.push_back(restriction.slice(*table, task.position));
+            task.factors.push_back(restriction.slice(*table, position));
     width_ = std::max(width_, uint32_t(std::ceil(std::log2(std::max(order.largest, 1.0)))));
 }
 
@@ -302,12 +363,11 @@ std::optional<Edge> Elimination::number(const Task &task) {
     for (int i = 0; i < 2; ++i) {
         DoublesEnd doubles_end;
         double plain = Summing<double>(builder_, *job_.weights, channels[i])
-                           .eliminate(task.factors, task.order, task.position, task.states, watch_);
+                           .eliminate(task.factors, task.sequence, watch_);
         found[i] = plain;
         if (doubles_end.met() && doubtful(plain))
-            found[i] =
-                Summing<Scaled>(builder_, *job_.weights, channels[i])
-                    .eliminate(task.factors, task.order, task.position, task.states, watch_);
+            found[i] = Summing<Scaled>(builder_, *job_.weights, channels[i])
+                           .eliminate(task.factors, task.sequence, watch_);
     }
     job_.budget.advance(1.0 / double(tasks_.size()));
     if (found[1].zero()) return {};
@@ -329,31 +389,18 @@ uint32_t Elimination::root(const Ask &ask, Edge found, uint32_t consistent) {
 
 Edge Elimination::eliminate(Task &task) {
     if (!task.possible) return ZERO;
-    Tables tables(task.states, task.position, arithmetic_, job_.budget, watch_);
-    std::vector<std::vector<Factor>> buckets(task.order.size());
-    Edge result = UNIT;
-    auto put = [&](Factor factor) {
-        bool nothing = true;
-        for (const Edge &edge : factor.entries) nothing = nothing && edge == UNIT;
-        if (nothing) return;
-        if (factor.scope.empty())
-            result = arithmetic_.product(result, factor.entries[0]);
-        else
-            buckets[task.position[factor.scope.back()]].push_back(std::move(factor));
-    };
+    EdgeSums sums{arithmetic_, job_.budget};
+    EdgeBuckets buckets(sums, task.sequence, watch_);
     // The leaves of observed atoms are constraints. Without any, this would only take tables apart
     // whose equal entries are shared.
     if (!network_.constraints.empty()) {
-        prune(task.factors, task.states.size(), tables);
-        absorb(task.factors, task.states.size(), tables);
+        size_t groups = task.sequence.states.size();
+        prune(task.factors, groups, buckets);
+        absorb(task.factors, groups, buckets);
     }
-    for (Factor &factor : task.factors) put(std::move(factor));
-    for (auto &bucket : buckets) {
-        if (!bucket.empty()) put(tables.eliminate(bucket));
-        std::vector<Factor>().swap(bucket);
-        job_.budget.advance(1.0 / double(tasks_.size() * buckets.size()));
-    }
-    return result;
+    for (Factor &factor : task.factors) buckets.put(std::move(factor));
+    double share = 1.0 / double(tasks_.size() * task.sequence.order.size());
+    return buckets.run([&] { job_.budget.advance(share); });
 }
 
 }  // namespace dpasp

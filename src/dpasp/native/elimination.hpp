@@ -1,4 +1,4 @@
-// The fourth way: eliminate the groups of a network one by one, along a tree.
+// Eliminate the groups of a network one by one, along a tree.
 //
 // Evidence is asserted first: states that contradict it are struck out, and what neither it nor
 // the query depends on is left out. The tables that mention a group are multiplied, the group
@@ -9,17 +9,44 @@
 
 #include <optional>
 
-#include "groups.hpp"
-#include "restriction.hpp"
-#include "scaled.hpp"
-#include "tree.hpp"
+#include "buckets.hpp"
 
 namespace dpasp {
+
+// A table with numbers: 0 for zeros, 1 for ones, and otherwise equal where entries are equal.
+struct NumberTable : TableOver<uint64_t> {
+    bool made = false;  // by the elimination: its entries are nodes, not weights
+};
+
+// A network whose variables are to be eliminated.
+struct Outline {
+    std::vector<uint32_t> states;  // by variable: how many it has
+    std::vector<NumberTable> tables;
+};
+
+struct EliminationOrder {
+    std::vector<uint32_t> variables;
+    double cost = 0;     // the sizes of all tables together
+    double largest = 0;  // of one table
+};
+
+// What the entries of the tables will be: numbers take far less time than nodes, so that fewer
+// orders are worth trying, and all entries take the same.
+enum class EntryKind { Nodes, Numbers };
+
+// The best of several greedy orders: few new neighbours, or small tables. Large tables are worth
+// more attempts, unless none comes near `most`: then the order is cut short, and its cost is
+// infinite. Orders with large tables of nodes are rehearsed, the smallest first: that which makes
+// the fewest nodes is taken.
+EliminationOrder order_elimination(const Outline &outline, EntryKind kind, double most,
+                                   Watch &watch);
 
 // What the total choices weigh that satisfy the evidence, by whether the query holds in them.
 struct Share {
     Scaled holds, fails;
 };
+
+class Restriction;
 
 class Elimination {
   public:
@@ -35,10 +62,8 @@ class Elimination {
     // One root an ask; throws Stopped(Size) if it outgrows the budget.
     std::vector<uint32_t> run();
     // In numbers, for asks of at most one literal under the same evidence: all of them by one
-    // elimination and its way back. Its cost is known once it is prepared, and whether the
-    // evidence is possible at all.
+    // elimination and its way back. Its cost is known once it is prepared.
     void prepare_together(double most);
-    bool possible() const { return tasks_[0].possible; }
     std::vector<Share> shares();
 
   private:
@@ -46,9 +71,7 @@ class Elimination {
     struct Task {
         bool possible = true;
         std::vector<Factor> factors;
-        std::vector<uint32_t> order;     // groups
-        std::vector<uint32_t> position;  // by group, in the order
-        std::vector<uint32_t> states;    // by group: how many are left
+        Sequence sequence;
         double cost = 0;
     };
 

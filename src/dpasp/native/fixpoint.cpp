@@ -1,7 +1,6 @@
 #include "fixpoint.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace dpasp {
 
@@ -66,16 +65,6 @@ void LinearSystem::join(uint32_t i, uint32_t j, Lit factor) {
     columns_[j].insert(i);
 }
 
-size_t LinearSystem::fill(uint32_t v) const {
-    size_t count = rows_[v].size() * columns_[v].size();
-    if (count > EXACT) return count;
-    count = 0;
-    for (uint32_t u : columns_[v])
-        for (auto &[w, _] : rows_[v])
-            if (w != u && !rows_[u].count(w)) ++count;
-    return count;
-}
-
 void LinearSystem::eliminate(uint32_t v, Watch &watch) {
     Lit external = gates_.any(external_[v]);
     external_[v] = {external};
@@ -92,11 +81,10 @@ void LinearSystem::eliminate(uint32_t v, Watch &watch) {
 std::vector<Lit> LinearSystem::solve(const std::vector<uint8_t> &late, Watch &watch) {
     uint32_t size = uint32_t(external_.size());
     std::vector<uint32_t> order;
-    std::vector<std::pair<size_t, size_t>> cost(size);
-    std::set<std::pair<std::pair<size_t, size_t>, uint32_t>> queue;
-    auto price = [&](uint32_t v) {
-        size_t degree = rows_[v].size() * columns_[v].size();
-        return std::make_pair(fill(v) + (late[v] ? (size_t(1) << 40) : 0), degree);
+    std::vector<size_t> cost(size);
+    std::set<std::pair<size_t, uint32_t>> queue;
+    auto price = [&](uint32_t v) {  // how many factors it may add
+        return rows_[v].size() * columns_[v].size() + (late[v] ? (size_t(1) << 40) : 0);
     };
     for (uint32_t v = 0; v < size; ++v) queue.insert({cost[v] = price(v), v});
     std::vector<uint8_t> gone(size, 0);

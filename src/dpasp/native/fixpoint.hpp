@@ -17,7 +17,7 @@ namespace dpasp {
 Lit at_least(Gates &gates, const std::vector<Lit> &lits, const std::vector<int64_t> &weights,
              int64_t bound, Watch &watch);
 
-// x_i = ext_i or (c_ij and x_j) or ...: Gaussian elimination in min-fill order.
+// x_i = ext_i or (c_ij and x_j) or ...: Gaussian elimination, what adds the fewest factors first.
 class LinearSystem {
   public:
     LinearSystem(Gates &gates, uint32_t size)
@@ -31,9 +31,6 @@ class LinearSystem {
 
   private:
     void join(uint32_t i, uint32_t j, Lit factor);
-    static constexpr size_t EXACT = 400;  // above so many possible new factors, a bound is enough
-
-    size_t fill(uint32_t v) const;
     void eliminate(uint32_t v, Watch &watch);
 
     Gates &gates_;

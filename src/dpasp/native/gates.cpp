@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "graphs.hpp"
 #include "hashing.hpp"
 #include "limits.hpp"
+#include "tuning.hpp"
 
 namespace dpasp {
 
-Gates::Gates(std::vector<ChoiceShape> shapes) : choices(std::move(shapes)) {
+Gates::Gates(std::vector<ChoiceShape> shapes)
+    : choices(std::move(shapes)), most(tuning::MOST_GATES) {
     gates.push_back({Kind::True, false, 0, 0});
     for (uint32_t c = 0; c < choices.size(); ++c)
         choice_of.insert(choice_of.end(), choices[c].values, c);
@@ -42,8 +45,7 @@ Lit Gates::any(std::vector<Lit> inputs) {
 }
 
 Lit Gates::all(std::vector<Lit> inputs) {
-    std::sort(inputs.begin(), inputs.end());
-    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+    sort_unique(inputs);
     if (!inputs.empty() && inputs[0] == TRUE_LIT) inputs.erase(inputs.begin());
     if (inputs.empty()) return TRUE_LIT;
     if (inputs[0] == FALSE_LIT) return FALSE_LIT;

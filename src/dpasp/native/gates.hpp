@@ -41,7 +41,7 @@ class Gates {
     std::vector<Gate> gates;
     std::vector<Lit> pool;
     uint32_t guesses = 0;
-    size_t most = 4000000;            // more gates than this is Stopped(Size)
+    size_t most;                      // more gates than this is Stopped(Size)
     size_t most_inputs = UINT32_MAX;  // of all gates together: they are numbered
 
     uint32_t add_choice();                       // one more, of two values; gives back its number

@@ -1,8 +1,11 @@
-// Hashes of 64 and of 128 bits.
+// Hashes of 64 and of 128 bits, and numbers for things that are found by them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 namespace dpasp {
 
@@ -31,11 +34,31 @@ inline void prefetch(const void *address) {
 struct Key {
     uint64_t low = 0, high = 0;
     bool operator==(const Key &other) const { return low == other.low && high == other.high; }
-    void toggle(const Key &other) { low ^= other.low, high ^= other.high; }
+    void mix_in(uint64_t word) {
+        low = combine(low, word);
+        high = combine(high ^ 0xc2b2ae3d27d4eb4fULL, word);
+    }
 };
 
 struct KeyHash {
     size_t operator()(const Key &key) const { return size_t(key.low); }
+};
+
+// Numbers for things that are compared: the next one for what is new. Different things with one
+// key get the next key that is free or right.
+class Catalogue {
+  public:
+    template <class Same> std::pair<uint32_t, bool> find(Key key, uint32_t next, Same same) {
+        auto [place, fresh] = known_.try_emplace(key, next);
+        while (!fresh && !same(place->second)) {
+            ++key.high;
+            std::tie(place, fresh) = known_.try_emplace(key, next);
+        }
+        return {place->second, fresh};
+    }
+
+  private:
+    std::unordered_map<Key, uint32_t, KeyHash> known_;
 };
 
 }  // namespace dpasp

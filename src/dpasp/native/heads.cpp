@@ -1,8 +1,9 @@
-#include "heads.hpp"
-
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
+
+#include "graphs.hpp"
+#include "network.hpp"
+#include "tuning.hpp"
 
 namespace dpasp {
 namespace {
@@ -38,7 +39,7 @@ class Reader {
         uint32_t head = 0, row = 0;
     };
     std::unordered_map<uint32_t, Seen> seen_;
-    std::vector<uint32_t> joined_;  // union-find over heads
+    Forest joined_{0};  // heads, by cluster
 
     const Gate &gate(Lit lit) const { return gates_.gates[gate_of(lit)]; }
     bool is_and(Lit lit) const { return gate(lit).kind == Kind::And; }
@@ -70,7 +71,8 @@ class Reader {
     // are bodies of.
     bool plain_body(Lit lit) const {
         uint32_t g = gate_of(lit);
-        if (!is_and(lit) || named(lit) & 2u || gates_.end(g) - gates_.begin(g) > 8) return false;
+        if (!is_and(lit) || named(lit) & 2u || gates_.end(g) - gates_.begin(g) > tuning::PLAIN_BODY)
+            return false;
         for (const Lit *in = gates_.begin(g); in != gates_.end(g); ++in)
             if (gate(*in).kind == Kind::Value) return false;
         return true;
@@ -145,8 +147,7 @@ class Reader {
     }
 
     void find_private() {
-        joined_.resize(found_.heads.size());
-        std::iota(joined_.begin(), joined_.end(), 0);
+        joined_ = Forest(found_.heads.size());
         for (size_t i = 0; i < part_.gates.size(); ++i) {
             const Gate &own = gates_.gates[part_.gates[i]];
             if (own.kind == Kind::Value && visible_[i]) seen_[own.first].private_ = false;
@@ -191,11 +192,6 @@ class Reader {
         }
     }
 
-    uint32_t root(uint32_t h) {
-        while (joined_[h] != h) h = joined_[h] = joined_[joined_[h]];
-        return h;
-    }
-
     // Of the private choices in a body one is the row's; others are variables of their own.
     void take_private() {
         for (Head &head : found_.heads)
@@ -218,7 +214,7 @@ class Reader {
                     row.choice = gate(lit).first;
                     row.value = value_of(lit);
                     row.body.erase(row.body.begin() + ptrdiff_t(i));
-                    joined_[root(h)] = root(seen.head);
+                    joined_.join(h, seen.head);
                     break;
                 }
     }
@@ -226,7 +222,7 @@ class Reader {
     void number_clusters() {
         std::vector<uint32_t> number(found_.heads.size(), NONE);
         for (uint32_t h = 0; h < found_.heads.size(); ++h) {
-            uint32_t &own = number[root(h)];
+            uint32_t &own = number[joined_.find(h)];
             if (own == NONE) own = found_.clusters++;
             found_.heads[h].cluster = own;
         }

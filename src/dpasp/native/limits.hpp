@@ -9,8 +9,12 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace dpasp {
+
+// What may stop the work: limits of time and memory, a person, and the reasons to give.
 
 // Why the work stopped before its end. `Size` is a budget of one way (another way may still
 // succeed); the others end everything.
@@ -59,10 +63,7 @@ struct Lane {
 class Watch {
   public:
     explicit Watch(const Limits &limits = {}, const std::atomic<bool> *stop = nullptr)
-        : limits_(limits),
-          stop_(stop),
-          start_(Clock::now()),
-          next_(start_),
+        : limits_(limits), stop_(stop), start_(Clock::now()), next_(start_),
           begun_(limits.clock ? (*limits.clock)() : 0) {}
 
     // Cheap: for inner loops.
@@ -107,6 +108,30 @@ class Watch {
     uint32_t ticks_ = 0;
     uintptr_t floor_ = 0;
     const Lane *lane_ = nullptr;
+};
+
+// What to write to which descriptors, and how to end.
+struct LastWords {
+    std::vector<std::pair<int, std::string>> texts;
+    int code;
+};
+
+// Looks at the clock and the memory of this process from a thread of its own, which no lock of
+// Python's can hold up. After the limits it writes the last words and ends the process.
+class Sentinel {
+  public:
+    Sentinel(const Limits &limits, LastWords late, LastWords large);
+    ~Sentinel();
+    Sentinel(const Sentinel &) = delete;
+    Sentinel &operator=(const Sentinel &) = delete;
+
+    // From here on the process goes on, whatever it takes; if it is being ended already, this does
+    // not return: nobody else writes while the last words are written.
+    void send_away();
+
+  private:
+    enum class State { Watching, Away, Ending };
+    std::shared_ptr<std::atomic<State>> state_;  // also held by the thread, which may live longer
 };
 
 }  // namespace dpasp

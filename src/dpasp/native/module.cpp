@@ -12,10 +12,7 @@
 
 #include "compile.hpp"
 #include "evaluate.hpp"
-#include "fold.hpp"
-#include "join.hpp"
-#include "sentinel.hpp"
-#include "shares.hpp"
+#include "tuning.hpp"
 #include "worker.hpp"
 #include "worlds.hpp"
 
@@ -39,6 +36,14 @@ template <class T> nb::object array(std::vector<T> items, std::vector<size_t> sh
 template <class T> nb::object array(std::vector<T> items) {
     std::vector<size_t> shape{items.size()};
     return array(std::move(items), shape);
+}
+
+// One number of each item.
+template <class T, class Get> nb::object column(const std::vector<T> &items, Get get) {
+    std::vector<decltype(get(items[0]))> numbers;
+    numbers.reserve(items.size());
+    for (const T &item : items) numbers.push_back(get(item));
+    return array(std::move(numbers));
 }
 
 nb::dict report(const Compiled &compiled) {
@@ -86,70 +91,68 @@ Options options(const std::string &mode, const std::string &way, const std::stri
     return result;
 }
 
-// Runs native work on a deep stack, without the interpreter. About every 20 ms `progress` (or None)
-// is called with the share that is done, and signals are answered.
-void run_watched(nb::handle progress, const std::atomic<double> &done, std::atomic<bool> &stop,
-                 const std::function<void(uintptr_t)> &work) {
+enum class Run { Deep, Brief };
+
+// What native work gives back, run without the interpreter; it is called with a watch and a share
+// that it may say is done. Deep work gets a deep stack, and about every 20 ms `progress` (or None)
+// is called with that share, and signals are answered; brief work runs in this thread.
+template <class Work>
+auto watched(const Limits &limits, const Work &work, Run run = Run::Deep,
+             nb::handle progress = nb::none()) {
+    std::atomic<bool> stop{false};
+    std::atomic<double> done{0};
+    Watch watch(limits, &stop);
+    std::optional<decltype(work(watch, done))> result;
     bool interrupted = false;
     auto tick = [&] {
         nb::gil_scoped_acquire hold;
         if (stop) return;
         if (!progress.is_none()) {
-            PyObject *result = PyObject_CallFunction(progress.ptr(), "d", done.load());
-            if (!result) stop = interrupted = true;
-            Py_XDECREF(result);
+            PyObject *told = PyObject_CallFunction(progress.ptr(), "d", done.load());
+            if (!told) stop = interrupted = true;
+            Py_XDECREF(told);
         }
         if (!stop && PyErr_CheckSignals() != 0) stop = interrupted = true;
     };
+    auto deep = [&](uintptr_t floor) {
+        watch.set_floor(floor);
+        result = work(watch, done);
+    };
     try {
         nb::gil_scoped_release free;
-        run_deep(work, tick);
+        if (run == Run::Deep)
+            run_deep(deep, tick);
+        else
+            result = work(watch, done);
     } catch (const Stopped &) {
         if (!interrupted) throw;
     } catch (const std::bad_alloc &) {
         if (!interrupted) throw Stopped(Reason::Memory, "out of memory");
     }
     if (interrupted) throw nb::python_error();  // what Python has raised
+    return std::move(*result);
 }
 
 nb::object compile_ground(const Ground &ground, const Options &options, const Limits &limits,
                           const nb::object &progress) {
-    std::atomic<bool> stop{false};
-    std::atomic<double> done{0};
-    Watch watch(limits, &stop);
-    Compiled compiled;
-    run_watched(progress, done, stop, [&](uintptr_t floor) {
-        watch.set_floor(floor);
-        compiled = compile(ground, options, watch, done);
-    });
+    auto work = [&](Watch &watch, auto &done) { return compile(ground, options, watch, done); };
+    Compiled compiled = watched(limits, work, Run::Deep, progress);
     nb::dict statistics = report(compiled);
     return nb::make_tuple(nb::cast(std::move(compiled.circuit)), statistics);
 }
 
 nb::dict plan_ground(const Ground &ground, const Options &options, const Limits &limits) {
-    std::atomic<bool> stop{false};
-    std::atomic<double> done{0};
-    Watch watch(limits, &stop);
-    Compiled planned;
-    run_watched(nb::none(), done, stop, [&](uintptr_t floor) {
-        watch.set_floor(floor);
-        planned = plan(ground, options, watch);
-    });
-    return report(planned);
+    auto work = [&](Watch &watch, auto &) { return plan(ground, options, watch); };
+    return report(watched(limits, work));
 }
 
 // By question: what the total choices weigh that satisfy the evidence and the query, and the
-// evidence and not the query, each with its logarithm; None where there are fewer entries than `least`, or it is no network.
+// evidence and not the query, each with its logarithm; None where there are fewer entries than
+// `least`, or it is no network.
 nb::object shares_of(const Ground &ground, const Options &options, double least,
                      const Limits &limits) {
-    std::atomic<bool> stop{false};
-    std::atomic<double> done{0};
-    Watch watch(limits, &stop);
-    std::optional<Shares> found;
-    run_watched(nb::none(), done, stop, [&](uintptr_t floor) {
-        watch.set_floor(floor);
-        found = shares(ground, options, least, watch);
-    });
+    auto work = [&](Watch &watch, auto &) { return shares(ground, options, least, watch); };
+    std::optional<Shares> found = watched(limits, work);
     if (!found) return nb::none();
     std::vector<double> out;
     for (const Share &share : found->questions) {
@@ -162,21 +165,10 @@ nb::object shares_of(const Ground &ground, const Options &options, double least,
                           uint64_t(found->entries), found->width);
 }
 
-// An evaluation: long ones are run so that signals are answered meanwhile.
-void run_evaluation(const Circuit &circuit, size_t batch, const Limits &limits,
-                    const std::function<void(const Watch &)> &work) {
-    constexpr double LONG = 5e7;
-    std::atomic<bool> stop{false};
-    std::atomic<double> done{0};
-    Watch watch(limits, &stop);
-    if (evaluation_work(circuit, batch) > LONG)
-        return run_watched(nb::none(), done, stop, [&](uintptr_t) { work(watch); });
-    try {
-        nb::gil_scoped_release free;
-        work(watch);
-    } catch (const std::bad_alloc &) {
-        throw Stopped(Reason::Memory, "out of memory");
-    }
+// Long evaluations are run so that signals are answered meanwhile.
+Run evaluation(const Circuit &circuit, size_t batch) {
+    bool brief = evaluation_work(circuit, batch) <= tuning::BRIEF_EVALUATION;
+    return brief ? Run::Brief : Run::Deep;
 }
 
 Request request(uint32_t fields, bool log, int threads) {
@@ -199,11 +191,13 @@ nb::object masses(const Circuit &circuit, const Matrix &weights, uint32_t fields
     if (weights.shape(0) != circuit.weights) throw nb::value_error("wrong number of weights");
     Columns columns{weights.data(), weights.shape(1)};
     Request wanted = request(fields, log, threads);
-    std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
-    run_evaluation(circuit, columns.batch, limits, [&](const Watch &watch) {
+    auto work = [&](Watch &watch, auto &) {
+        std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
         evaluate(circuit, columns, wanted, out.data(), watch);
-    });
-    return array(std::move(out), {circuit.roots.size(), FIELDS, columns.batch});
+        return out;
+    };
+    return array(watched(limits, work, evaluation(circuit, columns.batch)),
+                 {circuit.roots.size(), FIELDS, columns.batch});
 }
 
 void check_seeds(const Circuit &circuit, const Matrix &weights, const Cube &seeds) {
@@ -212,19 +206,30 @@ void check_seeds(const Circuit &circuit, const Matrix &weights, const Cube &seed
         throw nb::value_error("arrays of the wrong shape");
 }
 
+// The masses and a number for each weight that `work` fills in.
+template <class Work>
+nb::object with_slopes(const Circuit &circuit, const Columns &columns, const Limits &limits,
+                       const Work &work) {
+    auto both = [&](Watch &watch, auto &) {
+        std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
+        std::vector<double> slopes = numbers(circuit.weights, columns.batch);
+        work(out.data(), slopes.data(), watch);
+        return std::make_pair(std::move(out), std::move(slopes));
+    };
+    auto [out, slopes] = watched(limits, both, evaluation(circuit, columns.batch));
+    return nb::make_tuple(array(std::move(out), {circuit.roots.size(), FIELDS, columns.batch}),
+                          array(std::move(slopes), {size_t(circuit.weights), columns.batch}));
+}
+
 nb::object gradient(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
                     uint32_t fields, bool log, int threads, const Limits &limits, bool of_logs) {
     Columns columns{weights.data(), weights.shape(1)};
     check_seeds(circuit, weights, seeds);
     Request wanted = request(fields, log, threads);
     wanted.of_logs = log && of_logs;
-    std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
-    std::vector<double> slopes = numbers(circuit.weights, columns.batch);
-    run_evaluation(circuit, columns.batch, limits, [&](const Watch &watch) {
-        differentiate(circuit, columns, wanted, {seeds.data(), slopes.data()}, out.data(), watch);
+    return with_slopes(circuit, columns, limits, [&](double *out, double *slopes, Watch &watch) {
+        differentiate(circuit, columns, wanted, {seeds.data(), slopes}, out, watch);
     });
-    return nb::make_tuple(array(std::move(out), {circuit.roots.size(), FIELDS, columns.batch}),
-                          array(std::move(slopes), {size_t(circuit.weights), columns.batch}));
 }
 
 nb::object curvature(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
@@ -235,14 +240,10 @@ nb::object curvature(const Circuit &circuit, const Matrix &weights, const Cube &
     if (directions.shape(0) != weights.shape(0) || directions.shape(1) != weights.shape(1))
         throw nb::value_error("arrays of the wrong shape");
     Request wanted = request(fields, log, threads);
-    std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
-    std::vector<double> second = numbers(circuit.weights, columns.batch);
-    run_evaluation(circuit, columns.batch, limits, [&](const Watch &watch) {
-        differentiate_twice(circuit, columns, wanted,
-                            {seeds.data(), directions.data(), second.data()}, out.data(), watch);
+    return with_slopes(circuit, columns, limits, [&](double *out, double *second, Watch &watch) {
+        differentiate_twice(circuit, columns, wanted, {seeds.data(), directions.data(), second},
+                            out, watch);
     });
-    return nb::make_tuple(array(std::move(out), {circuit.roots.size(), FIELDS, columns.batch}),
-                          array(std::move(second), {size_t(circuit.weights), columns.batch}));
 }
 
 using Values = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -265,12 +266,7 @@ Circuit fold_table(const Integers &widths, const Values &values, const Cube &cou
         throw nb::value_error("arrays of the wrong shape");
     table.values = values.data();
     table.counts = counts.data();
-    std::atomic<bool> stop{false};
-    std::atomic<double> done{0};
-    Watch watch(limits, &stop);
-    Circuit circuit;
-    run_watched(nb::none(), done, stop, [&](uintptr_t) { circuit = fold(table, watch); });
-    return circuit;
+    return watched(limits, [&](Watch &watch, auto &) { return fold(table, watch); });
 }
 
 // Decisions lie one after the other: the first leaf of the choice, how many children, the children.
@@ -291,83 +287,57 @@ Circuit join_circuits(const std::vector<Circuit *> &circuits, const std::vector<
         decisions.push_back({uint32_t(at[0]), {at + 2, at + 2 + at[1]}});
         at += 2 + at[1];
     }
-    std::atomic<bool> stop{false};
-    std::atomic<double> done{0};
-    Watch watch(limits, &stop);
-    Circuit circuit;
-    run_watched(nb::none(), done, stop,
-                [&](uintptr_t) { circuit = join(cases, decisions, weights, watch); });
-    return circuit;
+    auto work = [&](Watch &watch, auto &) { return join(cases, decisions, weights, watch); };
+    return watched(limits, work);
 }
 
 Worlds worlds(const Ground &ground, const Integers &steps, const Integers &outputs) {
     return Worlds(ground, {steps.data(), steps.shape(0)}, {outputs.data(), outputs.shape(0)});
 }
 
-// The bits [outputs, words] of blocks of worlds, and the weights of the worlds, if they have any.
-nb::object draw_worlds(const Worlds &worlds, const Vector &weights, uint64_t seed, uint64_t first,
-                       size_t blocks, const Limits &limits) {
+// The bits [outputs, words] of worlds, and their weights, if they have any.
+template <class Work>
+nb::object drawn(const Worlds &worlds, const Vector &weights, size_t words, const Limits &limits,
+                 Run run, const Work &work) {
     if (weights.shape(0) != worlds.leaves())
         throw nb::value_error("weights that do not fit the choices");
-    std::atomic<bool> stop{false};
-    std::atomic<double> done{0};
-    Watch watch(limits, &stop);
-    Worlds::Drawn drawn;
-    run_watched(nb::none(), done, stop, [&](uintptr_t) {
-        drawn = worlds.draw(weights.data(), seed, first, blocks, watch);
-    });
-    nb::object bits = array(std::move(drawn.bits), {worlds.outputs(), blocks * WORDS});
+    Worlds::Drawn drawn = watched(limits, [&](Watch &watch, auto &) { return work(watch); }, run);
+    nb::object bits = array(std::move(drawn.bits), {worlds.outputs(), words});
     return nb::make_tuple(bits, array(std::move(drawn.weights)));
 }
 
-// The bits [outputs, words] of the candidates of a move, and their weights.
+// Of blocks of worlds.
+nb::object draw_worlds(const Worlds &worlds, const Vector &weights, uint64_t seed, uint64_t first,
+                       size_t blocks, const Limits &limits) {
+    return drawn(worlds, weights, blocks * WORDS, limits, Run::Deep, [&](Watch &watch) {
+        return worlds.draw(weights.data(), seed, first, blocks, watch);
+    });
+}
+
+// Of the candidates of a move.
 nb::object move_chains(const Worlds &worlds, const Vector &weights, uint64_t seed, uint64_t number,
                        const Values &states, const Integers &free, const Limits &limits) {
-    if (weights.shape(0) != worlds.leaves())
-        throw nb::value_error("weights that do not fit the choices");
     if (states.shape(0) != WORDS || states.shape(1) != worlds.choices() ||
         free.shape(0) != worlds.choices())
         throw nb::value_error("states that do not fit the choices");
-    std::atomic<bool> stop{false};
-    Watch watch(limits, &stop);
-    Worlds::Drawn drawn;
-    {
-        nb::gil_scoped_release unlocked;
-        drawn = worlds.move(weights.data(), seed, number, {states.data(), free.data()}, watch);
-    }
-    nb::object bits = array(std::move(drawn.bits), {worlds.outputs(), WORDS});
-    return nb::make_tuple(bits, array(std::move(drawn.weights)));
+    return drawn(worlds, weights, WORDS, limits, Run::Brief, [&](Watch &watch) {
+        return worlds.move(weights.data(), seed, number, {states.data(), free.data()}, watch);
+    });
 }
 
 // The circuit's arrays: op, begin, end of nodes; weight, child of edges; kinds, qe, e of values.
 nb::dict arrays(const Circuit &circuit) {
-    std::vector<int64_t> op, begin, end, weight, child, kinds;
-    std::vector<double> qe, e;
-    for (const Node &node : circuit.nodes) {
-        op.push_back(int64_t(node.op));
-        begin.push_back(node.begin);
-        end.push_back(node.end);
-    }
-    for (const Edge &edge : circuit.edges) {
-        weight.push_back(edge.weight);
-        child.push_back(edge.child);
-    }
-    for (const Value &value : circuit.values) {
-        kinds.push_back(value.packed());
-        qe.push_back(value.qe);
-        e.push_back(value.e);
-    }
     nb::dict result;
-    result["op"] = array(std::move(op));
-    result["begin"] = array(std::move(begin));
-    result["end"] = array(std::move(end));
-    result["weight"] = array(std::move(weight));
-    result["child"] = array(std::move(child));
-    result["kinds"] = array(std::move(kinds));
-    result["qe"] = array(std::move(qe));
-    result["e"] = array(std::move(e));
-    result["layers"] = array(std::vector<int64_t>(circuit.layers.begin(), circuit.layers.end()));
-    result["roots"] = array(std::vector<int64_t>(circuit.roots.begin(), circuit.roots.end()));
+    result["op"] = column(circuit.nodes, [](const Node &node) { return int64_t(node.op); });
+    result["begin"] = column(circuit.nodes, [](const Node &node) { return int64_t(node.begin); });
+    result["end"] = column(circuit.nodes, [](const Node &node) { return int64_t(node.end); });
+    result["weight"] = column(circuit.edges, [](const Edge &edge) { return int64_t(edge.weight); });
+    result["child"] = column(circuit.edges, [](const Edge &edge) { return int64_t(edge.child); });
+    result["kinds"] = column(circuit.values, [](const Value &v) { return int64_t(v.packed()); });
+    result["qe"] = column(circuit.values, [](const Value &value) { return value.qe; });
+    result["e"] = column(circuit.values, [](const Value &value) { return value.e; });
+    result["layers"] = column(circuit.layers, [](uint32_t start) { return int64_t(start); });
+    result["roots"] = column(circuit.roots, [](uint32_t root) { return int64_t(root); });
     return result;
 }
 

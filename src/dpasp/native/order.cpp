@@ -1,10 +1,12 @@
-#include "order.hpp"
+#include "problem.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <deque>
 #include <random>
-#include <unordered_map>
+
+#include "tuning.hpp"
 
 namespace dpasp {
 namespace {
@@ -35,7 +37,7 @@ class Arranger {
             if (position_[v] != UINT32_MAX) continue;
             std::vector<uint32_t> region = reach(v);
             if (region.size() > 2) region = reach(reach(region.back()).back());
-            if (order == Order::Narrow && region.size() <= 60000)
+            if (order == Order::Narrow && region.size() <= tuning::NARROW_REGION)
                 narrow(region[0]);
             else
                 for (uint32_t u : region) place(u);
@@ -106,7 +108,7 @@ class Arranger {
             watch_.look();
             size_t best = 0;
             int least = INT32_MAX;
-            for (size_t i = 0; i < waiting.size() && i < 200; ++i) {
+            for (size_t i = 0; i < waiting.size() && i < tuning::NARROW_CANDIDATES; ++i) {
                 int now = growth(waiting[i]);
                 if (now < least) least = now, best = i;
                 if (now < 0) break;
@@ -140,7 +142,9 @@ class Polisher {
         std::mt19937 random(1);
         std::vector<uint32_t> best;
         double least = INFINITY;
-        size_t starts = std::min<size_t>(vertices_.size(), vertices_.size() > 2000 ? 4 : 60);
+        bool large = vertices_.size() > tuning::POLISHED_VERTICES;
+        size_t starts =
+            std::min(vertices_.size(), large ? tuning::LARGE_STARTS : tuning::POLISH_STARTS);
         for (size_t i = 0; i < std::max<size_t>(starts, 1) && !vertices_.empty(); ++i) {
             watch_.look();
             uint32_t first =
@@ -150,7 +154,7 @@ class Polisher {
             if (now < least) least = now, best = position;
         }
         if (best.empty()) best.assign(graph_.vertices, 0);
-        if (!vertices_.empty() && vertices_.size() <= 2000) anneal(best, least, random);
+        if (!vertices_.empty() && !large) anneal(best, least, random);
         return best;
     }
 
@@ -219,7 +223,8 @@ class Polisher {
         double now = std::log(least), record = now;
         size_t work = 0;
         for (const Scope &scope : graph_.scopes) work += scope.members.size() + 2;
-        size_t rounds = std::min<size_t>(30000, 60000000 / (work + position.size() + 1));
+        size_t rounds =
+            std::min(tuning::POLISH_MOVES, tuning::POLISH_STEPS / (work + position.size() + 1));
         std::uniform_real_distribution<double> uniform(0, 1);
         for (size_t i = 0; i < rounds; ++i) {
             watch_.look();
@@ -315,9 +320,7 @@ std::vector<Input> order_inputs(const Problem &problem, const Part &part,
 
 uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order) {
     const Gates &gates = problem.gates;
-    std::unordered_map<uint32_t, uint32_t> choice_step, guess_step;
-    for (uint32_t s = 0; s < order.size(); ++s)
-        (order[s].choice ? choice_step : guess_step)[order[s].id] = s;
+    InputPlaces steps(order);
     std::vector<uint32_t> known;  // by place: the step after which the gate is known
     known.reserve(part.gates.size());
     std::vector<int32_t> change(order.size() + 1, 0);
@@ -332,13 +335,92 @@ uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<I
             known.push_back(last);
             ++change[first], --change[last];
         } else {
-            uint32_t s = gate.kind == Kind::Value ? choice_step.at(gate.first) : guess_step.at(g);
-            known.push_back(s);
+            known.push_back(steps.of(gates, g));
         }
     }
     int32_t open = 0, widest = 0;
     for (int32_t c : change) widest = std::max(widest, open += c);
     return uint32_t(widest);
+}
+
+namespace {
+
+class GraphBuilder {
+  public:
+    GraphBuilder(const Ground &ground, const Rules &rules, const Guesses &guesses,
+                 const std::vector<uint8_t> &needed)
+        : ground_(ground), rules_(rules), guesses_(guesses), needed_(needed) {}
+
+    OrderGraph build() {
+        number();
+        for (uint32_t a = 1; a < rules_.atoms; ++a)
+            if (guesses_.guessed[a]) graph_.guess_vertex.push_back(vertex_[a]);
+        join_equal_atoms();
+        for (uint32_t atom : ground_.observed) {
+            graph_.choice_vertex.push_back(graph_.vertices);
+            graph_.scopes.push_back({{vertex_[atom], graph_.vertices++}});
+        }
+        for (const Rule &rule : rules_.all)
+            if (!rule.head || needed_[rule.head]) add(rule);
+        return std::move(graph_);
+    }
+
+  private:
+    const Ground &ground_;
+    const Rules &rules_;
+    const Guesses &guesses_;
+    const std::vector<uint8_t> &needed_;
+    OrderGraph graph_;
+    std::vector<uint32_t> vertex_;  // by atom
+
+    // Vertices are the program's atoms, its choices (which stand for their selectors), and the
+    // atoms that reading it added.
+    void number() {
+        auto choices = uint32_t(ground_.choices.size());
+        for (uint32_t a = 0; a < rules_.atoms; ++a)
+            vertex_.push_back(a < ground_.atoms ? a : a + choices);
+        for (uint32_t c = 0; c < choices; ++c) {
+            graph_.choice_vertex.push_back(ground_.atoms + c);
+            for (uint32_t atom : ground_.choices[c].selectors) vertex_[atom] = ground_.atoms + c;
+        }
+        graph_.vertices = rules_.atoms + choices;
+    }
+
+    // The atom that an atom is the same as, or the opposite of; itself if there is none.
+    uint32_t same_as(uint32_t atom) const {
+        if (guesses_.guessed[atom] || rules_.of[atom].size() != 1) return atom;
+        const Rule &rule = rules_.all[rules_.of[atom][0]];
+        const auto &literals = rule.body.literals;
+        return literals.size() == 1 && !rule.itself ? uint32_t(std::abs(literals[0])) : atom;
+    }
+
+    void join_equal_atoms() {
+        std::vector<uint8_t> done(rules_.atoms, 0);
+        std::vector<uint32_t> path;
+        for (uint32_t atom = 1; atom < rules_.atoms; ++atom) {
+            uint32_t last = atom;
+            for (path.clear(); !done[last]; last = same_as(last)) {
+                done[last] = 1;
+                path.push_back(last);
+            }
+            for (uint32_t a : path) vertex_[a] = vertex_[last];
+        }
+    }
+
+    void add(const Rule &rule) {
+        Scope scope;
+        if (rule.head) scope.members.push_back(scope.head = vertex_[rule.head]);
+        for (int32_t b : rule.body.literals) scope.members.push_back(vertex_[size_t(std::abs(b))]);
+        sort_unique(scope.members);
+        if (scope.members.size() > 1) graph_.scopes.push_back(std::move(scope));
+    }
+};
+
+}  // namespace
+
+OrderGraph order_graph(const Ground &ground, const Rules &rules, const Guesses &guesses,
+                       const std::vector<uint8_t> &needed) {
+    return GraphBuilder(ground, rules, guesses, needed).build();
 }
 
 }  // namespace dpasp

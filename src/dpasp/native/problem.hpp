@@ -1,16 +1,33 @@
-// From ground rules to gates: what must hold, and what is asked.
+// A ground program as gates: what must hold, what is asked, and the independent parts of it.
 //
 // The models of a total choice are the assignments of the guesses under which every literal of
 // `asserted` holds; each model is counted once.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "gates.hpp"
-#include "order_graph.hpp"
+#include "rules.hpp"
 
 namespace dpasp {
 
 struct Question {
     std::vector<Lit> query, evidence;  // conjunctions
+};
+
+// A set of things that belong together in the program; good orders keep them close.
+struct Scope {
+    std::vector<uint32_t> members;  // vertices
+    uint32_t head = UINT32_MAX;     // the member that the others define, if any
+};
+
+// The rules as a hypergraph that orders are read from: what stands in one rule belongs together.
+struct OrderGraph {
+    uint32_t vertices = 0;
+    std::vector<Scope> scopes;
+    std::vector<uint32_t> choice_vertex;  // by choice; those of observed atoms last
+    std::vector<uint32_t> guess_vertex;   // by number of the guess
 };
 
 struct Problem {
@@ -23,15 +40,102 @@ struct Problem {
     std::vector<Lit> undefined;  // lstable: true when an own atom is undefined
     OrderGraph graph;
 
-    uint32_t coins = 0;  // how many of the choices, the last ones, are coins (see coins.hpp)
+    uint32_t coins = 0;  // how many of the choices, the last ones, are coins (see toss)
     uint32_t determined = 0, inner = 0, guessed = 0;  // statistics: atoms by class
+
+    // How many weights the choices have; check_weights throws std::invalid_argument unless there
+    // is one for each of them.
+    uint32_t leaves() const { return uint32_t(gates.choice_of.size()); }
+    void check_weights(const std::vector<double> &weights) const;
 };
 
 Problem read_problem(const Ground &ground, Watch &watch);
 
-// How many weights its choices have.
-uint32_t leaves(const Problem &problem);
-// Throws std::invalid_argument unless there is one for each of them.
-void check_weights(const Problem &problem, const std::vector<double> &weights);
+// `needed` says by atom which ones matter.
+OrderGraph order_graph(const Ground &ground, const Rules &rules, const Guesses &guesses,
+                       const std::vector<uint8_t> &needed);
+
+// Guesses that are fair coins.
+//
+// Where all that a guess must agree with is determined by the choices, the models of a total
+// choice split into two halves, one for each value of the guess, or it has one value in all of
+// them. Under maxent such a guess is a coin that is tossed when the choices are made: a choice
+// like others, whose two weights are one half. If all guesses of a part are coins, a program with
+// many models is compiled as one with a single model.
+//
+// Puts coins, the last choices, in the place of the guesses of all parts where every guess is one.
+// What is asserted does not depend on them.
+void toss(Problem &problem, Watch &watch);
+
+// An independent part of a problem, compiled on its own.
+struct Part {
+    std::vector<uint32_t> choices;
+    std::vector<uint32_t> guesses;  // gates
+    std::vector<uint32_t> gates;    // all of the part's gates, inputs before outputs
+    std::vector<Lit> asserted;
+    std::vector<Lit> undefined;
+    std::shared_ptr<const std::vector<uint32_t>> places;  // by gate, shared by all parts
+
+    // Where the gate of a literal stands among `gates`.
+    uint32_t place(Lit lit) const { return (*places)[gate_of(lit)]; }
+};
+
+// The literals of a question that lie in one part.
+struct Ask {
+    std::vector<Lit> query, evidence;
+    bool operator<(const Ask &o) const {
+        return query != o.query ? query < o.query : evidence < o.evidence;
+    }
+};
+
+std::vector<Part> split(const Problem &problem);
+// By gate: the number of its part.
+std::vector<uint32_t> homes(const Problem &problem, const std::vector<Part> &parts);
+// Asserted conjunctions assert their inputs: what is asserted, each literal once.
+std::vector<Lit> asserted_apart(const Problem &problem);
+
+// An input: a choice, or a guess (its gate).
+struct Input {
+    bool choice;
+    uint32_t id;
+};
+
+// The first four are orders of the inputs, for tables and diagrams; the last is that of the
+// elimination.
+enum class Order {
+    Narrow,    // greedily keep the frontier small
+    Breadth,   // level by level from one end
+    Depth,     // as a depth-first walk from the questions meets the inputs
+    Polished,  // the best of many narrow ones, improved by local search
+    Tree
+};
+constexpr int SWEEPS = 4;  // how many are orders of the inputs
+
+// The position of every vertex of the problem's graph.
+std::vector<uint32_t> arrange(const Problem &problem, Order order, Watch &watch);
+
+// The inputs of a part in the order of the positions.
+std::vector<Input> order_inputs(const Problem &problem, const Part &part,
+                                const std::vector<uint32_t> &position);
+
+// Where each input stands in an order.
+class InputPlaces {
+  public:
+    explicit InputPlaces(const std::vector<Input> &order) {
+        for (uint32_t i = 0; i < order.size(); ++i)
+            (order[i].choice ? choices_ : guesses_)[order[i].id] = i;
+    }
+    // The place of the choice whose value a gate is, or of the guess that it is.
+    uint32_t of(const Gates &gates, uint32_t gate) const {
+        const Gate &own = gates.gates[gate];
+        return own.kind == Kind::Value ? choices_.at(own.first) : guesses_.at(gate);
+    }
+
+  private:
+    std::unordered_map<uint32_t, uint32_t> choices_, guesses_;
+};
+
+// How many gates are half read at the widest place of an order.
+uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order);
 
 }  // namespace dpasp

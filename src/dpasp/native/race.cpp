@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
+
+#include "tuning.hpp"
 
 namespace dpasp {
 namespace {
-
-constexpr double MOST_ELIMINATED = 3e8;  // entries of tables, above which other ways are tried
-constexpr double MANY_ENTRIES = 5e6;     // of tables: under known weights, numbers will do
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -49,26 +49,23 @@ bool Race::numbers() const {
 
 // Whether the attempts may run at the same time; the circuit depends on it, and so it does not
 // depend on the number of threads.
-bool Race::large() const { return part_.gates.size() >= SMALL_PART; }
+bool Race::large() const { return part_.gates.size() >= tuning::SMALL_PART; }
 
-// What to try; `hard` adds what takes long to prepare.
+// What to try, the narrowest first; the `hard` ones take long to prepare.
 std::vector<Race::Attempt> Race::attempts(bool hard) {
     std::vector<Attempt> list;
     bool least = options_.mode == Mode::Least && !part_.undefined.empty();
     if (!least && allowed(Way::Diagram)) add_sweeps(Way::Diagram, hard, list);
     if (least || allowed(Way::Tables)) add_sweeps(Way::Tables, hard, list);
     std::stable_sort(list.begin(), list.end(), [](auto &a, auto &b) { return a.width < b.width; });
-    if (!least && !hard && allowed(Way::Search))
-        for (Order order : {Order::Width, Order::Frequency})
-            if (!options_.order || *options_.order == order)
-                list.push_back({{Way::Search, order}, {}});
+    // A way that reads the inputs in no order, a search that counts, would join the list here.
     return list;
 }
 
 // The attempts of a way that reads the inputs in an order, forwards and backwards.
 void Race::add_sweeps(Way way, bool hard, std::vector<Attempt> &list) {
     bool any_order = !options_.order || int(*options_.order) >= SWEEPS;  // none is forced
-    bool tiny = part_.choices.size() + part_.guesses.size() <= 6;
+    bool tiny = part_.choices.size() + part_.guesses.size() <= tuning::TINY_PART;
     // Diagrams that count have the choices first, whatever the order: few are enough.
     bool few = any_order && !hard && (tiny || (counting() && way == Way::Diagram));
     bool least = options_.mode == Mode::Least && !part_.undefined.empty();
@@ -84,7 +81,7 @@ void Race::add_sweeps(Way way, bool hard, std::vector<Attempt> &list) {
         for (Attempt *one : {&forwards, &reverse}) {
             one->numbers = way == Way::Tables && numbers();
             one->width = cut_width(problem_, part_, one->inputs);
-            if (narrow_only && one->width > WIDEST_TABLE) continue;
+            if (narrow_only && one->width > tuning::WIDEST_TABLE) continue;
             list.push_back(std::move(*one));
         }
     }
@@ -93,7 +90,7 @@ void Race::add_sweeps(Way way, bool hard, std::vector<Attempt> &list) {
 std::vector<PartReport> Race::plan() {
     Budget budget = this->budget(options_.work);
     std::vector<PartReport> reports;
-    if (auto way = elimination(true, MOST_ELIMINATED, budget)) {
+    if (auto way = elimination(true, tuning::ELIMINATED_ENTRIES, budget)) {
         reports.push_back(described({{Way::Elimination, Order::Tree}, {}}, way->width()));
         reports.back().entries = way->cost();
         return reports;
@@ -107,18 +104,18 @@ std::vector<PartReport> Race::plan() {
 std::vector<uint32_t> Race::run() {
     std::vector<Attempt> list = attempts(false);
     const std::vector<Attempt> first = list;
-    if (auto nodes = eliminate(true, MOST_ELIMINATED); !nodes.empty()) return nodes;
+    if (auto nodes = eliminate(true, tuning::ELIMINATED_ENTRIES); !nodes.empty()) return nodes;
     // Counting favours tables, everything else diagrams.
     Way favourite = counting() ? Way::Tables : Way::Diagram;
     // A small width promises a quick end: the narrowest orders are given time for it.
     std::vector<Attempt> promising;
     for (const Attempt &one : list)
-        if (one.way != Way::Search && one.width <= 24 && one.order == Order::Narrow && !one.reverse)
+        if (one.width <= tuning::PROMISING_WIDTH && one.order == Order::Narrow && !one.reverse)
             promising.push_back(one);
-    if (auto nodes = race(promising, 240000); !nodes.empty()) return nodes;
-    auto work =
-        std::max<uint64_t>(30000, 4 * uint64_t(part_.gates.size()));  // preparing takes its part
-    for (int round = 0;; ++round, work *= 4) {
+    if (auto nodes = race(promising, tuning::PROMISING_WORK); !nodes.empty()) return nodes;
+    // Preparing takes its part of the work.
+    auto work = std::max<uint64_t>(tuning::FIRST_WORK, 4 * uint64_t(part_.gates.size()));
+    for (int round = 0;; ++round, work *= tuning::MORE_WORK) {
         if (auto nodes = race(list, work); !nodes.empty()) return nodes;
         if (round == (part_.guesses.empty() ? 2 : 3)) {
             auto more = attempts(true);
@@ -129,7 +126,9 @@ std::vector<uint32_t> Race::run() {
                         std::make_move_iterator(more.end()));
         }
         if (round >= 2)  // by now the others took as much as this would
-            if (auto nodes = eliminate(false, double(work) / 10); !nodes.empty()) return nodes;
+            if (auto nodes = eliminate(false, tuning::ELIMINATED_SHARE * double(work));
+                !nodes.empty())
+                return nodes;
         narrow(list, !part_.guesses.empty(), round < 4);
         if (list.empty() || work >= options_.work) throw Stopped(Reason::Size, too_large(first));
     }
@@ -142,7 +141,7 @@ std::unique_ptr<Elimination> Race::elimination(bool groups, double most, Budget 
     if (asks_.empty() || !part_.guesses.empty() || !allowed(Way::Elimination)) return nullptr;
     auto way =
         std::make_unique<Elimination>(Job{problem_, part_, asks_, options_.mode, budget, builder_,
-                                          watch_, weights(), forced ? 0 : MANY_ENTRIES});
+                                          watch_, weights(), forced ? 0 : tuning::NUMBER_ENTRIES});
     if (!forced && way->grouped() != groups) return nullptr;
     if (forced) most = double(options_.work);
     way->prepare(most);
@@ -206,8 +205,8 @@ bool Race::attempt(const Attempt &attempt, Trial &trial, Builder &builder, Watch
             trial.numbered = !trial.roots.empty();
             if (!trial.numbered) trial.roots = compile_tables(job, attempt.inputs);
             break;
-        default:
-            trial.roots = compile_search(job, attempt.order);
+        case Way::Elimination:
+            throw std::logic_error("elimination does not race");
         }
     } catch (const Stopped &stopped) {
         if (stopped.reason != Reason::Size) throw;
@@ -228,7 +227,7 @@ void Race::failed(Attempt &attempt, const Budget &budget) {
 }
 
 void Race::ended(const Attempt &attempt, Trial &trial) {
-    report = described(attempt, std::max(attempt.width, trial.budget.width));
+    report = described(attempt, attempt.width);
     report.nodes = trial.nodes;
     report.seconds = trial.seconds;
     of_weights = trial.numbered;
@@ -246,8 +245,7 @@ Budget Race::budget(uint64_t work) const {
 
 // Keep the better half of the attempts, the best first, but one of every way. When the
 // rounds become long: the best two, or with guesses, where nothing tells beforehand which
-// way is the best, the best of every way; but of searches, which say little of how far they
-// came, both.
+// way is the best, the best of every way.
 void Race::narrow(std::vector<Attempt> &list, bool guesses, bool brief) {
     list.erase(std::remove_if(list.begin(), list.end(),
                               [](const Attempt &attempt) { return attempt.full; }),
@@ -259,8 +257,7 @@ void Race::narrow(std::vector<Attempt> &list, bool guesses, bool brief) {
         return;
     }
     std::map<Way, int> seen;
-    for (Attempt &attempt : list)
-        attempt.rank = attempt.way == Way::Search && guesses ? 0 : seen[attempt.way]++;
+    for (Attempt &attempt : list) attempt.rank = seen[attempt.way]++;
     std::stable_sort(list.begin(), list.end(), [](auto &a, auto &b) { return a.rank < b.rank; });
     size_t half = brief ? (list.size() + 1) / 2 : 0, best = 0;
     while (best < list.size() && list[best].rank == 0) ++best;

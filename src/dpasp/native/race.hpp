@@ -7,14 +7,9 @@
 #include <optional>
 
 #include "compile.hpp"
-#include "elimination.hpp"
-#include "order.hpp"
-#include "ways.hpp"
 #include "worker.hpp"
 
 namespace dpasp {
-
-constexpr size_t SMALL_PART = 64;  // gates; smaller parts are not worth a thread or a builder
 
 // The orders of a problem, each made when it is first needed; for all threads.
 class Orders {

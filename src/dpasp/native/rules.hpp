@@ -1,9 +1,10 @@
 // The rules of a ground program, each with one head: disjunctions are shifted, and a choice
-// rule is one rule for each head that may hold.
+// rule is one rule for each head that may hold; and which atoms are guessed.
 #pragma once
 
-#include "dependency.hpp"
+#include "graphs.hpp"
 #include "ground.hpp"
+#include "limits.hpp"
 
 namespace dpasp {
 
@@ -26,5 +27,13 @@ struct Rules {
 // Throws Stopped(HeadCycle) where a disjunction goes through a positive loop: shifting it would
 // lose models.
 Rules read_rules(const Ground &ground);
+
+// Which atoms are guessed: enough of them to break every loop through negation.
+struct Guesses {
+    std::vector<uint8_t> guessed;  // by atom
+    std::vector<uint8_t> loose;    // by atom: models of one total choice may disagree on it
+};
+
+Guesses choose_guesses(const Rules &rules, Watch &watch);
 
 }  // namespace dpasp

@@ -1,15 +1,14 @@
-#include "shares.hpp"
+#include "compile.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
 
+#include "graphs.hpp"
+#include "tuning.hpp"
+
 namespace dpasp {
 namespace {
-
-// Entries of the tables of a part without groups: beyond them a circuit is the better way, and
-// looking for an order would take longer than making it.
-constexpr double MOST_UNGROUPED = 1e6;
 
 // A part: what is asked of it, each literal once, its elimination, and what came out.
 struct Asked {
@@ -43,10 +42,7 @@ std::vector<Asked> by_part(const Problem &problem, const std::vector<Part> &part
         if (gate_of(lit)) evidence[home[gate_of(lit)]].push_back(lit);
     std::vector<Asked> asked(parts.size());
     for (size_t p = 0; p < parts.size(); ++p) {
-        for (auto *lits : {&evidence[p], &queries[p]}) {
-            std::sort(lits->begin(), lits->end());
-            lits->erase(std::unique(lits->begin(), lits->end()), lits->end());
-        }
+        sort_unique(evidence[p]), sort_unique(queries[p]);
         for (Lit lit : queries[p]) asked[p].asks.push_back({{lit}, evidence[p]});
         asked[p].asks.push_back({{}, evidence[p]});
     }
@@ -69,15 +65,13 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, doubl
     Shares result;
     Problem problem = read_problem(ground, watch);
     check(problem);
-    check_weights(problem, options.weights);
+    problem.check_weights(options.weights);
     result.questions.resize(problem.questions.size());
     if (!problem.asserted.empty() || problem.gates.guesses || problem.questions.empty()) return {};
     for (Lit lit : problem.questions[0].evidence)
         if (lit == FALSE_LIT) return result;
     std::vector<Part> parts = split(problem);
-    std::vector<uint32_t> home(problem.gates.size(), 0);
-    for (uint32_t p = 0; p < parts.size(); ++p)
-        for (uint32_t g : parts[p].gates) home[g] = p;
+    std::vector<uint32_t> home = homes(problem, parts);
     std::vector<Asked> asked = by_part(problem, parts, home);
     double most = double(options.work);
     for (size_t p = 0; p < parts.size(); ++p) {
@@ -85,7 +79,7 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, doubl
         own.way =
             std::make_unique<Elimination>(Job{problem, parts[p], own.asks, options.mode, own.budget,
                                               own.builder, watch, &options.weights});
-        double allowed = own.way->grouped() ? most : MOST_UNGROUPED;
+        double allowed = own.way->grouped() ? most : tuning::UNGROUPED_ENTRIES;
         if (allowed < least) return {};
         own.way->prepare_together(allowed);
         result.entries += own.way->cost();

@@ -1,39 +1,38 @@
 #include <algorithm>
 #include <numeric>
 
-#include "part.hpp"
+#include "graphs.hpp"
+#include "problem.hpp"
 
 namespace dpasp {
-namespace {
 
-struct Forest {
-    std::vector<uint32_t> parent;
-    explicit Forest(size_t n) : parent(n) { std::iota(parent.begin(), parent.end(), 0); }
-    uint32_t find(uint32_t x) {
-        while (parent[x] != x) x = parent[x] = parent[parent[x]];
-        return x;
-    }
-    void join(uint32_t a, uint32_t b) { parent[find(a)] = find(b); }
-};
-
-}  // namespace
-
-std::vector<Part> split(const Problem &problem) {
+std::vector<Lit> asserted_apart(const Problem &problem) {
     const Gates &gates = problem.gates;
-    size_t n = gates.size();
-    std::vector<uint8_t> used(n, 0);
-    std::vector<Lit> asserted;
-    std::vector<Lit> todo = problem.asserted;
-    while (!todo.empty()) {  // an asserted conjunction asserts its inputs
+    std::vector<Lit> todo = problem.asserted, result;
+    while (!todo.empty()) {
         Lit lit = todo.back();
         todo.pop_back();
         if (!negated(lit) && gates.gates[gate_of(lit)].kind == Kind::And)
             todo.insert(todo.end(), gates.begin(gate_of(lit)), gates.end(gate_of(lit)));
         else
-            asserted.push_back(lit);
+            result.push_back(lit);
     }
-    std::sort(asserted.begin(), asserted.end());
-    asserted.erase(std::unique(asserted.begin(), asserted.end()), asserted.end());
+    sort_unique(result);
+    return result;
+}
+
+std::vector<uint32_t> homes(const Problem &problem, const std::vector<Part> &parts) {
+    std::vector<uint32_t> home(problem.gates.size(), 0);
+    for (uint32_t p = 0; p < parts.size(); ++p)
+        for (uint32_t g : parts[p].gates) home[g] = p;
+    return home;
+}
+
+std::vector<Part> split(const Problem &problem) {
+    const Gates &gates = problem.gates;
+    size_t n = gates.size();
+    std::vector<uint8_t> used(n, 0);
+    std::vector<Lit> asserted = asserted_apart(problem);
     auto use = [&](const std::vector<Lit> &lits) {
         for (Lit lit : lits) used[gate_of(lit)] = 1;
     };

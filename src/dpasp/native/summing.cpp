@@ -1,32 +1,174 @@
-#include "summing.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <iterator>
-
-#include "restriction.hpp"
+#include "buckets.hpp"
 
 namespace dpasp {
 namespace {
 
-std::vector<uint32_t> join(const std::vector<uint32_t> &a, const std::vector<uint32_t> &b,
-                           const std::vector<uint32_t> &position) {
-    std::vector<uint32_t> both;
-    std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
-                   [&](uint32_t x, uint32_t y) { return position[x] > position[y]; });
-    return both;
-}
+template <class Number> struct NumberSums {
+    using Entry = Number;
+    static Number unit() { return Number(1); }
 
-double size(const std::vector<uint32_t> &scope, const std::vector<uint32_t> &states) {
-    double product = 1;
-    for (uint32_t g : scope) product *= states[g];
-    return product;
-}
+    static Number product(const Number &x, const Number &y) { return x * y; }
+    static Number inner(const Number *x, size_t step_x, const Number *y, size_t step_y,
+                        uint32_t count) {
+        Number total(0);
+        for (uint32_t s = 0; s < count; ++s) total += x[s * step_x] * y[s * step_y];
+        return total;
+    }
+    static void charge(uint32_t) {}
+    static bool trivial(const TableOver<Number> &) { return false; }
+};
+
+// The tables that are multiplied to sum out one group, the last of each of their scopes. Some
+// are what earlier buckets left, their messages.
+template <class Number> struct Bucket {
+    std::vector<TableOver<Number>> tables;
+    std::vector<size_t> from;     // by table: the bucket that left it, or FIRST
+    std::vector<uint32_t> scope;  // of the message: all groups of the tables but the last
+    std::vector<Number> slopes;   // by entry of the message: the derivative of the total
+    uint32_t group = 0, states = 0;
+};
+
+constexpr size_t FIRST = SIZE_MAX;
+
+// Elimination forwards, with all tables kept, and backwards.
+template <class Number> class Passes {
+    using Table = TableOver<Number>;
+    using Numbers = std::vector<Number>;
+
+  public:
+    Passes(const Sequence &sequence, Watch &watch)
+        : position_(sequence.position), states_(sequence.states), watch_(watch),
+          buckets_(sequence.order.size()) {
+        for (size_t i = 0; i < buckets_.size(); ++i) {
+            buckets_[i].group = sequence.order[i];
+            buckets_[i].states = states_[sequence.order[i]];
+        }
+    }
+
+    void put(Table table, size_t from) {
+        if (table.scope.empty()) {
+            ends_.push_back({from, table.entries[0]});
+            return;
+        }
+        Bucket<Number> &bucket = buckets_[position_[table.scope.back()]];
+        bucket.tables.push_back(std::move(table));
+        bucket.from.push_back(from);
+    }
+
+    Marginals<Number> run() {
+        for (size_t i = 0; i < buckets_.size(); ++i)
+            if (!buckets_[i].tables.empty()) put(message(buckets_[i]), i);
+        Marginals<Number> result;
+        end(result);
+        result.groups.resize(states_.size());
+        for (size_t i = buckets_.size(); i-- > 0;)
+            if (!buckets_[i].tables.empty()) result.groups[buckets_[i].group] = back(buckets_[i]);
+        return result;
+    }
+
+  private:
+    // A table without a scope is a number, a factor of the total.
+    struct End {
+        size_t from;
+        Number number;
+    };
+
+    const std::vector<uint32_t> &position_, &states_;
+    Watch &watch_;
+    std::vector<Bucket<Number>> buckets_;
+    std::vector<End> ends_;
+
+    Odometer walk(const Bucket<Number> &bucket) const {
+        Odometer walk(sizes_of(bucket.scope, states_));
+        for (const Table &table : bucket.tables)
+            walk.follow(strides(bucket.scope, table.scope, states_));
+        return walk;
+    }
+
+    // The product of the tables with the group summed out.
+    Table message(Bucket<Number> &bucket) {
+        double size = 1;
+        for (const Table &table : bucket.tables)
+            bucket.scope.insert(bucket.scope.end(), table.scope.begin(), table.scope.end() - 1);
+        std::sort(bucket.scope.begin(), bucket.scope.end(),
+                  [&](uint32_t a, uint32_t b) { return position_[a] > position_[b]; });
+        bucket.scope.erase(std::unique(bucket.scope.begin(), bucket.scope.end()),
+                           bucket.scope.end());
+        for (uint32_t g : bucket.scope) size *= states_[g];
+        watch_.reserve(2 * size * sizeof(Number) / (1 << 20));
+        Table result{bucket.scope, {}};
+        result.entries.reserve(size_t(size));
+        Odometer walk = this->walk(bucket);
+        Numbers products(bucket.states);
+        do {
+            watch_.check();
+            multiply(bucket, walk, products);
+            Number total(0);
+            for (const Number &product : products) total += product;
+            result.entries.push_back(total);
+        } while (walk.next());
+        bucket.slopes.assign(result.entries.size(), Number(0));
+        return result;
+    }
+
+    // The products of the entries of all tables at one place, by state of the group.
+    static void multiply(const Bucket<Number> &bucket, const Odometer &walk, Numbers &products) {
+        std::fill(products.begin(), products.end(), Number(1));
+        for (size_t t = 0; t < bucket.tables.size(); ++t) {
+            const Number *entries = bucket.tables[t].entries.data() + walk.places[t];
+            for (uint32_t s = 0; s < bucket.states; ++s) products[s] *= entries[s];
+        }
+    }
+
+    // The total, and its derivatives by the last messages: the products of all others.
+    void end(Marginals<Number> &result) {
+        Numbers after(ends_.size() + 1, Number(1));
+        for (size_t i = ends_.size(); i-- > 0;) after[i] = ends_[i].number * after[i + 1];
+        Number before(1);
+        for (size_t i = 0; i < ends_.size(); ++i) {
+            if (ends_[i].from != FIRST) buckets_[ends_[i].from].slopes[0] = before * after[i + 1];
+            before *= ends_[i].number;
+        }
+        result.total = after[0];
+    }
+
+    // What each state of the group contributes to the total; the slopes of the messages that came
+    // into the bucket get their share.
+    Numbers back(const Bucket<Number> &bucket) {
+        Numbers found(bucket.states, Number(0)), before(bucket.states);
+        size_t count = bucket.tables.size(), place = 0;
+        std::vector<Numbers> after(count + 1, Numbers(bucket.states, Number(1)));
+        Odometer walk = this->walk(bucket);
+        do {
+            watch_.check();
+            Number slope = bucket.slopes[place++];
+            if (slope == Number(0)) continue;
+            for (size_t t = count; t-- > 0;) {
+                const Number *entries = bucket.tables[t].entries.data() + walk.places[t];
+                for (uint32_t s = 0; s < bucket.states; ++s)
+                    after[t][s] = entries[s] * after[t + 1][s];
+            }
+            std::fill(before.begin(), before.end(), slope);
+            for (size_t t = 0; t < count; ++t) {
+                const Number *entries = bucket.tables[t].entries.data() + walk.places[t];
+                if (bucket.from[t] != FIRST) {
+                    Number *slopes = buckets_[bucket.from[t]].slopes.data() + walk.places[t];
+                    for (uint32_t s = 0; s < bucket.states; ++s)
+                        slopes[s] += before[s] * after[t + 1][s];
+                }
+                for (uint32_t s = 0; s < bucket.states; ++s) before[s] *= entries[s];
+            }
+            for (uint32_t s = 0; s < bucket.states; ++s) found[s] += before[s];
+        } while (walk.next());
+        return found;
+    }
+};
 
 }  // namespace
 
 template <class Number>
-Summing<Number>::Summing(const Builder &builder, const std::vector<double> &weights, double Value::*channel)
+Summing<Number>::Summing(const Builder &builder, const std::vector<double> &weights,
+                         double Value::*channel)
     : weights_(weights), worth_(builder.nodes.size()) {
     for (size_t n = 0; n < builder.nodes.size(); ++n) {  // children come before parents
         const Node &node = builder.nodes[n];
@@ -43,83 +185,28 @@ Summing<Number>::Summing(const Builder &builder, const std::vector<double> &weig
     }
 }
 
-template <class Number>
-typename Summing<Number>::Table Summing<Number>::table(const Factor &factor) const {
-    Table table{factor.scope, {}};
+template <class Number> TableOver<Number> Summing<Number>::table(const Factor &factor) const {
+    TableOver<Number> table{factor.scope, {}};
     table.entries.reserve(factor.entries.size());
     for (const Edge &edge : factor.entries) table.entries.push_back(worth(edge));
     return table;
 }
 
-// The product of two tables, with the last group summed out where that is asked for. In every
-// table the group to be eliminated first is the last of the scope.
 template <class Number>
-typename Summing<Number>::Table
-Summing<Number>::multiply(const Table &a, const Table &b, const std::vector<uint32_t> &position,
-                          const std::vector<uint32_t> &states, bool sum, Watch &watch) {
-    Table result;
-    result.scope = join(a.scope, b.scope, position);
-    uint32_t last = result.scope.back(), inner = states[last];
-    result.scope.pop_back();
-    Odometer walk(sizes_of(result.scope, states));
-    for (const Table *table : {&a, &b}) walk.follow(strides(result.scope, table->scope, states));
-    // A table that does not mention the last group has one number for all of its states.
-    size_t step_a = !a.scope.empty() && a.scope.back() == last;
-    size_t step_b = !b.scope.empty() && b.scope.back() == last;
-    double entries = size(result.scope, states) * (sum ? 1 : inner);
-    watch.reserve(entries * sizeof(Number) / (1 << 20));
-    result.entries.reserve(size_t(entries));
-    do {
-        watch.check();
-        const Number *x = a.entries.data() + walk.places[0];
-        const Number *y = b.entries.data() + walk.places[1];
-        Number total(0);
-        for (uint32_t s = 0; s < inner; ++s) {
-            Number own = x[s * step_a] * y[s * step_b];
-            if (sum)
-                total += own;
-            else
-                result.entries.push_back(own);
-        }
-        if (sum) result.entries.push_back(total);
-    } while (walk.next());
-    if (!sum) result.scope.push_back(last);
-    return result;
+Number Summing<Number>::eliminate(const std::vector<Factor> &factors, const Sequence &sequence,
+                                  Watch &watch) const {
+    NumberSums<Number> sums;
+    Buckets<NumberSums<Number>> buckets(sums, sequence, watch);
+    for (const Factor &factor : factors) buckets.put(table(factor));
+    return buckets.run([] {});
 }
 
 template <class Number>
-Number Summing<Number>::eliminate(const std::vector<Factor> &factors,
-                                  const std::vector<uint32_t> &order,
-                                  const std::vector<uint32_t> &position,
-                                  const std::vector<uint32_t> &states, Watch &watch) {
-    std::vector<std::vector<Table>> buckets(order.size());
-    Number result(1);
-    auto put = [&](Table table) {
-        if (table.scope.empty())
-            result *= table.entries[0];
-        else
-            buckets[position[table.scope.back()]].push_back(std::move(table));
-    };
-    for (const Factor &factor : factors) put(table(factor));
-    const Table unit{{}, {Number(1)}};
-    for (auto &bucket : buckets) {
-        if (bucket.empty()) continue;
-        while (bucket.size() > 2) {  // the smallest products first
-            size_t first = 0, second = 1;
-            double least = INFINITY;
-            for (size_t i = 0; i < bucket.size(); ++i)
-                for (size_t j = i + 1; j < bucket.size(); ++j) {
-                    double own = size(join(bucket[i].scope, bucket[j].scope, position), states);
-                    if (own < least) least = own, first = i, second = j;
-                }
-            bucket[first] = multiply(bucket[first], bucket[second], position, states, false, watch);
-            bucket.erase(bucket.begin() + ptrdiff_t(second));
-        }
-        put(multiply(bucket[0], bucket.size() > 1 ? bucket[1] : unit, position, states, true,
-                     watch));
-        std::vector<Table>().swap(bucket);
-    }
-    return result;
+Marginals<Number> Summing<Number>::marginals(const std::vector<Factor> &factors,
+                                             const Sequence &sequence, Watch &watch) const {
+    Passes<Number> passes(sequence, watch);
+    for (const Factor &factor : factors) passes.put(table(factor), FIRST);
+    return passes.run();
 }
 
 template class Summing<double>;

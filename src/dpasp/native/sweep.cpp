@@ -1,7 +1,8 @@
 #include "sweep.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+
+#include "tuning.hpp"
 
 namespace dpasp {
 
@@ -31,12 +32,13 @@ void Sweep::prepare(const Ask &ask) {
     }
     time_gates();
     place_slots();
-    if (entries.words <= WIDE) return;
+    if (entries.words <= tuning::EAGER_WORDS) return;
     // Too many gates that could become false early: tell them only when their inputs close.
     patient_ = true;
     time_gates();
     place_slots();
-    if (64 * entries.words > WIDEST_TABLE) throw Stopped(Reason::Size, "tables that are too wide");
+    if (64 * entries.words > tuning::WIDEST_TABLE)
+        throw Stopped(Reason::Size, "tables that are too wide");
 }
 
 void Sweep::root(Lit lit, Consumer consumer) {
@@ -46,9 +48,7 @@ void Sweep::root(Lit lit, Consumer consumer) {
 }
 
 void Sweep::time_gates() {
-    std::unordered_map<uint32_t, uint32_t> choice_step, guess_step;
-    for (uint32_t s = 0; s < order_.size(); ++s)
-        (order_[s].choice ? choice_step : guess_step)[order_[s].id] = s;
+    InputPlaces steps(order_);
     for (auto *lists : {&closing_, &opening_, &elements_}) lists->assign(order_.size(), {});
     read_.assign(order_.size(), {});
     query_inputs_.clear();
@@ -63,8 +63,7 @@ void Sweep::time_gates() {
             closing_[mine.last].push_back(i);
             opening_[mine.first].push_back(i);
         } else {
-            uint32_t s = gate.kind == Kind::Value ? choice_step.at(gate.first) : guess_step.at(g);
-            mine.first = mine.last = s;
+            uint32_t s = mine.first = mine.last = steps.of(gates_, g);
             read_[s].emplace_back(i, gate.kind == Kind::Value ? gate.second : 0);
         }
         for (const Consumer &consumer : mine.consumers) {

@@ -6,12 +6,66 @@
 // whether query and evidence still hold, and (lstable) which atoms are undefined.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
-#include "entries.hpp"
+#include "hashing.hpp"
 #include "ways.hpp"
 
 namespace dpasp {
+
+using Word = uint64_t;
+
+// Entries of equal width, one after the other: bits, then (lstable) an undefined set, then
+// (maxent, lstable) a count.
+struct Table {
+    std::vector<Word> words;
+    uint32_t count = 0;
+    uint32_t elements = 0;  // lstable: how many elements undefined sets are made of
+
+    bool same(const Table &o) const {
+        return count == o.count && elements == o.elements && words == o.words;
+    }
+};
+
+inline void put_count(Word *at, double count) { std::memcpy(at, &count, 8); }
+inline double get_count(const Word *at) {
+    double count = 0;
+    std::memcpy(&count, at, 8);
+    return count;
+}
+// Counts only matter up to a common factor: equal proportions become equal numbers. Gives back
+// what they were divided by.
+double to_one_scale(std::vector<double> &counts);
+
+inline uint32_t set_words(uint32_t elements) { return (elements + 63) / 64; }
+
+// How entries are laid out, and tables brought to the form in which equal ones are equal.
+struct Entries {
+    // The first bits of an entry say whether the query and the evidence are already broken.
+    static constexpr uint32_t QUERY = 0, EVIDENCE = 1, FIRST_SLOT = 2;
+
+    Mode mode;
+    uint32_t words = 1;  // of bits
+
+    bool counting() const { return mode != Mode::Bits; }
+    uint32_t stride(uint32_t elements) const {
+        return words + (mode == Mode::Least ? set_words(elements) : 0) + counting();
+    }
+
+    Table first() const;  // the table of the empty prefix
+    // Sorted, without repetitions, at one scale; gives back what the counts were divided by.
+    double tidy(Table &table) const;
+    void sort(Table &table) const;  // equal entries become one, and their counts add up
+    Key hash(const Table &table) const;
+    Value value(const Table &table) const;  // which models there are, when all is read
+
+  private:
+    void minimise(Table &table) const;
+    void rename(Table &table) const;
+    double rescale(Table &table) const;
+};
 
 class Sweep {
   public:
@@ -36,7 +90,6 @@ class Sweep {
 
   private:
     static constexpr uint32_t QUERY = Entries::QUERY, EVIDENCE = Entries::EVIDENCE;
-    static constexpr uint32_t WIDE = 16;  // words
 
     enum class Role : uint8_t { Gate, Assert, Query, Evidence, Undefined };
     struct Consumer {
@@ -94,6 +147,68 @@ class Sweep {
     bool bit(uint32_t slot) const { return bits_[slot >> 6] >> (slot & 63) & 1; }
     void set(uint32_t slot) { bits_[slot >> 6] |= Word(1) << (slot & 63); }
     void clear(uint32_t slot) { bits_[slot >> 6] &= ~(Word(1) << (slot & 63)); }
+};
+
+// By step and value: the probability of the value; 1 where a guess is read.
+using StepWeights = std::vector<std::vector<double>>;
+
+// The entries of all tables that a sweep can come to, step by step.
+//
+// Entries with the same future are one *class*: those that every value of the inputs to come leads
+// to the same classes, equally often. So colours that nothing tells apart are one class. What
+// a prefix of choices leaves is a vector of counts over classes, and so is what a suffix of
+// choices admits: their product counts the models of both together.
+class Automaton {
+  public:
+    struct Move {
+        uint32_t to;   // a class of the next step
+        double count;  // how many ways lead there
+        bool operator==(const Move &o) const { return to == o.to && count == o.count; }
+    };
+    struct Span {
+        const Move *first, *last;
+        const Move *begin() const { return first; }
+        const Move *end() const { return last; }
+    };
+    // Of the classes at the end: query and evidence hold; the evidence alone.
+    static constexpr uint32_t QUERY_HOLDS = 0, QUERY_FAILS = 1, ENDS = 2;
+
+    // Values of weight 0 lead nowhere.
+    Automaton(Sweep sweep, const StepWeights &weights, Budget &budget);
+
+    // Whether any total choice has a model with the evidence; then class 0 is where all begins.
+    bool possible() const { return classes(0) > 0; }
+    uint32_t classes(size_t step) const {
+        return step < layers_.size() ? layers_[step].classes : ENDS;
+    }
+    // Where the value of a step leads from a class.
+    Span moves(size_t step, uint32_t from, uint32_t value) const {
+        return layers_[step].span(from, value);
+    }
+    size_t moves(size_t step) const { return layers_[step].moves.size(); }
+
+  private:
+    struct Layer {
+        uint32_t classes = 0, values = 1;
+        std::vector<size_t> begin{0};  // by class and value: where its moves begin, and the end
+        std::vector<Move> moves;
+
+        Span span(uint32_t from, uint32_t value) const {
+            const size_t *at = &begin[size_t(from) * values + value];
+            return {moves.data() + at[0], moves.data() + at[1]};
+        }
+        void close() { begin.push_back(moves.size()); }
+    };
+    struct Found {
+        uint32_t from, to;  // entries of two steps
+    };
+    std::vector<Layer> layers_;
+
+    std::vector<uint32_t> read(Sweep &sweep, const StepWeights &weights, Budget &budget);
+    static Layer arrange(uint32_t entries, const std::vector<std::vector<Found>> &found);
+    static Key describe(const Layer &old, uint32_t entry, const std::vector<uint32_t> &next,
+                        Layer &layer);
+    static Layer merge(const Layer &old, std::vector<uint32_t> &next);
 };
 
 }  // namespace dpasp

@@ -8,19 +8,14 @@
 // probabilities, add up. So what is asked makes no state of its own, and neither prefixes nor
 // suffixes become as many as total choices: they meet where both are few.
 #include <algorithm>
-#include <tuple>
-#include <unordered_map>
 
-#include "automaton.hpp"
-#include "ways.hpp"
+#include "sweep.hpp"
+#include "tuning.hpp"
 
 namespace dpasp {
 namespace {
 
-constexpr size_t BLOCK = 128;          // suffixes that are multiplied with a prefix side by side
-constexpr uint64_t PER_PRODUCT = 100;  // numbers that are multiplied in a unit of work
-constexpr uint64_t PER_STEP = 3;       // numbers that are moved by a step in a unit of work
-constexpr uint64_t EAGER = 16;  // a product that takes so many steps may be worth another step
+using tuning::BLOCK, tuning::PER_PRODUCT, tuning::PER_STEP;
 
 // Counts over classes; those that are not listed are 0.
 struct Counts {
@@ -40,8 +35,7 @@ struct Counts {
         for (size_t i = 0; i < classes.size(); ++i) {
             Word count = 0;
             put_count(&count, counts[i]);
-            key.low = combine(combine(key.low, classes[i]), count);
-            key.high = combine(key.high ^ 0xc2b2ae3d27d4eb4fULL, count + classes[i]);
+            key.mix_in(combine(classes[i], count));
         }
         return key;
     }
@@ -90,7 +84,9 @@ struct Shares {
     double qe = 0, e = 0;
 
     // So improbable that digits may be lost.
-    bool lost(bool doubles_end) const { return any && !(e > TINY && (qe > TINY || !doubles_end)); }
+    bool lost(bool doubles_end) const {
+        return any && !(e > tuning::TINY && (qe > tuning::TINY || !doubles_end));
+    }
 };
 
 class TableSums {
@@ -118,14 +114,14 @@ class TableSums {
             budget_.advance(1 / double(weights_.size()));
             check(prefixes, suffixes);
         }
-        while (from < weights_.size() &&
-               product_work(prefixes, suffixes.back()) > EAGER * forward_work(from, prefixes)) {
+        while (from < weights_.size() && product_work(prefixes, suffixes.back()) >
+                                             tuning::ANOTHER_STEP * forward_work(from, prefixes)) {
             prefixes = advance(from++, prefixes, false);
             suffixes.pop_back();
             check(prefixes, suffixes);
         }
         // Products of counts so far apart could be lost: then there are no shares.
-        if (prefixes.least() * suffixes.back().least() > TINY)
+        if (prefixes.least() * suffixes.back().least() > tuning::TINY)
             multiply(from, prefixes, suffixes.back(), shares);
         return shares;
     }
@@ -199,7 +195,7 @@ class TableSums {
     // The states that those of a layer become by the values of a step: prefixes after it, or
     // suffixes before it.
     Layer advance(size_t step, const Layer &layer, bool back) {
-        std::unordered_map<Key, uint32_t, KeyHash> known;
+        Catalogue known;
         Layer next;
         for (const State &state : layer.states)
             for (uint32_t v = 0; v < weights_[step].size(); ++v) {
@@ -231,15 +227,12 @@ class TableSums {
         return true;
     }
 
-    void merge(State &&state, Layer &layer, std::unordered_map<Key, uint32_t, KeyHash> &known) {
-        Key key = state.models.hash();
-        auto [place, fresh] = known.try_emplace(key, uint32_t(layer.states.size()));
-        while (!fresh && !(layer.states[place->second].models == state.models)) {
-            ++key.high;  // different states with one key: the next key that is free or right
-            std::tie(place, fresh) = known.try_emplace(key, uint32_t(layer.states.size()));
-        }
+    void merge(State &&state, Layer &layer, Catalogue &known) {
+        auto [number, fresh] =
+            known.find(state.models.hash(), uint32_t(layer.states.size()),
+                       [&](uint32_t other) { return layer.states[other].models == state.models; });
         if (!fresh) {
-            State &other = layer.states[place->second];
+            State &other = layer.states[number];
             layer.numbers -= other.numbers();
             for (size_t k = 0; k < other.asked.size(); ++k)
                 other.asked[k] = dpasp::sum(other.asked[k], state.asked[k]);

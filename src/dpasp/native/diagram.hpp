@@ -1,23 +1,25 @@
-// Reduced ordered decision diagrams: functions of variables with any number of values.
-//
-// An edge is 2 * node, plus 1 when complemented; node 0 is true. The first child of a node is
-// never complemented, so that equal functions are equal edges.
+// Decision diagrams: what they are, the gates of a part as diagrams, and diagrams as circuits.
 #pragma once
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
-#include "budget.hpp"
 #include "hashing.hpp"
+#include "scaled.hpp"
+#include "ways.hpp"
 
 namespace dpasp {
 
+// An edge is 2 * node, plus 1 when complemented; node 0 is true.
 using Dd = uint32_t;
 constexpr Dd DD_TRUE = 0, DD_FALSE = 1;
 constexpr size_t MOST_CHILDREN = UINT32_MAX;  // of all nodes together: they are numbered
 
+// Reduced ordered decision diagrams: functions of variables with any number of values. The first
+// child of a node is never complemented, so that equal functions are equal edges.
 class Diagram {
   public:
     Diagram(std::vector<uint32_t> arity, Budget &budget, Watch &watch,
@@ -30,7 +32,6 @@ class Diagram {
 
     uint32_t level(Dd edge) const { return level_[edge >> 1]; }
     Dd child(Dd edge, uint32_t v) const { return pool_[child_[edge >> 1] + v] ^ (edge & 1u); }
-    size_t size() const { return level_.size(); }
 
     Dd make(uint32_t level, const Dd *children) {
         uint32_t n = arity_[level];
@@ -178,6 +179,115 @@ class Diagram {
     std::vector<Dd> pool_;
     std::vector<uint32_t> slots_;
     std::vector<Entry> cache_;
+};
+
+// The gates of a part as functions of its inputs.
+class Functions {
+  public:
+    // The levels of the diagram are the inputs in this order.
+    Functions(const Gates &gates, const Part &part, const std::vector<Input> &order, Budget &budget,
+              Watch &watch);
+
+    Dd of(Lit lit) const {
+        return (gate_of(lit) ? known_[part_.place(lit)] : DD_TRUE) ^ (lit & 1u);
+    }
+    Dd all(const std::vector<Lit> &lits);  // their conjunction
+
+    // There are values of the guesses at these levels under which all factors hold; the result
+    // is the conjunction of what the factors become.
+    void quantify(std::vector<Dd> &factors, std::vector<uint32_t> levels);
+
+    Diagram &diagram() { return diagram_; }
+    const std::vector<ChoiceShape> &shapes() const { return shapes_; }  // by level
+    const std::vector<uint32_t> &guesses() const { return guesses_; }   // levels
+
+  private:
+    Dd variable(uint32_t level, uint32_t value);
+    uint32_t cheapest(const std::vector<uint32_t> &levels,
+                      const std::vector<std::vector<uint8_t>> &used) const;
+
+    const Part &part_;
+    std::vector<ChoiceShape> shapes_;
+    Diagram diagram_;
+    std::vector<uint32_t> guesses_;
+    std::vector<Dd> known_;  // by place in the part
+};
+
+// Whether the literals of each pair are the same function; Stopped(Size) if that is too hard.
+bool same_functions(const Gates &gates, const std::vector<std::pair<Lit, Lit>> &pairs,
+                    Watch &watch);
+
+// Copies functions from a decision diagram into the circuit. Three functions (yes, no, other) say
+// which kinds of models there are, and how many.
+class Copier {
+  public:
+    // From the level `boundary` on there are only guesses, to be counted.
+    Copier(const Diagram &diagram, const std::vector<ChoiceShape> &shapes, uint32_t boundary,
+           Builder &builder, Watch &watch)
+        : diagram_(diagram), shapes_(shapes), boundary_(boundary), builder_(builder),
+          watch_(watch) {}
+
+    uint32_t copy(Dd yes, Dd no, Dd other) {
+        uint32_t top = std::min({diagram_.level(yes), diagram_.level(no), diagram_.level(other)});
+        if (top >= boundary_) return leaf(count(yes), count(no), count(other));
+        Key key{(uint64_t(yes) << 32) | no, other};
+        auto found = done_.find(key);
+        if (found != done_.end()) return found->second;
+        watch_.descend();
+        const ChoiceShape &shape = shapes_[top];
+        std::vector<uint32_t> children(shape.values);
+        auto below = [&](Dd edge, uint32_t v) {
+            return diagram_.level(edge) == top ? diagram_.child(edge, v) : edge;
+        };
+        for (uint32_t v = 0; v < shape.values; ++v)
+            children[v] = copy(below(yes, v), below(no, v), below(other, v));
+        uint32_t node = builder_.decision(shape.leaf, children);
+        done_.emplace(key, node);
+        return node;
+    }
+
+  private:
+    struct Hash {
+        size_t operator()(const Key &key) const { return combine(key.low, key.high); }
+    };
+
+    // How many assignments of the guesses make it true (out of all of them).
+    Scaled count(Dd edge) {
+        Scaled share = fraction(edge);
+        share.e += share.zero() ? 0 : int64_t(shapes_.size()) - boundary_;
+        return share;
+    }
+
+    // The same as a part of all assignments, so that skipped levels do not matter.
+    Scaled fraction(Dd edge) {
+        if (edge == DD_TRUE) return Scaled(1);
+        if (edge == DD_FALSE) return Scaled(0);
+        auto found = counted_.find(edge);
+        if (found != counted_.end()) return found->second;
+        watch_.descend();
+        Scaled total = fraction(diagram_.child(edge, 0)) + fraction(diagram_.child(edge, 1));
+        if (!total.zero()) --total.e;
+        counted_.emplace(edge, total);
+        return total;
+    }
+
+    uint32_t leaf(const Scaled &yes, const Scaled &no, const Scaled &other) {
+        uint8_t kinds = 0;
+        if (!yes.zero()) kinds |= Value::QE;
+        if (!no.zero()) kinds |= Value::E;
+        if (!other.zero()) kinds |= Value::OTHER;
+        if (!kinds) return Builder::FALSE_NODE;
+        Scaled all = yes + no + other;
+        return builder_.leaf(kinds, yes / all, (yes + no) / all);
+    }
+
+    const Diagram &diagram_;
+    const std::vector<ChoiceShape> &shapes_;  // by level
+    uint32_t boundary_;
+    Builder &builder_;
+    Watch &watch_;
+    std::unordered_map<Key, uint32_t, Hash> done_;
+    std::unordered_map<Dd, Scaled> counted_;
 };
 
 }  // namespace dpasp

@@ -1,4 +1,4 @@
-// Strongly connected components of a directed graph, bottom up.
+// Sets and graphs: items once each, sets that are joined, strongly connected components.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,23 @@
 #include <vector>
 
 namespace dpasp {
+
+// Each item once, in order.
+template <class T> void sort_unique(std::vector<T> &items) {
+    std::sort(items.begin(), items.end());
+    items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
+// Sets that are joined; each is known by one of its members.
+struct Forest {
+    std::vector<uint32_t> parent;
+    explicit Forest(size_t n) : parent(n) { std::iota(parent.begin(), parent.end(), 0); }
+    uint32_t find(uint32_t x) {
+        while (parent[x] != x) x = parent[x] = parent[parent[x]];
+        return x;
+    }
+    void join(uint32_t a, uint32_t b) { parent[find(a)] = find(b); }
+};
 
 // Edges of each node as slices of one array; an edge is 2 * target, plus 1 when negative.
 struct Edges {

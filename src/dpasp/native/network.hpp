@@ -1,14 +1,49 @@
-// Sums and products of weighted edges: the entries of tables from which circuits are built.
+// A part without guesses as a network: heads with rows, groups with tables, and what entries of
+// tables are.
 #pragma once
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "circuit.hpp"
-#include "gates.hpp"
+#include "ways.hpp"
 
 namespace dpasp {
+
+constexpr uint32_t NONE = UINT32_MAX;
+
+struct Row {
+    std::vector<Lit> body;
+    uint32_t choice = NONE, value = 0;  // a private choice and the value that is needed, if any
+};
+
+// A literal that holds when some row does.
+struct Head {
+    Lit lit;
+    std::vector<Row> rows;
+    uint32_t cluster;
+};
+
+// The gates of a part as heads with rows, the form in which networks are written.
+//
+//     0.3::a(1); 0.7::a(2) :- b, c.          a(1) has a row with the body b, c and the first value
+//     0.6::a(1); 0.4::a(2) :- b, not c.      of one choice, and one with that of another choice
+//
+// A choice that occurs only like this, under one body, is *private*: given that body it draws one
+// of its heads, otherwise nothing hangs on it. Heads that share private choices are a cluster.
+struct Heads {
+    std::vector<Head> heads;                 // what a head depends on comes before it
+    std::vector<uint32_t> of_gate;           // by place of a gate: its head, or NONE
+    std::vector<std::vector<Lit>> excluded;  // conjunctions that must not hold
+    std::vector<Lit> asserted;               // literals that must hold
+    uint32_t clusters = 0;
+    bool grouped = false;  // rows of one cluster seem to exclude each other
+};
+
+// The heads of a part without guesses, of which one stands for each literal of the asks.
+Heads read_heads(const Problem &problem, const Part &part, const std::vector<Ask> &asks);
 
 constexpr Edge ZERO{ONE, Builder::FALSE_NODE}, UNIT{ONE, Builder::TRUE_NODE};
 inline bool zero(const Edge &edge) { return edge.child == Builder::FALSE_NODE; }
@@ -94,5 +129,38 @@ class Arithmetic {
         return true;
     }
 };
+
+// What a literal says: the states of a group in which it holds.
+struct Reading {
+    uint32_t group = 0;
+    std::vector<uint8_t> holds;  // by state
+};
+
+// An entry for every combination of states, those of the last group side by side.
+template <class Entry> struct TableOver {
+    std::vector<uint32_t> scope;  // groups, each once
+    std::vector<Entry> entries;
+};
+using Factor = TableOver<Edge>;  // of the circuit
+
+// A part of the program as a network of many-valued variables, its groups.
+//
+// Atoms of which at most one holds (the values of a variable, a sum, a state) are the states of
+// one group; an atom on its own is a group of two states. Groups are found by induction along the
+// dependencies: heads that share a choice under one body are a candidate, and so are functions
+// of the same groups; which of their combinations can occur, over all states of the groups that
+// they depend on, are the states. Each group has a table: for the states of its parents and its
+// own, a sum of weights of the choices that only this group uses. Of the rows of a table only
+// those whose body holds have a say; the others' weights sum to 1.
+struct Network {
+    std::vector<uint32_t> states;     // by group: how many it has
+    std::vector<Factor> tables;       // by group: over its parents, and itself as the last
+    std::vector<Factor> constraints;  // what else must hold, over several groups
+    std::vector<Reading> asserted;    // or over one
+    std::unordered_map<Lit, Reading> readings;  // of the literals that are asked for
+};
+
+// The network of a part without guesses, in which the literals of the asks can be read.
+Network find_groups(const Job &job, const Heads &heads, Arithmetic &arithmetic);
 
 }  // namespace dpasp

@@ -1,0 +1,113 @@
+// Every number that was chosen by measuring, with its unit and what notices it.
+//
+// Measured on the families of benchmarks/inference (`--targets`), on colourings with constraints
+// and with evidence, and on the networks of benchmarks/networks, each number four times smaller and
+// larger. 'Bounds …' says that none of them notices it: it keeps larger programs from taking
+// much longer, or too much memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dpasp::tuning {
+
+// --- the race
+// -------------------------------------------------------------------------------------
+
+// Open gates, and units of work: orders as narrow as that are tried first, with so much work. With
+// neither, or a quarter of the work, strip 100 (credal) takes four times as long.
+inline constexpr uint32_t PROMISING_WIDTH = 24;
+inline constexpr uint64_t PROMISING_WORK = 240000;
+// Units of work of the first round, and how many times as much each round has. Four times the first
+// work: smokers 25 three times as long; half the factor: strip 100 2.5 times; twice: circuits of
+// smokers 25 three times as large.
+inline constexpr uint64_t FIRST_WORK = 30000;
+inline constexpr uint64_t MORE_WORK = 4;
+// Entries of tables for each unit of a round's work, up to which a part without groups is
+// eliminated after the round. With a tenth, a colouring of 25 vertices by constraints takes 17 s,
+// not 4.
+inline constexpr double ELIMINATED_SHARE = 1;
+// Entries of tables above which a part with groups is not eliminated at once. Bounds memory.
+inline constexpr double ELIMINATED_ENTRIES = 3e8;
+// Inputs of a part for which one order a way is enough: all orders of so few are alike.
+inline constexpr size_t TINY_PART = 6;
+// Gates of a part that is worth a thread and a builder of its own. Bounds what threads cost.
+inline constexpr size_t SMALL_PART = 64;
+
+// --- reading a program
+// ----------------------------------------------------------------------------
+
+// Gates of a program. Bounds memory: some 300 bytes each, with all that is made of them.
+inline constexpr size_t MOST_GATES = 4000000;
+// Atoms of a loop above which all of its negated atoms are guessed at once. Bounds the rounds of
+// looking for few; with a small number smokers with negation 20 are out of reach.
+inline constexpr size_t LARGE_LOOP = 3000;
+// Gates that iterating a loop may add, and nodes and units of work to prove its end. Bounds how
+// long substitution is put off.
+inline constexpr size_t LOOP_GATES = 1000000;
+inline constexpr size_t PROOF_NODES = 2000000;
+inline constexpr uint64_t PROOF_WORK = 30000000;
+// Inputs of gates that are looked at to find coins. Bounds half a second.
+inline constexpr uint64_t COIN_LOOKS = 5000000;
+
+// --- orders of the inputs
+// -------------------------------------------------------------------------
+
+// Connected vertices that are ordered narrowly, and of those that wait how many are looked at for
+// the next place. With few vertices strip 100 takes five times as long; candidates: bounds, for
+// 2000 change nothing.
+inline constexpr size_t NARROW_REGION = 60000;
+inline constexpr size_t NARROW_CANDIDATES = 200;
+// A polished order: vertices up to which it is annealed, starts below and above that, moves, and
+// vertices looked at by all moves together. A sixth of the moves: evidence on a colouring 20 and
+// grid 6 half as large again; four times as many: 1.4 times as long.
+inline constexpr size_t POLISHED_VERTICES = 2000;
+inline constexpr size_t POLISH_STARTS = 60, LARGE_STARTS = 4;
+inline constexpr size_t POLISH_MOVES = 30000, POLISH_STEPS = 60000000;
+
+// --- tables
+// ---------------------------------------------------------------------------------------
+
+// Open gates above which tables give up, and words of 64 above which a false gate is told to its
+// consumers late. Bound memory and time of very wide programs.
+inline constexpr uint32_t WIDEST_TABLE = 8192;
+inline constexpr uint32_t EAGER_WORDS = 16;
+// Suffixes multiplied with a prefix side by side; numbers that are multiplied, and moved by a step,
+// in a unit of work; and how many steps' work the last product may take before another step is
+// made.
+inline constexpr size_t BLOCK = 128;
+inline constexpr uint64_t PER_PRODUCT = 100, PER_STEP = 3, ANOTHER_STEP = 16;
+
+// --- networks
+// -------------------------------------------------------------------------------------
+
+// Inputs of a conjunction that is read as a body wherever it is used. Bounds copies.
+inline constexpr ptrdiff_t PLAIN_BODY = 8;
+// Combinations of parents' states: tables with so few are never taken apart into groups between
+// (of one head, and of a cluster), with so many they always are. No network notices a quarter or
+// four times of them.
+inline constexpr double FEW_COMBINATIONS = 16, FEW_FOR_CLUSTERS = 1024, MOST_COMBINATIONS = 1 << 21;
+// Looking for an order of elimination: how many times the entries that are allowed it may begin
+// with, steps for each entry, random attempts, and steps of an attempt for each variable, with
+// nodes and with numbers as entries.
+inline constexpr double NEAR = 16, ORDER_STEPS = 10;
+inline constexpr uint32_t ORDER_ATTEMPTS = 100;
+inline constexpr double NODE_ATTEMPT = 20, NUMBER_ATTEMPT = 400;
+// Entries above which orders are rehearsed, those with so many times the least entries, as long as
+// all rehearsals have at most so many times the entries of the smallest.
+inline constexpr double REHEARSED_ENTRIES = 1e7, SPREAD = 2, REHEARSALS = 4;
+// Entries from which on numbers take the place of nodes where the weights are known.
+inline constexpr double NUMBER_ENTRIES = 5e6;
+// Entries of a part without groups above which its atoms are not summed together: a circuit is the
+// better way then, and looking for an order takes longer than making it.
+inline constexpr double UNGROUPED_ENTRIES = 1e6;
+// A mass below this may have lost digits: doubles end near 1e-308.
+inline constexpr double TINY = 1e-250;
+
+// --- evaluation
+// -----------------------------------------------------------------------------------
+
+// Multiplications of an evaluation that is over before a signal must be answered: some 50 ms.
+inline constexpr double BRIEF_EVALUATION = 5e7;
+
+}  // namespace dpasp::tuning
