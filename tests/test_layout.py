@@ -101,14 +101,14 @@ UNUSED = """
     _hashlib asyncio bz2 csv difflib email fractions hashlib html http importlib.metadata json lzma
     multiprocessing random shutil socket statistics subprocess tempfile unittest uuid xml
     dpasp.circuits.export dpasp.circuits.fold dpasp.circuits.planning dpasp.circuits.shares
-    dpasp.circuits.worlds dpasp.converters dpasp.display.explain dpasp.display.html
+    dpasp.circuits.worlds dpasp.converters dpasp.display.html dpasp.display.outline
     dpasp.editors dpasp.inference.bounds.bounds dpasp.inference.intervals.many
     dpasp.inference.intervals.search dpasp.inference.together
     dpasp.inference.enumerate dpasp.inference.together
     dpasp.inference.explain dpasp.inference.models dpasp.inference.map
     dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
-    dpasp.learning dpasp.logic.narrow dpasp.neural dpasp.pictures
+    dpasp.display.reasons dpasp.display.scene dpasp.learning dpasp.logic.narrow dpasp.neural
     dpasp.playground dpasp.scale.on_ray dpasp.scale.processes
 """.split()
 PLAIN = """

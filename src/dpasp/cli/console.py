@@ -9,13 +9,13 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import field
 from typing import TextIO
 
-from dpasp.cli.watchdog import LastWords, unheard
 from dpasp.dataclass import dataclass
 from dpasp.display.diagnostics import read_source, render
-from dpasp.display.style import in_terminal, wants_colour
+from dpasp.display.terminal import in_terminal, wants_colour
 from dpasp.errors import Diagnostic, OutputError
-from dpasp.limits import unnoticed
-from dpasp.shown import harmless, printable
+from dpasp.limits import silent
+from dpasp.limits.watchdog import LastWords
+from dpasp.writing import harmless, printable
 
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
 
@@ -31,10 +31,10 @@ class Console:
     verbose: bool = False
     texts: dict[str, str] = field(default_factory=dict)  # sources that are not files on disk
     own_process: bool = False  # whether this process is the command, and ends with it
-    answering: Callable[[], None] = unnoticed  # called before an answer is written
-    has_read: Callable[[], None] = unnoticed  # called when the program has been read and checked
-    could_say: Callable[[LastWords], None] = unheard  # takes what to say if a limit ends all
-    watch_again: Callable[[LastWords], None] = unheard  # the same, after answers were written
+    answering: Callable[[], None] = silent  # called before an answer is written
+    has_read: Callable[[], None] = silent  # called when the program has been read and checked
+    could_say: Callable[[LastWords], None] = silent  # takes what to say if a limit ends all
+    watch_again: Callable[[LastWords], None] = silent  # the same, after answers were written
 
     def answer(self, text: str, *, exact: bool = False) -> None:
         """Write what was asked for; codes that a terminal would obey are written out.

@@ -12,11 +12,10 @@ from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
 
-from dpasp.cli.commands import command
+from dpasp.cli import raise_interrupts
+from dpasp.cli.commands import find_command
 from dpasp.cli.console import Console, answers_apart, writing_answers, written
 from dpasp.cli.parser import parse_command
-from dpasp.cli.process import raise_interrupts
-from dpasp.cli.watchdog import Ending, Watchdog
 from dpasp.errors import (
     Diagnostic,
     Error,
@@ -26,14 +25,15 @@ from dpasp.errors import (
     OutputError,
     without_warnings,
 )
-from dpasp.limits import Limits, unnoticed
+from dpasp.limits import Limits, silent
+from dpasp.limits.watchdog import Ending, Watchdog
 
 BUG = 70
 READING = "the program was still being read and checked: raise {option}"
 BROKEN_PIPE = 141  # what a shell reports for a process that SIGPIPE ended
 
 
-def main(arguments: Sequence[str], *, own_process: bool = False) -> int:
+def run_words(arguments: Sequence[str], *, own_process: bool = False) -> int:
     """Run the command line on some words and give its exit code.
 
     A process of its own is ended at a limit that no stage of the command notices.
@@ -78,9 +78,9 @@ def run_guarded(words: Sequence[str], console: Console) -> int:
 
 def execute_command(options: Namespace, console: Console) -> int:
     """Run one command; its module is imported only now, for a quick start."""
-    options.started, options.noticed = time.monotonic(), unnoticed
+    options.started, options.noticed = time.monotonic(), silent
     console.quiet, console.verbose = options.quiet, options.verbose
-    chosen = command(options.command)
+    chosen = find_command(options.command)
     raise_interrupts()
     with answers_apart() as answers:
         console = replace(console, answers=answers)

@@ -12,7 +12,7 @@ from typing import Any
 
 from dpasp.cli.console import Console
 from dpasp.cli.reading import read_limits, wanted_semantics
-from dpasp.display.learning import watching_learning
+from dpasp.display.progress import watching_learning
 from dpasp.errors import UsageError
 from dpasp.language import ast
 from dpasp.program import Program

@@ -16,8 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import fill
 
-from dpasp.display.style import paint
-from dpasp.display.width import clean, text_cells, visible_line
+from dpasp.display.terminal import clean, paint, text_cells, visible_line
 from dpasp.errors import Diagnostic, Span
 
 SourceLookup = Callable[[str], str | None]
