@@ -218,7 +218,7 @@ def chosen_method(options: Namespace, program: Program) -> Method:
         if value is not None and option not in known:
             others = [name for name in engines.with_option(option) if name in engines.ENGINES]
             raise UsageError(
-                f"{word} is of --engine {' and '.join(others)}, and the engine is {how.engine}",
+                f"{word} requires --engine {' or '.join(others)}, and the engine is {how.engine}",
                 help=f"add --engine {others[0]}, or leave {word} out",
             )
         if value is not None:

@@ -45,11 +45,6 @@ def render(
     return "\n".join(_rendered(diagnostic, lines, colour) for diagnostic in diagnostics)
 
 
-def render_one(diagnostic: Diagnostic, sources: SourceLookup, colour: bool = False) -> str:
-    """One diagnostic as text: its message, its lines with carets, its help."""
-    return _rendered(diagnostic, _Lines(sources), colour)
-
-
 class _Lines:
     """The lines of the sources; the last one is kept, for there may be thousands of mistakes."""
 

@@ -14,7 +14,7 @@ from dpasp.circuits.planning import Plan
 from dpasp.display.answers import by_rows, most_probable_rows
 from dpasp.display.charts import learning_curve
 from dpasp.display.circuit import statistics_text
-from dpasp.display.diagnostics import read_source, render_one
+from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error, ProgramWarning
 from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text
 from dpasp.language.text.lexer import tokens
@@ -187,8 +187,7 @@ def history_html(shown: History) -> str:
 
 def error_html(shown: Error) -> str:
     """The diagnostics as on a terminal, with the caret under the place."""
-    texts = [render_one(diagnostic, read_source) for diagnostic in shown.diagnostics]
-    return f'<pre style="{MONO};color:inherit">{markup(chr(10).join(texts))}</pre>'
+    return f'<pre style="{MONO};color:inherit">{markup(render(shown.diagnostics))}</pre>'
 
 
 def source_html(text: str) -> str:

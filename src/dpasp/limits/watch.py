@@ -122,7 +122,7 @@ class Watch:
         return self.within(left / parts if left is not None else None, report)
 
     def within(self, seconds: float | None, report: Report = silent) -> Watch:
-        """A watch that stops after so many seconds, also if there is no limit of time."""
+        """A watch that stops after so many seconds, even without a time limit."""
         part = Watch(self.limits, report)
         part.started, part._asked_for = self.started, self._asked_for
         left = self.remaining()

@@ -20,12 +20,11 @@ from clingo import Function, Symbol
 
 from dpasp.dataclass import dataclass
 from dpasp.limits import Watch, memory_in_use
-from dpasp.limits.work import can_fork, in_child
+from dpasp.limits.work import TICK, can_fork, in_child
 from dpasp.logic import bare
 from dpasp.logic.markers import FACTS, HEADS
 
 T = TypeVar("T")
-TICK = 0.02  # seconds between two looks at the clock
 BARE = 30.0  # megabytes of a process that has only loaded clingo
 
 
