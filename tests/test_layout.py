@@ -73,6 +73,14 @@ def test_the_page_on_architecture_names_every_part() -> None:
                 assert name == "__init__.py" or f"`{name}`" in page, f"{folder}/{name}"
 
 
+def test_results_import_what_shows_them_when_they_are_shown() -> None:
+    """What is below display imports it inside functions only."""
+    above = {"__main__.py", "cli", "playground", "integrations", "editors", "display"}
+    below = [p for p in modules() if p.relative_to(SOURCE).parts[0] not in above]
+    early = [p for p in below if any("dpasp.display" in m for m, _ in imports(parsed(p)))]
+    assert early == []
+
+
 HEAVY = """
     IPython matplotlib pandas pygls pygments pygraphviz ray rich safetensors starlette torch uvicorn
 """.split()
