@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpasp.cli.console import Console
-from dpasp.cli.execution import fail, last_words
+from dpasp.cli.execution import fail
 from dpasp.errors import LimitReached, MemoryLimit, TimeLimit
 from dpasp.limits import Limits
 from dpasp.limits.watchdog import ANSWERING, UNNOTICED, Ending, Patience, Watchdog
@@ -303,7 +303,7 @@ def test_last_words_go_where_answers_or_messages_go(tmp_path: Path, json: bool) 
     )
     stream = console.answers if json else console.messages
     error = Limits(seconds=1).start().out_of_time()
-    ending = last_words(console, None, error)
+    ending = console.last_words(None, error)
     fail(error, console)
     assert ending.texts == ((stream.fileno(), Path(stream.name).read_bytes()),)
     assert ending.code == 124

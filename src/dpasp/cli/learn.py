@@ -69,7 +69,7 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
     wanted = {name: value for name, value in written.items() if value is not None}
     kept = checkpoint(options)
     stream = None if console.quiet or not speaks() else console.messages
-    console.answering()  # no watchdog: learning stops by itself, and saves
+    console.watchdog.send_away()  # learning stops by itself, and saves
     with _warnings_as_notes(console), watching_learning(display, stream) as watcher:
         program.learn(
             semantics=wanted_semantics(options),

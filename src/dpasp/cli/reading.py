@@ -11,6 +11,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dpasp.cli.console import STANDARD_INPUT, Console
@@ -58,7 +59,7 @@ def read_text(file: str, console: Console) -> tuple[str, str]:
 def asked(source: ast.Program, options: Namespace, console: Console) -> Program:
     """The program with the questions, the evidence and the constants of the command line."""
     program = with_constants(with_command_questions(source, options, console), options)
-    console.has_read()
+    console.watchdog.say(partial(console.last_words, None))  # no longer that it was being read
     return program
 
 

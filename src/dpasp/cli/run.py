@@ -131,7 +131,6 @@ def prepared_for_the_limit(
     that is busy, each answer is between 0 and 1, and the exit code is 0 all the same. The limits
     that are given back have the questions named as soon as the program is ground.
     """
-    from dpasp.cli.execution import last_words
     from dpasp.inference.bounds.not_ground import before_any_bound, nothing_sure, says_something
 
     meaning = Meaning(*effective_semantics(program.source, semantics))
@@ -145,14 +144,14 @@ def prepared_for_the_limit(
         return Ending((*said, written(harmless(answers_text(answers)), console.answers)), 0)
 
     def asked(questions: Sequence[str]) -> None:
-        console.could_say(partial(words, questions))
+        console.watchdog.say(partial(words, questions))
 
     if options.marginals:
-        console.could_say(partial(last_words, console, NOT_GROUND))
+        console.watchdog.say(partial(console.last_words, NOT_GROUND))
         return replace(limits, asked=asked)
     if not says_something(program.source, how):
         return limits
-    console.could_say(partial(words, None))
+    console.watchdog.say(partial(words, None))
     return replace(limits, asked=asked)
 
 
@@ -193,7 +192,7 @@ def write_report(
     command = shlex.join(["dpasp", *options.words])
     if limits.ends_process:
         write_text(options.report, report(program, answers, command, reasons=False))
-        console.watch_again(words)
+        console.watchdog.come_back(words)
     write_text(options.report, report(program, answers, command, limits))
 
 
@@ -238,7 +237,7 @@ def show_answers(answers: Answers, program: Program, console: Console) -> None:
         text = answers.to_json(indent=2)
     elif len(answers):
         text = answers_text(answers, brief=in_terminal(console.answers))
-    console.answering()  # from here on there is something to read
+    console.watchdog.send_away()  # from here on there is something to read
     console.report(answers.warnings)
     if text:
         console.answer(text)
